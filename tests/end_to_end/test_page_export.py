@@ -9,6 +9,29 @@ from attract_command import run_attract
 from dashboard_page import chromium, open_page
 from served_page import served_folder
 
+ABOVE = """<!doctype html><link rel="stylesheet" href="../../styles.css"><body>
+<script src="../../lib/engine.js"></script>
+<script>
+const held = {};
+addEventListener("keydown", ({ code }) => { held[code] = true; });
+addEventListener("keyup", ({ code }) => { held[code] = false; });
+let ticks = 0, hits = 0;
+const begin = () => { ticks = hits = 0; };
+engine.each(() => { ticks++; if (held.Space) hits++; });
+window.look = () => ({ ticks, hits });
+</script>"""
+ENGINE = """const engine = { each(call) {
+  requestAnimationFrame(function next() { call(); requestAnimationFrame(next); });
+} };"""
+ADAPTER = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Above-v1", page: "17_above.html", maxSeconds: 5,
+  observation: box({ shape: [1] }), action: discrete(["wait", "hit"]), keys: { wait: [], hit: ["Space"] },
+  restart: (w) => w.eval("begin()"), observe: (w) => [w.look().ticks / 60],
+  score: (w) => w.look().hits, over: (w) => w.look().ticks > 100,
+});
+"""
 READ = {
     "meteors": "[state, survived, Object.values(held).some(Boolean)]",
     "moles": """[document.getElementById("begin").disabled ? "playing" : "over",
@@ -49,3 +72,35 @@ async def test_the_exported_page_plays_itself_until_somebody_does(game: str, tmp
             await page.keyboard.press("KeyQ")
             await page.wait_for_timeout(300)
             assert (await page.evaluate(READ[game]))[2] is False
+
+
+def test_what_a_page_loads_from_above_is_there_in_check_training_and_its_export(tmp_path: Path) -> None:
+    """The page lies two folders below what it loads; only a name in it says so, and no server of it."""
+    project, runs_dir, site = tmp_path / "project", tmp_path / "runs", tmp_path / "site"
+    folder = project / "examples" / "one"
+    folder.mkdir(parents=True)
+    (project / "lib").mkdir()
+    (project / ".git").mkdir()
+    (project / "lib" / "engine.js").write_text(ENGINE)
+    (project / "styles.css").write_text("body { color: red }")
+    (folder / "17_above.html").write_text(ABOVE)
+    adapter = folder / "above.page.ts"
+    adapter.write_text(ADAPTER)
+    checked = run_attract("check", str(adapter), runs_dir=runs_dir)
+    assert checked.code == 0, checked.stdout + checked.stderr
+    assert "which is not there" not in checked.stdout + checked.stderr
+    words = ("train", str(adapter), "--headless", "--total-steps", "2000", "--run-id", "p", "--no-check")
+    trained = run_attract(*words, runs_dir=runs_dir)
+    assert trained.code == 0, trained.stderr
+    exported = run_attract("export", "p", "--page", "--out", str(site), runs_dir=runs_dir)
+    assert exported.code == 0, exported.stderr
+    assert "http://localhost:8000/examples/one/17_above.html" in exported.stdout
+    assert "note:" not in exported.stdout
+    assert (site / "lib" / "engine.js").is_file() and (site / "styles.css").is_file()
+
+    # Without its engine it is dead, and that is said.
+    (project / "lib" / "engine.js").unlink()
+    refused = run_attract("export", "p", "--page", "--out", str(tmp_path / "other"), runs_dir=runs_dir)
+    assert refused.code != 0
+    assert "the exported page is dead: it asks for /lib/engine.js, which is not there" in refused.stderr
+    assert "engine is not defined" in refused.stderr

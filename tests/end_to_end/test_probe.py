@@ -182,7 +182,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     assert probed.code == 0, probed.stderr
     found = probed.json
     assert (found["score"], found["end"]) == FOUND[kind]
-    assert found["isWhole"]
+    assert found["unfinished"] == []
     text = (tmp_path / "game.page.ts").read_text()
     # Only where nothing moves by itself.
     assert ("advanceTime" in text) == (kind == "contract")
@@ -291,8 +291,12 @@ def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     trained = run_attract("train", ".", "--headless", runs_dir=tmp_path / "runs", folder=tmp_path)
     assert trained.code == 2
     said = " ".join(trained.stderr.split())
-    assert "what an agent sees, the score, the end" in said
-    assert (tmp_path / "game.page.ts").is_file()
+    assert "what it may press, what an agent sees, the score" in said
+    # Named by its file it is not trained either.
+    for command in ("check", "train"):
+        named = run_attract(command, "game.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
+        assert named.code == 1
+        assert "unfinished: this adapter lacks keys, observe, score" in named.stdout + named.stderr
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import os
 import shlex
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
@@ -105,9 +106,14 @@ def export(
             f'              const agent = await loadAgent("./{out.name}/");\n'
             "              game.update(deltaTime, agent.tick(() => observation));"
         )
+    for note in exported.notes:
+        print(f"note: {note}")
     if page:
         folder = shlex.quote(str(out))
-        print(f"See it:  python3 -m http.server --directory {folder} 8000\n         http://localhost:8000")
+        address = "" if exported.page == "index.html" else f"/{quote(exported.page)}"
+        print(
+            f"See it:  python3 -m http.server --directory {folder} 8000\n         http://localhost:8000{address}"
+        )
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from attract.commands.destination import check_writable, writing
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
+from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
 from attract.files import copy_file
 from attract.games.kept_game import CODE, page_folder
@@ -33,6 +34,10 @@ class Exported:
     """The files beside policy.json, the policies first."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """See `ExportedPage.left_out`."""
+    page: str = "index.html"
+    """The page, as a path below the folder of the export."""
+    notes: list[str] = field(default_factory=list[str])
+    """See `try_site`."""
 
 
 async def export_run(
@@ -100,19 +105,20 @@ async def export_run(
         written_version = await gateway.service.export(run_id, out_dir, version=version)
         written = export_models(out, gateway.service.models.policy_ids(run_id))
         view = gateway.service.view(run_id)
-    left_out: dict[str, int] = {}
+    page, notes, left_out = "index.html", list[str](), dict[str, int]()
     with writing(out):
         if with_page:
             written = split_models(out, written)
         if export_format == "js":
             written.append(copy_file(PLAYER, out / PLAYER.name))
         if copied is not None:
-            site = write_site(out.parent, _kept_game(directory.path), copied)
+            site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir)
+            page, notes = site.page, await try_site(site)
             written, left_out = written + site.written, site.left_out
         elif with_page:
             seats = directory.read_settings().collection.seats
             written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
-    return Exported(run_id, written_version, written, left_out)
+    return Exported(run_id, written_version, written, left_out, page, notes)
 
 
 def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:

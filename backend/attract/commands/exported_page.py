@@ -11,8 +11,9 @@ from typing import Final
 from attract.errors import FileError
 from attract.files import check_inside, copy_file, read_file
 from attract.games.kept_game import CODE
-from attract.games.page_files import PACKAGES, is_shown_file
+from attract.games.page_files import PACKAGES, PageFolder, is_shown_file
 from attract.games.page_script import with_first_script
+from attract.games.project import find_project_dir
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"
@@ -61,15 +62,51 @@ class PageCopy:
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """See `ExportedPage.left_out`."""
 
+    def write(self, out: Path) -> None:
+        """Copy the files into `out`. Raises: FileError: a file is gone, or is no regular file any more."""
+        for below in self.files:
+            (out / below).parent.mkdir(parents=True, exist_ok=True)
+            copy_file(self.page.parent / below, out / below)
+
 
 @dataclass(frozen=True)
 class ExportedPage:
     """A page that is ready for any static server."""
 
+    out: Path
+    """The site's folder."""
+    page: str
+    """Its page, as a path below `out`."""
+    source: Path
+    """The page that it was made of."""
+    hidden: frozenset[Path]
+    """Folders that are copied nowhere."""
+    files: PageFolder
+    """What the source's page may ask for, in its folder and above."""
     written: list[Path]
     """Its page, and the module by which the agent is attached."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
+
+    def add(self, path: str) -> bool:
+        """Copy what the page asks for at `path`, from the site's root; False: the source has no such file.
+
+        Its folder is copied as well, for what a page asks for later, unless that holds the page's own folder.
+
+        Raises: FileError: as `find_page_copy`.
+        """
+        file = self.files.find(f"/{path}")
+        target = (self.out / path).resolve()
+        if not isinstance(file, Path) or target.exists() or not target.is_relative_to(self.out.resolve()):
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not self.source.is_relative_to(file.parent):
+            beside = PageCopy(file)
+            _find_files(beside, file.parent, self.files.root, set(), (file.parent, *self.hidden))
+            beside.write(target.parent)
+        if not target.exists():
+            copy_file(file, target)
+        return True
 
 
 def find_page_copy(source: Path, root: Path, hidden: Collection[Path]) -> PageCopy:
@@ -110,30 +147,40 @@ def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidde
             raise FileError(path, "is no file that could be copied", fix="remove it, or put a file there")
 
 
-def write_site(out: Path, game: Path, copy: PageCopy) -> ExportedPage:
+def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> ExportedPage:
     """The page that a game lives in, as it is, with the agent attached.
+
+    The site's root stands for the nearest folder that holds what the page names by `../`.
 
     Args:
         out: the site's folder; the policy is in its `AGENT_FOLDER`.
         game: the adapter's bundled module.
         copy: of the page's folder.
+        runs_dir: not copied, wherever it lies.
 
     Raises: FileError: a file is gone, or is no file any more.
     """
-    source = copy.page
-    for below in copy.files:
-        (out / below).parent.mkdir(parents=True, exist_ok=True)
-        copy_file(source.parent / below, out / below)
+    source = copy.page.resolve()
+    page = read_file(source, MAX_PAGE_BYTES)
+    files = PageFolder(source.parent, runs_dir, find_project_dir(source))
+    files.find(f"/{source.name}")
+    place = source.relative_to(files.root)
+    # The site may lie in the folder that it is made of.
+    hidden = frozenset({out.resolve(), runs_dir.resolve()})
+    written = [out / place, out / AGENT_FOLDER / "main.js"]
+    site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
+    copy.write((out / place).parent)
     agent = out / AGENT_FOLDER
     agent.mkdir(exist_ok=True)
     (agent / "main.js").write_text(ATTACH, encoding="utf-8")
     shutil.copyfile(PLAYER, agent / PLAYER.name)
     shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
     copy_file(game, agent / CODE)
-    tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
-    page = read_file(source, MAX_PAGE_BYTES)
-    (out / source.name).write_bytes(with_first_script(page, tag))
-    return ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"], copy.left_out)
+    main = f"{'../' * (len(place.parts) - 1)}{AGENT_FOLDER}/main.js"
+    (out / place).write_bytes(
+        with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
+    )
+    return site
 
 
 def left_out_text(left_out: dict[str, int]) -> str:

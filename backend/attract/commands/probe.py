@@ -33,6 +33,8 @@ KEY: Final = "0" * 32
 MAX_SHOWN: Final = 200
 """Characters of an address."""
 STAYS: Final = "a game stays on its page, and what replaces it cannot be probed"
+WANTED: Final = {"keys": "what it may press", "observe": "what an agent sees", "score": "the score"}
+"""The options of an adapter that training needs, in words."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,11 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
     for line in found_lines(found):
         _say(console, line)
     write_adapter(path, place, found)
-    if not found["isWhole"]:
+    if found["unfinished"]:
         raise ConfigurationError(
             f"wrote {_shown(path)}, which does not say yet what is needed: {', '.join(missing(found))}",
             setting="game",
-            fix=f"write it there, then: attract train {_shown(path)}",
+            fix=f"write it there and delete `unfinished`, then: attract train {_shown(path)}",
         )
     _say(console, f"wrote {_shown(path)}; what it took for the score and the end is a guess: read it\n")
     return path
@@ -208,7 +210,7 @@ def found_lines(found: dict[str, Any]) -> list[str]:
         *(f"            {text}" for text in seen[:8]),
         *([f"            and {len(seen) - 8} more"] if len(seen) > 8 else []),
         f"  score:    {found['score'] or 'not found'}",
-        f"  end:      {found['end'] or 'not found'}",
+        f"  end:      {found['end'] or 'not found: an episode ends by its time limit'}",
         f"  restart:  {found['restart'] or 'none was found: each episode has a fresh page'}",
     ]
     lines += [f"  note:     it {what}" for what in found["unheld"]]
@@ -218,9 +220,8 @@ def found_lines(found: dict[str, Any]) -> list[str]:
 
 def missing(found: dict[str, Any]) -> list[str]:
     """What the adapter does not say yet."""
-    sees = found["seesPixels"] or found["seen"]
-    wanted = {"what an agent sees": sees, "the score": found["score"], "the end": found["end"]}
-    return [name for name, value in {"what it may press": found["moves"], **wanted}.items() if not value]
+    names: list[str] = found["unfinished"]
+    return [WANTED.get(name, name) for name in names]
 
 
 def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optiona
 from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
-from attract.games.project import shared_folder
+from attract.games.project import find_project_dir, shared_folder
 from attract.games.source_maps import SourceMap
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
@@ -159,9 +159,19 @@ class GameLibrary:
                 return None
             address = PAGE_ADDRESS.search(module.code)
             self._page_files[key] = (
-                PageFolder(folder, self._runs_dir) if address is None else PageAddress(address[1].decode())
+                PageFolder(folder, self._runs_dir, self._top_of(module.reference, folder))
+                if address is None
+                else PageAddress(address[1].decode())
             )
         return self._page_files[key]
+
+    def _top_of(self, game: GameReference, folder: Path) -> Path:
+        """The highest folder of which the page of an adapter in `folder` gets what it asks for."""
+        if game.name in self._bundled():
+            return folder
+        if folder.is_relative_to(self._project_dir):
+            return shared_folder(folder, self._project_dir) or folder
+        return find_project_dir(folder / Path(game.name).name)
 
     def place_page(self, name: str, folder: Path) -> None:
         """From now on the page of game `name` is below `folder`, wherever its adapter is."""

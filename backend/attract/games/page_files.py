@@ -1,16 +1,25 @@
 """Where the files of a page come from that somebody else wrote: a folder, or a server on this machine."""
 
 import http.client
+import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
-MOST_FOLDERS: Final = 20
 PACKAGES: Final = "node_modules"
+PAGE_SUFFIXES: Final = (".html", ".htm")
+NAME_ABOVE: Final = re.compile(
+    r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
+)
+"""What a page loads, but for what it leads to."""
+MAX_FOLDERS: Final = 20
+MAX_GIVEN: Final = 10_000
+MAX_PAGE_BYTES: Final = 8 * 2**20
+"""Of a page whose text is looked through."""
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -28,45 +37,91 @@ class FetchedFile:
 class PageFiles(Protocol):
     """Files of one page and of what it loads, by their paths on an origin of its own."""
 
-    def find(self, path: str) -> Path | FetchedFile | None:
-        """The file at `path`, which begins with a slash and may end with a query; None: there is none."""
+    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+        """The file at `path`, which begins with a slash and may end with a query; None: there is none.
+
+        `is_visitors`: a browser of another machine asks.
+        """
         ...
 
 
 class PageFolder:
-    """The files below a folder, as at the root of a server of its own."""
+    """The files below a folder, as at the root of a server of its own, and what a page asks for above it."""
 
-    def __init__(self, folder: Path, hidden: Path) -> None:
-        """`hidden`: a folder that is not served, wherever it lies."""
+    def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
+        """`hidden`: a folder that is not served, wherever it lies.
+
+        `top`: the highest folder of which a page gets what it asks for; None, or a folder that does not hold
+        `folder`: that is `folder`.
+        """
         self._folder = folder
         self._hidden = hidden.resolve()
+        self._above = _folders_above(folder, top or folder)
         self._page_folders: dict[str, None] = {}
+        self._given: set[Path] = set()
+        self.root = folder
+        """The nearest folder that holds what the pages asked for so far name by `../`."""
 
-    def find(self, path: str) -> Path | None:
+    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
         """See `PageFiles`: nothing hidden, of the runs', or by a link to elsewhere.
 
         What a page names from the root is looked for beside the page too, with and without the first folder
-        of its path: bundlers name a build's files as they are found where it is published.
+        of its path: bundlers name a build's files as they are found where it is published. What is not there
+        is looked for in each folder above, up to `top`. A page that names files above its folder by `../` is
+        given at its place below `root`, so that those names mean what they say. Of what lies above the folder
+        visitors get what the page asked for on this machine.
         """
-        path = path.partition("?")[0].lstrip("/")
-        file = self._below(path)
-        if file is None:
-            _, _, shorter = path.partition("/")
-            beside = [f"{folder}/{name}" for folder in self._page_folders for name in (path, shorter) if name]
-            file = next((path for path in map(self._below, beside) if path is not None), None)
-        elif file.suffix.lower() in (".html", ".htm") and len(self._page_folders) < MOST_FOLDERS:
-            self._page_folders[file.parent.relative_to(self._folder).as_posix()] = None
+        file = self._find(path)
+        if isinstance(file, Path) and not file.is_relative_to(self._folder):
+            if is_visitors:
+                return file if file in self._given else None
+            if len(self._given) < MAX_GIVEN:
+                self._given.add(file)
         return file
 
-    def _below(self, path: str) -> Path | None:
+    def _find(self, path: str) -> Path | FetchedFile | None:
+        path, _, query = path.partition("?")
+        path = path.lstrip("/")
+        is_placed = self.root != self._folder and path.startswith(
+            f"{self._folder.relative_to(self.root).as_posix()}/"
+        )
+        file = None if is_placed else self._below(self._folder, path)
+        if file is not None and file.suffix.lower() in PAGE_SUFFIXES:
+            self._note_page(file)
+            if self.root != self._folder:
+                place = posixpath.relpath(
+                    file.relative_to(self.root).as_posix(), posixpath.dirname(path) or "."
+                )
+                return FetchedFile(b"", "text/html", quote(place) + (f"?{query}" if query else ""))
+        elif self.root != self._folder:
+            file = self._below(self.root, path) or file or self._below(self._folder, path)
+        if file is not None:
+            return file
+        _, _, shorter = path.partition("/")
+        beside = [f"{folder}/{name}" for folder in self._page_folders for name in (path, shorter) if name]
+        places = [*((self._folder, name) for name in beside), *((above, path) for above in self._above)]
+        return next((file for file in (self._below(*place) for place in places) if file is not None), None)
+
+    def _note_page(self, page: Path) -> None:
+        folder = page.parent.relative_to(self._folder)
+        if folder.as_posix() in self._page_folders or len(self._page_folders) >= MAX_FOLDERS:
+            return
+        self._page_folders[folder.as_posix()] = None
+        for count, name in names_above(page):
+            # Of the folders that it goes up, the first ones lead to `folder`.
+            above = count - len(folder.parts) - 1
+            if 0 <= above < len(self._above) and self._below(self._above[above], name) is not None:
+                self.root = min(self.root, self._above[above], key=lambda place: len(place.parts))
+
+    def _below(self, folder: Path, path: str) -> Path | None:
         if any(part.startswith(".") and part != "." for part in path.split("/")) or "\\" in path:
             return None
         try:
-            file = self._folder / path
+            file = folder / path
             if file.is_dir():
                 file = file / "index.html"
             file = file.resolve()
-            is_shown = is_shown_file(file, self._folder) and not file.is_relative_to(self._hidden)
+            is_shown = is_shown_file(file, folder) and not file.is_relative_to(self._hidden)
             return file if is_shown and file.is_file() else None
         except (OSError, ValueError):
             return None
@@ -87,6 +142,24 @@ def is_shown_file(file: Path, folder: Path) -> bool:
     return not any(part.startswith(".") for part in parts[:end])
 
 
+def names_above(page: Path) -> list[tuple[int, str]]:
+    """Files that a page's own text names above its folder: how many folders up, and the path from there."""
+    try:
+        if page.stat().st_size > MAX_PAGE_BYTES:
+            return []
+        text = page.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [(match[1].count("../"), unquote(match[2])) for match in NAME_ABOVE.finditer(text)]
+
+
+def _folders_above(folder: Path, top: Path) -> list[Path]:
+    """Those above `folder` up to `top`, the nearest first."""
+    if not folder.is_relative_to(top):
+        return []
+    return [above for above in folder.parents if above.is_relative_to(top)]
+
+
 class PageAddress:
     """The files that a server on this machine gives."""
 
@@ -98,7 +171,7 @@ class PageAddress:
         self._port = parts.port
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
 
-    def find(self, path: str) -> FetchedFile | None:
+    def find(self, path: str, *, is_visitors: bool = False) -> FetchedFile | None:
         """See `PageFiles`; None also where the server does not answer."""
         connection = self._connect(self._host, self._port, timeout=FETCH_SECONDS)
         try:

@@ -7,10 +7,10 @@ from typing import Final
 
 from attract.errors import ConfigurationError
 from attract.files import check_inside, read_start
-from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
+from attract.games.page_files import ADDRESS, PAGE_SUFFIXES, PageAddress, PageFiles, PageFolder
+from attract.games.project import find_project_dir
 
 ADAPTER: Final = "game.page.ts"
-PAGE_SUFFIXES: Final = (".html", ".htm")
 BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
 """Folders that are made anew, or published: what is written by hand lies beside them."""
 MAX_ADAPTER_BYTES: Final = 1 << 20
@@ -93,4 +93,6 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     if not is_build and path.is_dir() and path != page.parent:
         folder = path
     check_inside(page, folder)
-    return PagePlace(page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir))
+    return PagePlace(
+        page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir, find_project_dir(page))
+    )

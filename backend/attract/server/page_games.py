@@ -161,7 +161,9 @@ class PageGameMiddleware:
         is_refused = asked.is_visitors and isinstance(files, PageAddress)
         if asked.path == f"{OWN}{THREAD_PAGE}":
             return self._thread_page(asked.owners, NOT_FOR_VISITORS if is_refused else None)
-        file = None if files is None or is_refused else files.find(_with_query(scope, asked.path))
+        file = None
+        if files is not None and not is_refused:
+            file = files.find(_with_query(scope, asked.path), is_visitors=asked.is_visitors)
         if file is None:
             return PlainTextResponse(f"there is no file {asked.path}", 404)
         headers = FILE_HEADERS | {

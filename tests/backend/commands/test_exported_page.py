@@ -47,7 +47,7 @@ def written(project: Path, page: str) -> tuple[set[str], dict[str, int]]:
     kept = project.parent / "kept.js"
     kept.write_text("game")
     copy = find_page_copy(project / "index.html", project, (out, project / "trained"))
-    site = write_site(out, kept, copy)
+    site = write_site(out, kept, copy, project / "trained")
     assert all(path.is_file() for path in site.written)
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     agent = {f"attract/{name}" for name in ("main.js", "agent.js", "page.js", "game.js")}
@@ -128,3 +128,40 @@ def test_a_page_that_is_a_link_out_is_refused(project: Path, tmp_path: Path) -> 
     (project / "index.html").symlink_to(tmp_path / "secret")
     with pytest.raises(FileError, match="leads out of"):
         find_page_copy(project / "index.html", project, ())
+
+
+def test_a_page_that_names_files_above_its_folder_keeps_its_place_below_the_one_that_holds_them(
+    project: Path,
+) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    folder = project / "games" / "puzzle"
+    folder.mkdir(parents=True)
+    for name in ("style.css", "lib/js/a.js", "lib/js/b.js", "lib/js/b.js.map", "lib/other.js"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(name)
+    (folder / "own.js").write_text("own")
+    (project.parent / "secret.txt").write_text("secret")
+    page = folder / "play.html"
+    page.write_text('<head></head><link href="../../style.css"><script src="own.js"></script>')
+    kept = project.parent / "kept.js"
+    kept.write_text("game")
+    out = project / "site"
+    copy = find_page_copy(page, project, (out, project / "trained"))
+    site = write_site(out, kept, copy, project / "trained")
+    assert site.page == "games/puzzle/play.html"
+    assert '<script type="module" src="../../attract/main.js">' in (out / site.page).read_text()
+    assert (out / "games" / "puzzle" / "own.js").is_file()
+
+    assert site.add("style.css")
+    # A file that is asked for once is there; its folder's others may be asked for later.
+    assert [site.add("lib/js/a.js"), site.add("lib/js/a.js")] == [True, False]
+    for path in ("gone.js", "../secret.txt", "secret.txt", ".git/config", "trained/m/policy.onnx"):
+        assert not site.add(path), path
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert {name for name in files if not name.startswith("attract/")} == {
+        "games/puzzle/play.html",
+        "games/puzzle/own.js",
+        "style.css",
+        "lib/js/a.js",
+        "lib/js/b.js",
+    }

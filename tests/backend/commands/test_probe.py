@@ -21,13 +21,13 @@ FOUND: dict[str, Any] = {
     "taps": True,
     "numPlaces": 31,
     "seen": [f"w.game.n{i}" for i in range(10)],
-    "score": "w.game.score",
+    "score": None,
     "end": None,
     "restart": None,
     "restartsByMenu": False,
     "unheld": ["asks example.com for something, which it does not get"],
     "errors": ["no sound"],
-    "isWhole": False,
+    "unfinished": ["score"],
     "seesPixels": False,
     "adapter": 'export default definePageGame({\n  page: "dist/index.html",\n});\n',
 }
@@ -40,16 +40,19 @@ def test_what_was_found_is_said_line_by_line() -> None:
     assert "by a click on #go ('Play')" in text
     assert "space (each press counts once)" in text
     assert "31 values within reach, of which 10" in text and "and 2 more" in text
-    assert "end:      not found" in text
+    assert "score:    not found" in text
+    assert "end:      not found: an episode ends by its time limit" in text
     assert "it asks example.com" in text and "threw:    no sound" in text
-    assert missing(FOUND) == ["the end"]
+    assert missing(FOUND) == ["the score"]
+    assert missing({**FOUND, "unfinished": ["keys", "observe"]}) == [
+        "what it may press",
+        "what an agent sees",
+    ]
 
 
 def test_where_nothing_is_in_reach_the_canvas_is_what_an_agent_sees() -> None:
     found: dict[str, Any] = {**FOUND, "seen": [], "seesPixels": True}
     assert "an agent sees its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
-    assert missing(found) == ["the end"]
-    assert missing({**found, "seesPixels": False}) == ["what an agent sees", "the end"]
 
 
 def test_the_adapter_names_its_page_as_from_where_it_lies(tmp_path: Path) -> None:

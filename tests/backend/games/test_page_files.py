@@ -27,7 +27,15 @@ def folder(tmp_path: Path) -> Path:
 
 def found(files: PageFolder, path: str) -> str | None:
     file = files.find(path)
+    assert not isinstance(file, FetchedFile), file
     return None if file is None else file.read_text()
+
+
+def moved(files: PageFolder, path: str) -> str | None:
+    """Where the page at `path` is said to be."""
+    file = files.find(path)
+    assert isinstance(file, FetchedFile), file
+    return file.location
 
 
 def test_a_build_finds_what_it_names_from_the_root(folder: Path) -> None:
@@ -57,6 +65,102 @@ def test_beside_a_page_nothing_more_is_shown(folder: Path) -> None:
         "//runs/token",
     ):
         assert found(files, path) is None
+
+
+def test_what_lies_above_is_found_up_to_the_top_and_nothing_above_that(tmp_path: Path) -> None:
+    project = tmp_path / "home" / "project"
+    pages = project / "examples" / "deep"
+    (pages / "runs").mkdir(parents=True)
+    (project / "pixi").mkdir()
+    for file in (
+        pages / "game.html",
+        project / "pixi" / "pixi.js",
+        project / "examples" / "sound.mp3",
+        project / ".env",
+        tmp_path / "home" / "secret.txt",
+        project / "runs" / "token",
+    ):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(file.name)
+    (project / "out.txt").symlink_to(tmp_path / "home" / "secret.txt")
+    files = PageFolder(pages, project / "runs", project)
+    assert found(files, "/game.html") == "game.html"
+    # A browser asks for `../../pixi/pixi.js` of a page at the root as it asks for `/pixi/pixi.js`.
+    assert found(files, "/pixi/pixi.js") == "pixi.js"
+    assert found(files, "/sound.mp3") == "sound.mp3"
+    for path in (
+        "/secret.txt",
+        "/home/secret.txt",
+        "/../secret.txt",
+        "/.env",
+        "/out.txt",
+        "/token",
+        "/runs/token",
+    ):
+        assert found(files, path) is None, path
+    assert found(PageFolder(pages, project / "runs"), "/pixi/pixi.js") is None
+    # What does not hold the folder is no top of it.
+    assert found(PageFolder(pages, project / "runs", project / "pixi"), "/sound.mp3") is None
+
+
+def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mean_what_they_say(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "games" / "my puzzle"
+    folder.mkdir(parents=True)
+    text = '<link rel="stylesheet" href="../../style.css"><script src="../lib/a.js"></script>'
+    (folder / "index.html").write_text(text)
+    (folder / "style.css").write_text("own")
+    (tmp_path / "style.css").write_text("of all")
+    (tmp_path / "index.html").write_text("the list of games")
+    (tmp_path / "games" / "lib").mkdir()
+    (tmp_path / "games" / "lib" / "a.js").write_text("a")
+    files = PageFolder(folder, tmp_path / "runs", tmp_path)
+    assert moved(files, "/index.html?level=2") == "games/my%20puzzle/index.html?level=2"
+    # A copy of the page asks as the first did.
+    assert moved(files, "/") == "games/my%20puzzle/index.html"
+    assert found(files, "/games/my puzzle/index.html") == text
+    assert found(files, "/style.css") == "of all"
+    assert found(files, "/games/my puzzle/style.css") == "own"
+    assert found(files, "/games/lib/a.js") == "a"
+    assert files.root == tmp_path
+
+
+def test_what_a_page_leads_to_above_its_folder_does_not_move_it(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "index.html").write_text("the list of games")
+    text = '<a href="../index.html">back</a><a class="b" href=../index.html>back</a>'
+    (tmp_path / "one" / "index.html").write_text(text)
+    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
+    assert found(files, "/index.html") == text
+
+
+def test_visitors_get_of_what_lies_above_what_the_page_asked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    for name in ("one/game.js", "lib.js", "notes.txt"):
+        (tmp_path / name).write_text(name)
+    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
+    assert files.find("/game.js", is_visitors=True) == tmp_path / "one" / "game.js"
+    assert files.find("/lib.js", is_visitors=True) is None
+    assert files.find("/lib.js") == tmp_path / "lib.js"
+    assert files.find("/lib.js", is_visitors=True) == tmp_path / "lib.js"
+    assert files.find("/notes.txt", is_visitors=True) is None
+
+
+def test_a_page_in_a_folder_below_its_adapter_goes_above_both(tmp_path: Path) -> None:
+    folder = tmp_path / "game"
+    (folder / "dist").mkdir(parents=True)
+    (folder / "own.js").write_text("own")
+    (tmp_path / "all.js").write_text("all")
+    page = folder / "dist" / "index.html"
+    page.write_text("<script src='../own.js'></script>")
+    files = PageFolder(folder, tmp_path / "runs", tmp_path)
+    assert found(files, "/dist/index.html") == page.read_text()
+    assert files.root == folder
+    page.write_text("<script src='../../all.js'></script><script src='../../../gone.js'></script>")
+    files = PageFolder(folder, tmp_path / "runs", tmp_path)
+    assert moved(files, "/dist/index.html") == "../game/dist/index.html"
+    assert found(files, "/game/dist/index.html") == page.read_text()
 
 
 class Bundler(BaseHTTPRequestHandler):

@@ -36,6 +36,13 @@ def test_frames_of_every_browser_are_mapped(frame: str, function: str) -> None:
     assert own_frames(frame, find) == [(function, Place("my games/catch.ts", 2, 1))]
 
 
+@pytest.mark.parametrize("sdk", ["sdk/attract.js", "sdk/page.js", "sdk/src/define-game.ts"])
+def test_what_a_game_imports_of_ours_is_no_place_of_its_own(sdk: str) -> None:
+    source_map = SourceMap(MAP.replace("sdk/attract.js", sdk))
+    stack = f"    at box (http://h/games/{SHA}.js:3:1)\n    at Catch.update (http://h/games/{SHA}.js:2:1)"
+    assert own_frames(stack, lambda _: source_map) == [("Catch.update", Place("my games/catch.ts", 2, 1))]
+
+
 def test_of_a_stack_what_is_ours_is_dropped() -> None:
     stack = "\n".join(
         [

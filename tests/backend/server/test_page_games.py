@@ -30,7 +30,7 @@ def origin(sha256: str) -> str:
 
 class World:
     def __init__(self, folder: Path, name: str = "games/hop.page.ts", adapter: bytes = ADAPTER) -> None:
-        self.games = folder / "games"
+        self.games = folder / "project" / "games"
         (self.games / "site" / "img").mkdir(parents=True)
         (self.games / "site" / "index.html").write_text(
             "<!doctype html><html><head><title>x</title></head></html>"
@@ -46,7 +46,7 @@ class World:
         (web / "page" / "page-clock.js").write_text("clock")
         (web / "dashboard").mkdir()
         (web / "dashboard" / "page-thread.html").write_text("<script>begin()</script>")
-        library = GameLibrary(folder, web, runs_dir=self.games / "runs")
+        library = GameLibrary(folder / "project", web, runs_dir=self.games / "runs")
         self.sha256 = library.keep(name, adapter, None).reference.sha256
         self.library = library
         self._names = ServerNames(ServerSettings(lan=True, runs_dir=folder / "runs"))

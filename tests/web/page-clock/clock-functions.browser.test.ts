@@ -1,7 +1,11 @@
 /** What a page reads time by and waits with, one by one; the ideas are those of fake-timers' own tests. */
 
 import { afterEach, expect, test } from "vitest";
-import { DEFAULT_OPTIONS, VirtualClock } from "../../../web/page-clock/src/virtual-clock.ts";
+import {
+  type ClockOptions,
+  DEFAULT_OPTIONS,
+  VirtualClock,
+} from "../../../web/page-clock/src/virtual-clock.ts";
 
 type Page = Window & typeof globalThis;
 const frames: HTMLIFrameElement[] = [];
@@ -10,12 +14,15 @@ afterEach(() => {
   for (const frame of frames.splice(0)) frame.remove();
 });
 
-function opened(): { run: (code: string) => unknown; clock: VirtualClock } {
+function opened(options: Partial<ClockOptions> = {}): {
+  run: (code: string) => unknown;
+  clock: VirtualClock;
+} {
   const frame = document.createElement("iframe");
   document.body.append(frame);
   frames.push(frame);
   const page = frame.contentWindow as Page;
-  const clock = new VirtualClock(page, DEFAULT_OPTIONS);
+  const clock = new VirtualClock(page, { ...DEFAULT_OPTIONS, ...options });
   return { clock, run: (code) => (page as unknown as { eval(code: string): unknown }).eval(code) };
 }
 
@@ -101,6 +108,26 @@ test("dates without a date are virtual, however they are asked for; all others a
     "2024",
   ]);
   expect(run("typeof Temporal === 'undefined' ? 2024 : Temporal.Now.plainDateISO().year")).toBe(2024);
+});
+
+test("a page that is loaded for an episode begins at a date of that episode's seed, by every clock", () => {
+  const dates = [0, 1, 2, 2 ** 32 - 1].map((dateSeed) => {
+    const { run, clock } = opened({ dateSeed });
+    clock.tick();
+    const now = Number(run("Date.now()"));
+    expect(run("[performance.now(), performance.timeOrigin, +new Date(), Date.parse(Date())]")).toEqual([
+      17,
+      now - 17,
+      now,
+      Math.floor(now / 1000) * 1000,
+    ]);
+    expect(opened({ dateSeed }).run("Date.now()")).toBe(now - 17);
+    return now;
+  });
+  expect(new Set(dates).size).toBe(4);
+  for (const date of dates) expect(new Date(date).getUTCFullYear()).toBe(2024);
+  // Hours, days and milliseconds alike: a game may draw its chance from any of them.
+  for (const part of [60_000, 1000]) expect(new Set(dates.map((date) => date % part)).size).toBe(4);
 });
 
 test("marks and measures are of virtual time", () => {

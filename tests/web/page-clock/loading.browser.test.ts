@@ -44,13 +44,16 @@ test("T5: what a page asks its own server for in vain is said, with its path", a
   run(`fetch(location.origin + "/no/level.json").catch(() => undefined);
     request = new XMLHttpRequest(); request.open("GET", location.origin + "/no/sprites.bin"); request.send();
     script = document.createElement("script"); script.src = location.origin + "/no/game.min.js";
-    document.body.append(script);`);
+    const sheet = document.createElement("link");
+    sheet.rel = "stylesheet"; sheet.href = location.origin + "/no/styles.css";
+    document.body.append(script, sheet);`);
   await expect
     .poll(() => [...clock.unheld].sort())
     .toEqual([
       "asks for /no/game.min.js, which is not there",
       "asks for /no/level.json, which is not there",
       "asks for /no/sprites.bin, which is not there",
+      "asks for /no/styles.css, which is not there",
     ]);
 });
 

@@ -1,12 +1,7 @@
 import path from "node:path";
 import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
-import {
-  adapterText,
-  environmentText,
-  type Findings,
-  idOf,
-} from "../../../web/page-probe/src/adapter-text.ts";
+import { adapterText, environmentText, type Findings } from "../../../web/page-probe/src/adapter-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -23,6 +18,11 @@ async function defined(text: string): Promise<GameDefinition> {
     alias: { "attract/page": SDK },
   });
   return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)).default;
+}
+
+/** As its author leaves it once it says all. */
+function finished(text: string): string {
+  return text.replace(/unfinished: .*\n/, "");
 }
 
 function place(text: string, kind: Place["kind"] = "number", fields: string[] = []): Place {
@@ -126,6 +126,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   const held: unknown[] = [];
   const hands = {
     ticks: 16,
+    stepTick: 0,
     hold: (keys: readonly string[]) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -147,6 +148,7 @@ test("a game that its menu begins anew takes a fresh page only where it has to",
   const held: unknown[] = [];
   const hands = {
     ticks: 0,
+    stepTick: 0,
     hold: (keys: readonly string[]) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -168,6 +170,7 @@ test("one that begins by itself is pressed only once it is over, a button only w
   const presses: unknown[] = [];
   const hands = {
     ticks: 0,
+    stepTick: 0,
     hold: () => 0,
     point: (...where: unknown[]) => presses.push(where),
     lift: () => 0,
@@ -188,13 +191,33 @@ test("one that begins by itself is pressed only once it is over, a button only w
   expect(text).toContain('querySelectorAll(".begin, .again")');
 });
 
-test("where nothing was found the adapter stands all the same, and says what to name", async () => {
+test("what was not found is named in the adapter, which nothing plays until that is deleted; an end is not needed", async () => {
+  const unfinished = async (found: Findings): Promise<string[]> => {
+    const [line, names] = /^ {2}unfinished: (\[.*\]),\n/m.exec(adapterText(found)) ?? [];
+    if (line === undefined) return [];
+    await expect(defined(adapterText(found))).rejects.toThrow(/^unfinished: this adapter lacks /);
+    return JSON.parse(names);
+  };
+  const { heeded, reading } = FOUND;
+  const without = (more: Partial<Findings["reading"]>): Findings => ({
+    ...FOUND,
+    reading: { ...reading, ...more },
+  });
+  expect(await unfinished(FOUND)).toEqual([]);
+  expect(await unfinished(without({ end: null }))).toEqual([]);
+  expect(await unfinished(without({ score: null }))).toEqual(["score"]);
+  expect(await unfinished(without({ seen: [] }))).toEqual(["observe"]);
+  expect(await unfinished({ ...without({ seen: [] }), seesPixels: true })).toEqual([]);
+  expect(await unfinished({ ...FOUND, heeded: { ...heeded, moves: [] } })).toEqual(["keys"]);
+});
+
+test("where nothing was found the adapter stands all the same once it is called finished, and says what to name", async () => {
   const reading = { score: null, end: null, seen: [], otherScores: [], otherEnds: [] };
   const heeded = { ...FOUND.heeded, moves: [] };
   const text = adapterText({ ...FOUND, reading, heeded, early: [], restart: null });
   expect(text).toContain("No score was found");
   expect(text).toContain("No end was found");
-  const { page } = await defined(text);
+  const { page } = await defined(finished(text));
   expect([page?.observe?.({}), page?.over({}), page?.reward?.({})]).toEqual([[0], false, 1 / 60]);
 });
 
@@ -236,7 +259,13 @@ test("a page's own words are read once for all that is seen", async () => {
   expect(page?.observe?.(window)).toEqual([0.5, 5]);
   expect(asked).toBe(1);
   const held: unknown[] = [];
-  page?.act?.(window, 1, { ticks: 0, hold: (keys) => held.push(keys), point: () => 0, lift: () => 0 });
+  page?.act?.(window, 1, {
+    ticks: 0,
+    stepTick: 0,
+    hold: (keys) => held.push(keys),
+    point: () => 0,
+    lift: () => 0,
+  });
   expect(held).toEqual([["ArrowLeft"]]);
   expect(window.advanced).toBeCloseTo(1000 / 60);
 });
@@ -250,7 +279,7 @@ test("an environment is stepped, and its observation flattened", async () => {
       step: (action: number) => ({ obs: { a: action, b: [0, 0] }, reward: 4, done: true }),
     },
   };
-  const hands = { ticks: 0, hold: () => 0, point: () => 0, lift: () => 0 };
+  const hands = { ticks: 0, stepTick: 0, hold: () => 0, point: () => 0, lift: () => 0 };
   page?.restart?.(window, hands);
   expect(page?.observe?.(window)).toEqual([1, 2, 3]);
   page?.act?.(window, 1, hands);
@@ -265,17 +294,11 @@ test("moves that bear the same words have labels of their own", async () => {
   expect(page?.pointers["Buy 2"]).toEqual([2, 5]);
 });
 
-test("a title becomes an id", () => {
-  expect(idOf("2048")).toBe("Game2048-v1");
-  expect(idOf("飛")).toBe("Game-v1");
-  expect(idOf("Café des Jeux")).toBe("CafeDesJeux-v1");
-});
-
 test("a score that fell ends the game; where the page is begun anew, the fall to nothing is not the new game's end", async () => {
   const score = place("w.points");
   const fell = { place: score, text: "fell(w, Number(w.points ?? 0))", why: "it fell", isOver: () => false };
   const reading = { ...FOUND.reading, score: { place: score, why: "it grew" }, end: fell, seen: [] };
-  const { page } = await defined(adapterText({ ...FOUND, reading, restart: "w.begin()" }));
+  const { page } = await defined(finished(adapterText({ ...FOUND, reading, restart: "w.begin()" })));
   // biome-ignore lint/suspicious/noExplicitAny: a page's window
   const window: any = { points: 5, begin: () => (window.points = 0) };
   expect(page?.over(window)).toBe(false);
@@ -341,6 +364,7 @@ test("a button that is drawn is pressed where it is until it is gone, and anothe
   const pressed: unknown[] = [];
   const hands = {
     ticks: 0,
+    stepTick: 0,
     point: (...given: unknown[]) => pressed.push(given),
     lift: () => pressed.push("lift"),
   };
@@ -371,7 +395,7 @@ test("a game that Phaser made and the page keeps to itself is followed from befo
     playing: 'game(w)?.scene.getScenes(true)[0]?.scene.key === "Game"',
     reading: { ...FOUND.reading, score: { place: place(score), why: "it grew" }, seen: [] },
   });
-  const { page } = await defined(text);
+  const { page } = await defined(finished(text));
   const window = {} as PageWindow;
   page?.prepare?.(window);
   window.Phaser = {

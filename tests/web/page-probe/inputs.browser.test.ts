@@ -42,13 +42,13 @@ const SECRET = `
   }`;
 
 test("a page that keeps all to itself is begun as it says, and seen by what it draws", async () => {
-  const { starter, moves, seen, seesPixels, isWhole, adapter } = await found(`
+  const { starter, moves, seen, seesPixels, unfinished, adapter } = await found(`
     const rectangle = (...box) => context.fillRect(...box);
     ${SECRET}`);
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
   const looks = ['drawn(w).things("rect #000000 10x10")', 'drawn(w).things("rect #000000 10x12")'];
-  expect([new Set(seen), seesPixels, isWhole]).toEqual([new Set(looks), false, false]);
+  expect([new Set(seen), seesPixels, unfinished]).toEqual([new Set(looks), false, ["score"]]);
   expect(adapter).toContain("prepare: (w) => void drawn(w)");
 });
 
@@ -100,7 +100,7 @@ test("a board of elements in a closure: one click of what begins and pauses, its
 });
 
 test("a page that has itself loaded anew says its end by that, and no function of the browser's begins a game anew", async () => {
-  const { end, restart, isWhole, adapter } = await found(`
+  const { end, restart, unfinished, adapter } = await found(`
     const game = window.game = { x: 50, stone: 0, points: 0, context, form: document.createElement("form") };
     function tick() {
       game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
@@ -110,7 +110,7 @@ test("a page that has itself loaded anew says its end by that, and no function o
       game.points++;
       if (Math.abs(game.x - 50) > 30) location.reload();
     }`);
-  expect([end, restart, isWhole]).toEqual(["the page loads itself anew", null, true]);
+  expect([end, restart, unfinished]).toEqual(["the page loads itself anew", null, []]);
   expect(adapter).toContain("ends an episode in any case");
 });
 

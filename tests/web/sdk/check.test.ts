@@ -55,6 +55,20 @@ function found(definition: GameDefinition): string[] {
   return checkGame(definition, METERS).findings.map(({ severity, id, text }) => `${severity} ${id}: ${text}`);
 }
 
+test("a game of one step whose choices differ is a bandit, and rewards of any one size can be learned from", () => {
+  const bandit = walk({
+    update: (_deltaTime, action) => ({ observation: [0, 0], reward: Number(action === 1), terminated: true }),
+  });
+  const inCents = walk({
+    update: (_deltaTime, action) => {
+      ticks++;
+      return { observation: [0, 0], reward: action === 0 ? 1e20 : 3e20, terminated: ticks % 5 === 0 };
+    },
+  });
+  for (const game of [bandit, inCents])
+    expect(found(game).filter((finding) => /over-at-once|reward-size/.test(finding))).toEqual([]);
+});
+
 test("a draw() that needs a page is told of with its place: there is none where games are drawn", () => {
   const definition = walk({
     draw() {
@@ -142,6 +156,39 @@ describe("each fault is found, and only it", () => {
       "one reward",
       walk({ update: () => ({ observation: [0, 0], reward: 0, done: true }) }),
       /warning constant-reward: the reward was 0 in all of 2000 steps/,
+    ],
+    [
+      "over in the first step",
+      walk({ update: () => ({ observation: [0, 0], reward: 0, terminated: true }) }),
+      /error over-at-once: 2000 of 2000 episodes of random play were over in their first step, each with a return of 0: /,
+    ],
+    [
+      "over in the first step of all episodes but the first",
+      (() => {
+        let steps = 0;
+        const update: Game["update"] = () => {
+          steps++;
+          return { observation: [steps / 1e6, 0], reward: Number(steps < 20), terminated: steps >= 20 };
+        };
+        return walk({ update });
+      })(),
+      /error over-at-once: 1980 of 1981 episodes of random play were over in their first step, each with a return of 0: /,
+    ],
+    [
+      "rewards beyond what is taken",
+      walk({ update: () => ({ observation: [0, 0], reward: 1e30, terminated: ++ticks % 5 === 0 }) }),
+      /error reward-size: rewards of one episode came to .*e\+30: training takes returns up to 1e\+30/,
+    ],
+    [
+      "one reward that dwarfs all others",
+      walk({
+        update: () => ({
+          observation: [0, 0],
+          reward: ++ticks % 50 ? 1 : -1e25,
+          terminated: ticks % 50 === 0,
+        }),
+      }),
+      /error reward-size: the largest reward was 1e\+25, a usual one 3.2: training scales/,
     ],
     [
       "a name that nobody reads",

@@ -1,6 +1,9 @@
 /** Chance as the trainer seeds it: `Math.random` and `crypto` give the same numbers after the same seed. */
 
 import { define } from "./overriding.ts";
+import { EPOCH_MS } from "./time.ts";
+
+const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 
 /** sfc32 (Chris Doty-Humphrey's PractRand), its state spread from one word by splitmix32. */
 export class Chance {
@@ -41,6 +44,11 @@ export class Chance {
     this.#c = (((this.#c << 21) | (this.#c >>> 11)) + t) | 0;
     return t >>> 0;
   }
+}
+
+/** The date at which a page begins that is loaded for the episode of `seed`: a millisecond of the year 2024. */
+export function dateOf(seed: number): number {
+  return EPOCH_MS + Math.floor((new Chance(seed).next32() / 2 ** 32) * YEAR_MS);
 }
 
 /** Puts `chance` in the place of the page's own. */

@@ -1,7 +1,7 @@
 /** Everything by which a page reads time or waits for it, on virtual time. */
 
 import { define, defineGetter, defineProperty } from "./overriding.ts";
-import { EPOCH_MS, type VirtualTime } from "./time.ts";
+import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 type Callback = (...args: unknown[]) => unknown;
@@ -9,9 +9,10 @@ type Callback = (...args: unknown[]) => unknown;
 /** Of events that the trainer makes: when. All others happen now. */
 export const stamps = new WeakMap<Event, number>();
 
-export function installTime(window: Page, time: VirtualTime): void {
+/** @param originMs the date at the page's time 0, in ms since 1970. */
+export function installTime(window: Page, time: VirtualTime, originMs: number): void {
   installTimers(window, time);
-  installClocks(window, time);
+  installClocks(window, time, originMs);
   installMessages(window, time);
 }
 
@@ -55,10 +56,10 @@ function installTimers(window: Page, time: VirtualTime): void {
   });
 }
 
-function installClocks(window: Page, time: VirtualTime): void {
-  const date = (): number => EPOCH_MS + time.look();
+function installClocks(window: Page, time: VirtualTime, originMs: number): void {
+  const date = (): number => originMs + time.look();
   define(window.performance, "now", time.look);
-  defineGetter(window.performance, "timeOrigin", () => EPOCH_MS);
+  defineGetter(window.performance, "timeOrigin", () => originMs);
   class VirtualDate extends window.Date {
     constructor(...args: unknown[]) {
       super(...((args.length === 0 ? [date()] : args) as [number]));

@@ -82,10 +82,13 @@ export function installLoading(
   followAttributes(window);
   // An element's own error is told to nobody above it.
   const look = ({ target }: Event): void => {
-    const address = (target as HTMLScriptElement | null)?.src;
-    if (!(target instanceof window.HTMLScriptElement) || address === "") return;
-    if (foreignOrigin(window, address) === null) miss(String(address));
-    else said.add(withoutScript(window, String(address)));
+    const isScript = target instanceof window.HTMLScriptElement;
+    if (!isScript && !(target instanceof window.HTMLLinkElement && target.relList.contains("stylesheet")))
+      return;
+    const address = isScript ? target.src : target.href;
+    if (address === "") return;
+    if (foreignOrigin(window, address) === null) miss(address);
+    else if (isScript) said.add(withoutScript(window, address));
   };
   window.addEventListener("error", look, true);
   const promising: [object, string][] = [

@@ -1,7 +1,7 @@
 /** The clock of one page, as the trainer holds it: time, chance, input, storage, sound and drawing of that window. */
 
 import { type Animations, followAnimations } from "./animations.ts";
-import { Chance, installChance } from "./chance.ts";
+import { Chance, dateOf, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
 import { forgetAlerts } from "./dialogs.ts";
 import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
@@ -13,7 +13,7 @@ import { installObservers, type Observers } from "./observers.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
-import { VirtualTime } from "./time.ts";
+import { EPOCH_MS, VirtualTime } from "./time.ts";
 import { watchUnheld } from "./unheld.ts";
 
 type Page = Window & typeof globalThis;
@@ -27,6 +27,8 @@ interface DrawnWindow {
 export interface ClockOptions {
   /** Of chance while the page loads; 32 bits. */
   seed: number;
+  /** Of the date at which the page begins: its episode's seed, 32 bits; null: it is loaded for no episode. */
+  dateSeed: number | null;
   /** Whether what the page draws is to be seen. */
   draws: boolean;
   webGl: WebGl;
@@ -38,6 +40,7 @@ export interface ClockOptions {
 
 export const DEFAULT_OPTIONS: ClockOptions = {
   seed: 1,
+  dateSeed: null,
   draws: true,
   webGl: "null",
   isSeen: false,
@@ -128,7 +131,7 @@ export class VirtualClock {
     installSound(window, this.#time);
     watchUnheld(window, this.#time, this.unheld);
     // The last: all before may use what it replaces.
-    installTime(window, this.#time);
+    installTime(window, this.#time, options.dateSeed === null ? EPOCH_MS : dateOf(options.dateSeed));
     window.addEventListener("error", (event) => report(event.error ?? event.message));
     window.addEventListener("unhandledrejection", (event) => report(event.reason));
   }

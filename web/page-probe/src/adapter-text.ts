@@ -10,6 +10,7 @@ import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type Starter } from "./starters.ts";
+import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
@@ -39,6 +40,28 @@ export interface Findings extends PageToProbe {
   readonly isAnimated: boolean;
 }
 
+/** The options that training needs and that were not found; an end is none of them, since each adapter has a time limit. */
+export function unfinishedOf({
+  heeded,
+  reading,
+  seesPixels,
+}: Pick<Findings, "heeded" | "reading" | "seesPixels">): string[] {
+  const wanted: [name: string, isFound: boolean][] = [
+    ["keys", heeded.moves.length > 0],
+    ["observe", seesPixels || reading.seen.length > 0],
+    ["score", reading.score !== null],
+  ];
+  return wanted.filter(([, isFound]) => !isFound).map(([name]) => name);
+}
+
+/** Of the adapter's text. */
+function unfinishedText(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  return [
+    `// Not found. Write ${names.length === 1 ? "it" : "them"}, then delete this line: nothing plays the adapter before.\n  unfinished: ${JSON.stringify(names)}`,
+  ];
+}
+
 /** The text of `<name>.page.ts`. */
 export function adapterText(all: Findings): string {
   const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
@@ -57,6 +80,7 @@ export function adapterText(all: Findings): string {
   const fields = [
     `id: ${JSON.stringify(idOf(found.title))}`,
     `page: ${JSON.stringify(page)}`,
+    ...unfinishedText(unfinishedOf(all)),
     `size: [${size.join(", ")}]`,
     "maxSeconds: 120",
     seesPixels
@@ -114,11 +138,6 @@ function withOwnLabels(moves: readonly Move[]): Move[] {
   });
 }
 
-/** A page's title may hold anything. */
-function inComment(title: string): string {
-  return title.replaceAll("*/", "").replace(/\s+/g, " ").trim();
-}
-
 /** The adapter of a page that is an environment already. */
 export function environmentText(
   { page, size, title }: Pick<Findings, "page" | "size" | "title">,
@@ -140,7 +159,7 @@ function numbersIn(value: unknown): number[] {
 export default definePageGame({
   id: ${JSON.stringify(idOf(title))},
   page: ${JSON.stringify(page)},
-  size: [${size.join(", ")}],
+${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  size: [${size.join(", ")}],
   ticksPerStep: 1,
   maxSeconds: 120,
   // Give the range that the numbers have.
@@ -474,14 +493,4 @@ function usesVariable({ reading, restart, playing, early }: Findings, name: stri
     (text) =>
       text?.match(new RegExp(`w\\.lookInside\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`)) != null,
   );
-}
-
-/** "My Flappy!" becomes "MyFlappy-v1". */
-export function idOf(title: string): string {
-  const words = title.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
-  const name = words
-    .map((word) => word[0].toUpperCase() + word.slice(1))
-    .join("")
-    .slice(0, 40);
-  return `${/^[A-Za-z]/.test(name) ? name : `Game${name}`}-v1`;
 }

@@ -1,7 +1,7 @@
 /** Opens a page, plays it at random under its clock, and says what it found: for `attract probe`. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
+import { adapterText, environmentText, type Findings, unfinishedOf } from "./adapter-text.ts";
 import { begunText } from "./begun.ts";
 import { marksIn } from "./boards.ts";
 import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
@@ -24,6 +24,7 @@ import {
   variablesOf,
 } from "./roots.ts";
 import { BY_ITSELF, FIRST_WAIT, isLoading, type Starter, start, startersOf } from "./starters.ts";
+import { titleOf } from "./title.ts";
 import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const PLAYS = 4;
@@ -40,8 +41,6 @@ const MOST_LOADING = 600;
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
-const NO_TITLE =
-  /^(?:document|untitled(?: document)?|index(?:\.html)?|vite(?: \+ \w+| app)?|title|app|game|)$/i;
 /** After this long nothing further is tried. */
 const BUDGET_MS = 150_000;
 
@@ -74,8 +73,8 @@ export interface ProbeReport {
   /** What the page does that no clock holds, and what it threw. */
   unheld: string[];
   errors: string[];
-  /** Whether the adapter says all that training needs. */
-  isWhole: boolean;
+  /** What the adapter does not say yet, and says so: see `unfinishedOf`. */
+  unfinished: string[];
   adapter: string;
 }
 
@@ -207,7 +206,7 @@ class Probe {
       end: end === RELOAD ? "the page loads itself anew" : (end?.text ?? null),
       restart: restart?.text ?? (again === null ? null : againText(again)),
       restartsByMenu: again !== null,
-      isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
+      unfinished: unfinishedOf(findings),
       adapter: adapterText(findings),
     };
   }
@@ -254,7 +253,7 @@ class Probe {
       end: `${text}.step(action).${end}`,
       restart: `${text}.reset()`,
       restartsByMenu: false,
-      isWhole: environment.length > 0,
+      unfinished: environment.length > 0 ? [] : ["observe"],
       adapter: environmentText({ ...this.#page, title: common.title }, environment),
     };
   }
@@ -483,11 +482,4 @@ function sumOf(text: string): number {
   let sum = 0;
   for (let i = 0; i < text.length; i++) sum = (Math.imul(sum, 31) + text.charCodeAt(i)) | 0;
   return sum;
-}
-
-/** What the page calls itself; what editors and tools call every page says nothing. */
-function titleOf({ document }: PageWindow): string {
-  const names: unknown[] = [document.title, document.querySelector("h1")?.textContent];
-  const own = names.map((name) => String(name ?? "").trim()).find((name) => !NO_TITLE.test(name));
-  return own ?? "the page";
 }

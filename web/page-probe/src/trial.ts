@@ -104,7 +104,12 @@ export class Trial {
       over: () => false,
     } as PageAdapter;
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
-    const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null", seed });
+    const frame = await PageFrame.load(adapter, address, {
+      draws: true,
+      webGl: "null",
+      seed,
+      dateSeed: seed,
+    });
     if (turns) await frame.beginInTurns(seed);
     else frame.begin(seed);
     return new Trial(frame, probed, written, clickable);

@@ -9,6 +9,8 @@ export const CHECKS = [
   "contract",
   "hang",
   "endless",
+  "over-at-once",
+  "reward-size",
   "out-of-bounds",
   "not-reproducible",
   "state-survives-start",

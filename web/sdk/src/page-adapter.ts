@@ -12,10 +12,25 @@ export type PointerPlace =
   | readonly [x: number, y: number]
   | readonly [x: number, y: number, how: "press" | "move"];
 
+/** An element of the page: what is read of it. */
+export interface ClickedElement {
+  getBoundingClientRect(): {
+    readonly left: number;
+    readonly top: number;
+    readonly width: number;
+    readonly height: number;
+  };
+}
+
+/** What `click` names: an element, which is clicked in its middle, or a place in the page's window in CSS pixels. */
+export type ClickTarget = ClickedElement | { readonly x: number; readonly y: number };
+
 /** What an adapter may do to its page beside reading it. */
 export interface PageHands {
   /** Ticks since the episode's start was asked for, menus included. */
   readonly ticks: number;
+  /** Ticks of the step under way before this one: 0 to `ticksPerStep - 1`; 0 in menus. */
+  readonly stepTick: number;
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on. */
   hold(codes: readonly string[]): void;
   /** Where the pointer is from now on, and whether it is pressed. */
@@ -56,6 +71,7 @@ export interface PageAdapter<W = PageWindow> {
   menu?(window: W, page: PageHands): void;
   playing?(window: W): boolean;
   act?(window: W, action: number | ArrayLike<number>, page: PageHands): void;
+  click?(window: W, action: number | ArrayLike<number>): ClickTarget | null | undefined;
   observe?(window: W): ObservationValue | ObservationValue[];
   allowed?(window: W): Allowed | readonly Allowed[];
   score?(window: W): PerAgent<number>;

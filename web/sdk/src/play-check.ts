@@ -11,6 +11,7 @@ import { nearestName } from "./nearest-name.ts";
 import { type ObservationEntry, observationEntries } from "./observation.ts";
 import { observationName, observationParts } from "./observed.ts";
 import { RandomPlayer } from "./random-play.ts";
+import { RewardWatch } from "./reward-check.ts";
 import { leafLimits } from "./spaces.ts";
 
 /** Fewer steps than these say nothing about what never happens. */
@@ -58,6 +59,7 @@ export function* playingAtRandom(
   const player = new RandomPlayer(description.action, 1);
   const watch = new ObservationWatch(definition, instance, report);
   const unread = watchResults(instance.game);
+  const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
   let returns = 0;
@@ -73,6 +75,7 @@ export function* playingAtRandom(
       rewards.highest = Math.max(rewards.highest, instance.rewards[agent]);
     }
     watch.look("update", `in step ${summary.steps}`);
+    earned.look(instance);
     if (!instance.episodeOver) continue;
     const reason = instance.endReason as EndReason;
     summary.endReasons[reason] = (summary.endReasons[reason] ?? 0) + 1;
@@ -100,6 +103,7 @@ export function* playingAtRandom(
     });
   }
   unread.report(report);
+  earned.report(report, instance);
   if (played.steps >= TELLING_STEPS) {
     watch.reportConstants(played);
     reportRewards(rewards, played, instance, report);

@@ -101,6 +101,16 @@ test("after a while without anybody the agent goes through the menu, plays, and 
   expect(new Set(look().pressed)).toEqual(new Set(["Enter", "Space"]));
 });
 
+test("the ticks of each step are counted from 0, whenever its menu has begun the game", async () => {
+  const counted: number[] = [];
+  const { look } = await open(
+    {},
+    { ticksPerStep: 3, keys: undefined, act: (_w, _action, page) => counted.push(page.stepTick) },
+  );
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+  expect(counted.slice(0, 9)).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2]);
+});
+
 test("what an agent saw drawn in the game before is forgotten when another begins", async () => {
   const forgotten: string[] = [];
   const { attached, look } = await open(

@@ -57,6 +57,12 @@ test("where there is no page it says so", () => {
 
 test.each([
   [{ obsrve: 1 }, "obsrve: unknown option; did you mean observe?"],
+  [{ unfinished: ["score"] }, 'unfinished: this adapter lacks score: write it, then delete "unfinished"'],
+  [
+    { unfinished: ["keys", "observe"] },
+    'unfinished: this adapter lacks keys, observe: write them, then delete "unfinished"',
+  ],
+  [{ unfinished: "score" }, 'unfinished: must be an array of options\' names, got "score"'],
   [{ page: "../index.html" }, "page: must be a page below"],
   [{ page: "/etc/x.html" }, "page: must be a page below"],
   [{ page: "a/../../x.html" }, "page: must be a page below"],

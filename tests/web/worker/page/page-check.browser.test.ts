@@ -32,9 +32,42 @@ test("a good game is played, in every way twice, and nothing is left of it", asy
     "the same play in a fresh page",
     "the same play beside another game",
     "the same play while it is drawn",
+    "the same actions with another seed",
     "the same play after other episodes",
   ]);
   expect(numFrames()).toBe(0);
+});
+
+test("a game that draws its chance from the date is another with each seed; one that draws it from a fixed number is named", async () => {
+  const by = (seed: string): Promise<string[]> =>
+    idsOf(
+      hop(
+        {
+          restart: undefined,
+          menu: (_w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+          playing: (w) => w.look().state === "playing",
+          // As mulberry32 is seeded in many games: Math.random is not asked.
+          loaded: (w) =>
+            w.eval(
+              `let dice = ${seed}; Math.random = () => (dice = (dice * 48271) % 2147483647) / 2147483647`,
+            ),
+        },
+        "",
+      ),
+    );
+  expect(await by("Date.now() % 2147483647")).toEqual([]);
+  expect(await by("20240101")).toEqual(["no-variety"]);
+});
+
+test("a page whose episodes are over in their first step is named: as an error where no choice is worth more", async () => {
+  const over = () => true;
+  const severities = async (score: (w: PageWindow) => number): Promise<string[]> => {
+    const { findings } = await check(hop({ over, score }));
+    return findings.filter(({ id }) => id === "over-at-once").map(({ severity }) => severity);
+  };
+  expect(await severities(() => 0)).toEqual(["error"]);
+  // Which of them was jumped in.
+  expect(await severities((w) => Math.floor(10 * w.look().y))).toEqual(["warning"]);
 });
 
 test("what outlives the game's own restart is named with the step and the number", async () => {

@@ -1,5 +1,8 @@
 import { afterEach, expect, test } from "vitest";
+import { EPOCH_MS } from "../../../../web/page-clock/src/time.ts";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
+import type { PageGameOptions } from "../../../../web/sdk/src/page/index.ts";
+import type { PageHands, PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { startsAhead } from "../../../../web/worker/src/game/game-runner.ts";
 import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop, numFrames } from "./hop-page.ts";
@@ -9,6 +12,13 @@ const opened: PageFrames[] = [];
 afterEach(() => {
   for (const frames of opened.splice(0)) frames.close();
 });
+
+const BY_MENU: Partial<PageGameOptions> = {
+  restart: undefined,
+  reset: "reload",
+  menu: (_w: PageWindow, page: PageHands) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+  playing: (w: PageWindow) => w.look().state === "playing",
+};
 
 function framesOf(definition = hop(), options: Partial<PageFramesOptions> = {}): PageFrames {
   const frames = new PageFrames(definition, { base: location.href, most: 2, ...options });
@@ -61,15 +71,57 @@ test("a page that is hidden has no layout, unless somebody sees it or asks for i
 
 test("with a fresh page for each episode none is played in twice", async () => {
   const frames = framesOf(hop(), { isFresh: true });
-  await frames.spare();
+  expect([startsAhead(hop()), startsAhead(frames.definition)]).toEqual([false, true]);
   const instance = createInstance(frames.definition);
+  await instance.startAhead(0);
   instance.start(0);
-  await frames.spare();
   const before = numFrames();
+  await instance.startAhead(1);
   instance.start(1);
   expect(numFrames()).toBeLessThanOrEqual(before);
-  await frames.spare();
   instance.game.dispose?.();
+});
+
+test("the date at which a fresh page begins follows the seed of its episode, and so do a replay's and an evaluation's", async () => {
+  /** What the page read of the date while it loaded, and of chance, by episode. */
+  const read = async (
+    options: Partial<PageFramesOptions>,
+    more: Partial<PageGameOptions>,
+    episodes: readonly number[],
+  ): Promise<[dates: number[], skies: number[]]> => {
+    const loaded = (w: PageWindow): void => {
+      w.began = w.Date.now();
+    };
+    let seen: PageWindow;
+    const observe = (w: PageWindow): number[] => {
+      seen = w;
+      return [0, 0];
+    };
+    const frames = framesOf(hop({ loaded, observe, ...more }), options);
+    const instance = createInstance(frames.definition, { seedLow: 7 });
+    const dates: number[] = [];
+    const skies: number[] = [];
+    for (const episode of episodes) {
+      await frames.spare();
+      await instance.startAhead(episode);
+      instance.start(episode);
+      dates.push(seen.began);
+      skies.push(seen.look().sky);
+    }
+    frames.close();
+    return [dates, skies];
+  };
+  const [reloaded, skies] = await read({}, BY_MENU, [0, 1, 2]);
+  expect([new Set(reloaded).size, new Set(skies).size]).toEqual([3, 3]);
+  const [fresh, own] = await read({ isFresh: true }, {}, [2, 0, 1]);
+  expect(fresh).toEqual([reloaded[2], reloaded[0], reloaded[1]]);
+  // What a game draws while it loads is the same for all episodes that it begins itself.
+  expect(new Set(own).size).toBe(1);
+  // Its page is there before any of its episodes is known.
+  expect(await read({}, {}, [0, 1])).toEqual([
+    [EPOCH_MS, EPOCH_MS],
+    [own[0], own[0]],
+  ]);
 });
 
 test("a game that its menu begins anew plays on in its page after an end, and in another after a cut", async () => {
@@ -125,17 +177,18 @@ function seenPlaces(): number[][] {
 test("where somebody looks the one that plays is seen, as large as fits, and no other", async () => {
   const frames = framesOf(hop(), { isFresh: true, isSeen: true });
   frames.fit(300, 100);
-  await frames.spare();
+  const other = await frames.load(0);
   expect(seenPlaces()).toEqual([]);
   const instance = createInstance(frames.definition);
+  await instance.startAhead(0);
   instance.start(0);
-  await frames.spare();
   expect([numFrames(), seenPlaces()]).toEqual([2, [[75, 0, 150]]]);
   frames.fit(120, 100);
   expect(seenPlaces()).toEqual([[0, 10, 120]]);
+  await instance.startAhead(1);
   instance.start(1);
-  await frames.spare();
   expect([numFrames(), seenPlaces()]).toEqual([2, [[0, 10, 120]]]);
+  frames.giveBack(other, false);
 });
 
 test("one that is not played in any more is not seen either", async () => {

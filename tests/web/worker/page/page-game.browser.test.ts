@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { GameDefinition } from "../../../../web/sdk/src/contract.ts";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
 import type { Instance } from "../../../../web/sdk/src/instance.ts";
+import { discrete } from "../../../../web/sdk/src/page/index.ts";
 import { createPlayer } from "../../../../web/sdk/src/page/play.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
@@ -50,6 +51,44 @@ test("an action holds its keys for a whole step, the reward is what the score gr
   expect(instance.endReason).toBe("terminated");
   expect(rewards).toBeGreaterThan(0);
   expect(rewards).toBe(instance.episodeReturns[0]);
+});
+
+test("the hands count the ticks of each step, however many its menu took", async () => {
+  const counted: number[] = [];
+  const instance = await begun(
+    hop({
+      ticksPerStep: 3,
+      restart: undefined,
+      // Five ticks: no multiple of a step.
+      menu: (_w, page) => page.hold(page.ticks === 4 ? ["Enter"] : []),
+      playing: (w) => w.look().state === "playing",
+      act: (_w, _action, page) => counted.push(page.stepTick),
+    }),
+  );
+  for (let step = 0; step < 3; step++) instance.step(0);
+  expect(counted).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2]);
+});
+
+test("each step clicks the cell of its action once, and no other, in sight or not", async () => {
+  let clicks: PageWindow[] = [];
+  const instance = await begun(
+    hop({
+      ticksPerStep: 4,
+      size: [60, 60],
+      action: discrete(["left", "right", "none"]),
+      keys: undefined,
+      loaded(w) {
+        w.document.body.insertAdjacentHTML("beforeend", "<br><button>left</button><button>right</button>");
+        clicks = w.clicks = [];
+        for (const cell of w.document.querySelectorAll("button"))
+          cell.addEventListener("click", () => w.clicks.push(cell.textContent));
+      },
+      click: (w, action) => w.document.querySelectorAll("button")[action as number],
+    }),
+  );
+  clicks.length = 0;
+  for (const action of [0, 0, 1, 2, 0]) instance.step(action);
+  expect(clicks).toEqual(["left", "left", "right", "left"]);
 });
 
 test("the same seed gives the same play, after another episode, in another page, drawn or not", async () => {

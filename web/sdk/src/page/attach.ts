@@ -144,6 +144,10 @@ class Attached implements AttachedAgent, PageHands {
     this.#window.removeEventListener("pagehide", this.#onLeave);
   }
 
+  get stepTick(): number {
+    return this.#ticksLeft === 0 ? 0 : this.#ticksPerStep - this.#ticksLeft;
+  }
+
   hold(codes: readonly string[]): void {
     this.#input.hold(codes);
   }
@@ -267,7 +271,7 @@ class Attached implements AttachedAgent, PageHands {
       this.#action = this.#agent.act(this.#observation(), { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }
-    pressAction(adapter, page, this.#action, this, 1 - this.#ticksLeft / this.#ticksPerStep);
+    pressAction(adapter, page, this.#action, this, this.stepTick / this.#ticksPerStep);
     this.#ticksLeft--;
     this.ticks++;
   }

@@ -1,7 +1,7 @@
 /** What a page imports from `attract/page`: a game on its canvas, the keyboard that plays it, and adapters of games that have a page. */
 
 export { alerts } from "../../../page-clock/src/dialogs.ts";
-export type { PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
+export type { ClickTarget, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
 export type { PixelOptions } from "../page-pixels.ts";
 export {
   box,

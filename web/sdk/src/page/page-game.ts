@@ -12,6 +12,7 @@ import { checkDefinition, checkOptionNames } from "../define-game.ts";
 import { ConfigurationError, show } from "../errors.ts";
 import type {
   Allowed,
+  ClickTarget,
   KeysByLabel,
   PageAdapter,
   PageHands,
@@ -50,12 +51,17 @@ export interface PageGameOptions<W = PageWindow>
   size?: readonly [width: number, height: number];
   /** How many frames of 1/60 s an action is held. Default: 4. */
   ticksPerStep?: number;
-  /** What an action holds down during its step, by its label; of several agents one object each. With `act`: a person's only. */
+  /** What an action holds down during its step, by its label; of several agents one object each. With `act` or `click`: a person's only. */
   keys?: KeysByLabel | readonly KeysByLabel[];
-  /** Where an action has the pointer during its step, by its label. With `act`: a person's only. */
+  /** Where an action has the pointer during its step, by its label. With `act` or `click`: a person's only. */
   pointers?: Record<string, PointerPlace>;
   /** For actions that are neither keys nor places of a pointer: called before each tick. */
   act?(window: W, action: Action | ArrayLike<Action>, page: PageHands): void;
+  /**
+   * For boards: what an action clicks, asked before the first tick of its step; null: nothing. The pointer is pressed in the
+   * first half of the step and released in the second.
+   */
+  click?(window: W, action: Action | ArrayLike<Action>): ClickTarget | null | undefined;
   /** Before the page's first script. */
   prepare?(window: W): void;
   /** All scripts of the page have run, and no frame has been drawn yet. */
@@ -95,10 +101,13 @@ export interface PageGameOptions<W = PageWindow>
   turns?: boolean;
   /** Whether keys and pointer are let go halfway through each step, so that an action taken twice is pressed twice. */
   taps?: boolean;
+  /** Options that are guesses or missing so far, as `attract probe` names them: the adapter is refused until this is deleted. */
+  unfinished?: readonly string[];
 }
 
 const FUNCTIONS = [
   "act",
+  "click",
   "prepare",
   "loaded",
   "ready",
@@ -133,6 +142,7 @@ const KNOWN_OPTIONS = [
   "hidden",
   "taps",
   "turns",
+  "unfinished",
   ...FUNCTIONS,
 ];
 /** The server finds it in the adapter's text: it must stand there as it is. */
@@ -170,6 +180,7 @@ export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): Gam
 
 function checkOptions<W>(options: PageGameOptions<W>): void {
   checkOptionNames(options, KNOWN_OPTIONS);
+  checkFinished(options.unfinished);
   for (const name of FUNCTIONS) {
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== "function")
@@ -198,6 +209,13 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
       "ticksPerStep",
       `must be a whole number of frames of 1/60 s, got ${show(ticksPerStep)}`,
     );
+  if (options.click !== undefined && (ticksPerStep ?? DEFAULT_TICKS_PER_STEP) < 2)
+    throw new ConfigurationError(
+      "click",
+      "needs a step of two frames at least, one of them without the press",
+    );
+  if (options.click !== undefined && options.act !== undefined)
+    throw new ConfigurationError("click", "give either click or act");
   if (options.taps && (ticksPerStep ?? DEFAULT_TICKS_PER_STEP) < 2)
     throw new ConfigurationError("taps", "needs a step of two frames at least, one of them without the key");
   if ((options.score === undefined) === (options.reward === undefined))
@@ -220,12 +238,23 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
 /** Where nothing is laid out, nothing has a place: no canvas to be seen, nothing under the pointer, nothing that moves by CSS. */
 function checkHidden<W>(options: PageGameOptions<W>): void {
   if (!options.hidden) return;
-  for (const name of ["pixels", "pointers", "css"] as const)
+  for (const name of ["pixels", "pointers", "click", "css"] as const)
     if (options[name] !== undefined && options[name] !== false)
       throw new ConfigurationError(
         "hidden",
         `a page that is not laid out has no ${name}: leave out one of the two`,
       );
+}
+
+function checkFinished(unfinished: unknown): void {
+  if (unfinished === undefined) return;
+  if (!Array.isArray(unfinished) || unfinished.some((name) => typeof name !== "string"))
+    throw new ConfigurationError("unfinished", `must be an array of options' names, got ${show(unfinished)}`);
+  if (unfinished.length > 0)
+    throw new ConfigurationError(
+      "unfinished",
+      `this adapter lacks ${unfinished.join(", ")}: write ${unfinished.length === 1 ? "it" : "them"}, then delete "unfinished"`,
+    );
 }
 
 /** Something must be seen, and be named apart. */
@@ -272,12 +301,12 @@ function isBelow(page: string): boolean {
 
 /** Every choice must be something that the page notices. */
 function checkHands<W>(options: PageGameOptions<W>): void {
-  const { action, keys, pointers, act, numAgents = 1 } = options;
-  if (act !== undefined) return;
+  const { action, keys, pointers, act, click, numAgents = 1 } = options;
+  if (act !== undefined || click !== undefined) return;
   if (action?.kind !== "discrete" || action.labels === null)
     throw new ConfigurationError(
       "act",
-      "an action that is not discrete([...labels]) needs act(window, action, page)",
+      "an action that is not discrete([...labels]) needs act(window, action, page) or click(window, action)",
     );
   const sets = Array.isArray(keys) ? keys : [keys ?? {}];
   if (keys !== undefined && sets.length !== numAgents)

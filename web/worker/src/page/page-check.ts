@@ -15,6 +15,8 @@ const MOST_STEPS = 5_000;
 /** Of the play that is repeated: each of its episodes takes a fresh page. */
 const REPEATED_STEPS = 300;
 const REPEATED_EPISODES = 4;
+/** Fewer say nothing about what chance does. */
+const MIN_VARIETY_STEPS = 5;
 const SLOW_LOAD_MS = 3_000;
 /** Who draws WebGL where no graphics processor does. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i;
@@ -218,6 +220,7 @@ class PageCheck {
       });
       return;
     }
+    await this.#checkVariety(original, deadline.share(0.5));
     if (deadline.isOver || reset === "reload") return;
     this.#phase("the same play after other episodes");
     const difference = await this.#difference(original, {}, "alone", deadline);
@@ -227,6 +230,22 @@ class PageCheck {
       severity: "warning",
       text: `after the game's own restart an episode plays differently than in a fresh page: ${difference}`,
       fix: 'have restart(window) set anew what is left over, or give reset: "reload"; evaluations and replays take fresh pages anyway',
+    });
+  }
+
+  /** Whether chance plays any part: another seed under the same actions should show something else. */
+  async #checkVariety(original: Play, deadline: Deadline): Promise<void> {
+    if (deadline.isOver || original.actions.length < MIN_VARIETY_STEPS) return;
+    this.#phase("the same actions with another seed");
+    const difference = await this.#difference(original, { isFresh: true }, "alone", deadline, 3);
+    if (difference !== null || deadline.isOver) return;
+    this.#report({
+      id: "no-variety",
+      severity: "warning",
+      text: "two seeds play alike under the same actions: agents may learn one course of events by heart",
+      fix:
+        "see what the game draws its chance from: `Math.random`, `crypto` and the date at which a page is loaded follow the " +
+        "episode's seed, a number written into the page does not; if the game is a fixed one, leave it",
     });
   }
 
@@ -266,9 +285,10 @@ class PageCheck {
     options: Partial<PageFramesOptions>,
     company: "neighbour" | "alone",
     deadline: Deadline,
+    seed = 2,
   ): Promise<string | null> {
     const frames = this.#frames(options);
-    const instance = this.#instance(frames, 2);
+    const instance = this.#instance(frames, seed);
     const waiting = [frames];
     if (company === "neighbour") waiting.push(await this.#accompany(instance));
     const replay = replaying(frames.definition, instance, original, deadline);

@@ -38,6 +38,8 @@ export class PageFrame implements PageHands {
   /** Of an agent that sees the page's canvas. */
   readonly pixels: PixelReader | null;
   ticks = 0;
+  /** Set by who plays in it, before each tick of a step. */
+  stepTick = 0;
   /** How many frames passed until the page was ready. */
   loadTicks = 0;
   readonly #adapter: PageAdapter;
@@ -173,6 +175,7 @@ export class PageFrame implements PageHands {
     clock.followsAnimations = true;
     clock.align();
     this.ticks = 0;
+    this.stepTick = 0;
     // Menus may draw chance as well.
     clock.seed(seed);
     adapter.seed?.(window, seed);

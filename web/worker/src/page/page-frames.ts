@@ -46,8 +46,10 @@ export class PageFrames implements SpareGames {
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
-  /** Whether each page is loaded for the episode that begins in it, by chance of that: what it draws then differs from one to the next. */
+  /** Whether each page is loaded for the episode that begins in it: the date it begins at follows that episode's seed. */
   readonly loadsForEpisodes: boolean;
+  /** Whether the game begins each episode itself: what it draws while it loads belongs to none of them, and is always the same. */
+  readonly #isOwnBeginner: boolean;
   /** Whether the page of a game's next episode is loaded while it plays this one. */
   readonly looksAhead: boolean;
   readonly #seen = {
@@ -80,7 +82,8 @@ export class PageFrames implements SpareGames {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
-    this.loadsForEpisodes = page.reset !== "own";
+    this.loadsForEpisodes = page.reset !== "own" || isFresh;
+    this.#isOwnBeginner = page.reset === "own";
     // Evaluations hand out their episodes in no order that a game could know.
     this.looksAhead = page.reset === "reload" && !isFresh;
     this.#adapter = {
@@ -107,6 +110,7 @@ export class PageFrames implements SpareGames {
     const skipsTicks = pixels?.lastTickOnly === true && !draws && !isSeen;
     this.definition = {
       ...definition,
+      page: this.#adapter,
       create: () => new PageGame(this.#adapter, this, numTicks, skipsTicks),
     };
   }
@@ -123,7 +127,8 @@ export class PageFrames implements SpareGames {
    * @param seed of the episode, 32 bits.
    */
   async load(seed: number): Promise<PageFrame> {
-    return await this.#load({ ...this.#clock, seed: (seed ^ LOAD_SEED) >>> 0 });
+    const chance = this.#isOwnBeginner ? {} : { seed: (seed ^ LOAD_SEED) >>> 0 };
+    return await this.#load({ ...this.#clock, ...chance, dateSeed: seed });
   }
 
   /** Begins to be played in. */

@@ -206,7 +206,8 @@ export class PageGame implements Game {
 
   #tick(action: Action | ArrayLike<Action>): void {
     const frame = this.#frame as PageFrame;
-    pressAction(this.#adapter, frame.window, action, frame, (this.#ticks++ / this.#ticksPerStep) % 1);
+    frame.stepTick = this.#ticks++ % this.#ticksPerStep;
+    pressAction(this.#adapter, frame.window, action, frame, frame.stepTick / this.#ticksPerStep);
     if (this.#skipsTicks) frame.clock.draws = this.#isStepOver;
     frame.tick();
   }

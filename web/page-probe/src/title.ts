@@ -1,0 +1,28 @@
+/** What a page is called, and what its adapter is called after it. */
+
+import type { PageWindow } from "attract/page-adapter";
+
+const NO_TITLE =
+  /^(?:document|untitled(?: document)?|index(?:\.html)?|vite(?: \+ \w+| app)?|title|app|game|)$/i;
+
+/** What the page calls itself; what editors and tools call every page says nothing. */
+export function titleOf({ document }: PageWindow): string {
+  const names: unknown[] = [document.title, document.querySelector("h1")?.textContent];
+  const own = names.map((name) => String(name ?? "").trim()).find((name) => !NO_TITLE.test(name));
+  return own ?? "the page";
+}
+
+/** A page's title may hold anything. */
+export function inComment(title: string): string {
+  return title.replaceAll("*/", "").replace(/\s+/g, " ").trim();
+}
+
+/** "My Flappy!" becomes "MyFlappy-v1". */
+export function idOf(title: string): string {
+  const words = title.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
+  const name = words
+    .map((word) => word[0].toUpperCase() + word.slice(1))
+    .join("")
+    .slice(0, 40);
+  return `${/^[A-Za-z]/.test(name) ? name : `Game${name}`}-v1`;
+}

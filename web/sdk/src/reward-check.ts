@@ -1,0 +1,99 @@
+/** What random play earns, episode by episode: whether it lasts long enough to be played, and whether it can be learned from. */
+
+import type { Finding, Report } from "./check-finding.ts";
+import type { GameDefinition } from "./contract.ts";
+import { show } from "./errors.ts";
+import type { Instance } from "./instance.ts";
+import { methodSource } from "./method-source.ts";
+
+/** So many episodes that are over in their first step are no accident where they are most of all. */
+const MIN_AT_ONCE = 3;
+const MOST = 0.75;
+/** The largest return that the wire takes, and that of which a reward is called huge beside a usual one. */
+const MAX_RETURN = 1e30;
+const HUGE = 1e9;
+
+/** Owned by one random play. */
+export class RewardWatch {
+  readonly #definition: GameDefinition;
+  #episodes = 0;
+  /** Returns of the episodes that were over in their first step. */
+  readonly #atOnce: number[] = [];
+  #largest = 0;
+  /** Of the rewards that are not 0: how many, and the sum of their sizes' logarithms. */
+  #numPaid = 0;
+  #logSum = 0;
+  /** Of the episode under way, per agent, and the largest of all: sums of rewards' sizes. */
+  #paid: number[] = [];
+  #mostPaid = 0;
+
+  constructor(definition: GameDefinition) {
+    this.#definition = definition;
+  }
+
+  /** Called after each step. */
+  look(instance: Instance): void {
+    for (let agent = 0; agent < instance.numAgents; agent++) {
+      const size = instance.valid[agent] === 0 ? 0 : Math.abs(instance.rewards[agent]);
+      if (size === 0) continue;
+      this.#numPaid++;
+      this.#logSum += Math.log(size);
+      this.#largest = Math.max(this.#largest, size);
+      this.#paid[agent] = (this.#paid[agent] ?? 0) + size;
+      this.#mostPaid = Math.max(this.#mostPaid, this.#paid[agent]);
+    }
+    if (!instance.episodeOver) return;
+    this.#episodes++;
+    this.#paid = [];
+    if (instance.episodeSteps === 1 && instance.endReason === "terminated")
+      this.#atOnce.push(...Array.from(instance.episodeReturns));
+  }
+
+  report(report: Report, { numAgents, game }: Instance): void {
+    const method = (field: string): Finding["method"] => methodSource(game, "update", field);
+    this.#reportSizes((finding) => report({ ...finding, method: method("reward") }));
+    this.#reportEnds(this.#atOnce.length / numAgents, (finding) =>
+      report({ ...finding, method: method("terminated") }),
+    );
+  }
+
+  /** A module of one step is a bandit where its rewards differ; a page takes more frames than one step has to answer a press. */
+  #reportEnds(numAtOnce: number, report: Report): void {
+    if (numAtOnce < MIN_AT_ONCE || numAtOnce < MOST * this.#episodes) return;
+    const isPage = this.#definition.page !== undefined;
+    const isAlike = new Set(this.#atOnce).size === 1;
+    if (!isPage && !isAlike) return;
+    report({
+      id: "over-at-once",
+      severity: isAlike ? "error" : "warning",
+      text:
+        `${numAtOnce} of ${this.#episodes} episodes of random play were over in their first step` +
+        (isAlike ? `, each with a return of ${this.#atOnce[0]}: no choice was worth more than another` : ""),
+      fix: isPage
+        ? "see what over(window) reads: it has to be false while the game plays; where the end of the game before is still " +
+          "to be read, give playing(window), which waits until it is gone"
+        : "return terminated: true only in the tick in which the game is over",
+    });
+  }
+
+  #reportSizes(report: Report): void {
+    const usual = Math.exp(this.#logSum / Math.max(1, this.#numPaid));
+    if (this.#mostPaid > MAX_RETURN) {
+      report({
+        id: "reward-size",
+        severity: "error",
+        text: `rewards of one episode came to ${show(this.#mostPaid)}: training takes returns up to ${MAX_RETURN}`,
+        fix: "divide the rewards, so that a usual one is about 1",
+      });
+    } else if (this.#largest > HUGE && this.#largest > HUGE * usual) {
+      report({
+        id: "reward-size",
+        severity: "error",
+        text:
+          `the largest reward was ${show(this.#largest)}, a usual one ${show(Number(usual.toPrecision(2)))}: ` +
+          "training scales rewards by their spread, and beside the largest the others count for nothing",
+        fix: "bring them to one scale: a goal is worth some hundred steps at most; of a score that grows by factors take the logarithm",
+      });
+    }
+  }
+}
