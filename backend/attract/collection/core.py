@@ -143,6 +143,12 @@ class CollectionCore:
             learn_game(self._state, description)
         return self._done(now)
 
+    def is_describing(self, connection_id: int) -> bool:
+        """Whether this is the admin's own host that was asked what the game is, and has not said it yet."""
+        state = self._state
+        host = state.fleet.of(connection_id)
+        return state.describing == connection_id and isinstance(host, Host) and host.tier == "local"
+
     # --- the fleet ---
 
     def connect_host(

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from attract.schema.base import Amount, Count, FiniteModel, Name, Seed, Text, WireModel
+from attract.schema.base import MAX_AGENTS, Amount, Count, FiniteModel, Name, Seed, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
@@ -394,7 +394,7 @@ class RecordedEpisode(FiniteModel):
     """Of the game, in this episode; those that are left out have their defaults."""
     actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
     """By step and agent."""
-    returns: Annotated[list[Amount], Field(min_length=1, max_length=64)]
+    returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
     """Raw undiscounted return per agent."""
     ended: bool
     """False: the player stopped before the game did."""

@@ -529,7 +529,7 @@ export interface RecordedEpisode {
    * Raw undiscounted return per agent.
    *
    * @minItems 1
-   * @maxItems 64
+   * @maxItems 256
    */
   returns: number[];
   /**
