@@ -9,6 +9,7 @@ export const CHECKS = [
   "contract",
   "hang",
   "endless",
+  "nobody-active",
   "out-of-bounds",
   "not-reproducible",
   "state-survives-start",
