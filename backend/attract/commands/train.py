@@ -7,6 +7,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
@@ -26,7 +27,7 @@ from attract.commands.train_display import (
     log_text,
     printable,
 )
-from attract.commands.waiting import WaitingForWorkers
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
@@ -212,6 +213,7 @@ async def _watch(
     lines = GuardedOutput(sys.stdout)
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
+    before = BeforeFirstUpdate(display, time.monotonic())
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -253,6 +255,7 @@ async def _watch(
                 if not finished.done():
                     run = service.view(run_id)
                     plan.update(run)
+                    before.update(run, time.monotonic())
                     fleet = service.fleet(run_id)
                     waiting.update(
                         run,

@@ -269,7 +269,9 @@ class RunArchive:
         reference, description = directory.read_game()
         found = {"description": description, "game_reference": reference}
         view = RunView.model_validate({**data, **found, "newest_model": self.exported_version(run_id)})
-        return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
+        return view.model_copy(
+            update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
+        )
 
     def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
         """What a run's database keeps of how it stood last.

@@ -1,12 +1,19 @@
 """What `attract train` says while nobody plays."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from attract.commands.train_display import Display
-from attract.commands.waiting import WaitingForWorkers
-from attract.schema.api import GameReport, RunState, RunView
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers, beginning_text
+from attract.schema.api import BeginningView, GameReport, RunState, RunView
+
+GOLDEN = Path(__file__).resolve().parents[2] / "contract" / "golden"
+BEGINNINGS: list[dict[str, Any]] = json.loads((GOLDEN / "beginnings.json").read_text())
 
 
 class Said(Display):
@@ -29,7 +36,7 @@ class Said(Display):
 
 
 def run(waiting_seconds: float | None, state: RunState = "running") -> RunView:
-    return RunView.model_construct(state=state, waiting_seconds=waiting_seconds)
+    return RunView.model_construct(state=state, waiting_seconds=waiting_seconds, beginning=None)
 
 
 def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_they_are_back() -> None:
@@ -70,3 +77,25 @@ def test_scale_03_nobody_is_there_where_a_run_is_stopped_before_anybody_came() -
     waiting.update(run(464.0), last_left_seconds=None, has_workers=False)
     waiting.update(run(None), last_left_seconds=None, has_workers=False)
     assert len(said.lines) == 1
+
+
+@pytest.mark.parametrize("case", BEGINNINGS, ids=[case["text"] for case in BEGINNINGS])
+def test_what_comes_before_the_first_update_is_told_with_steps_speed_and_time_left(
+    case: dict[str, Any],
+) -> None:
+    assert beginning_text(BeginningView.model_validate(case["beginning"])) == case["text"]
+
+
+def test_before_the_first_update_there_is_a_line_at_least_every_ten_seconds() -> None:
+    said = Said()
+    before = BeforeFirstUpdate(said, 100.0)
+    warming = RunView.model_construct(
+        waiting_seconds=None,
+        beginning=BeginningView(stage="warmup", seconds=4.0, steps=100, total_steps=2048),
+    )
+    for tenth in range(300):
+        before.update(warming, 100.0 + tenth / 10)
+    assert len(said.lines) == 3, "at 5, 15 and 25 s"
+    before.update(warming.model_copy(update={"waiting_seconds": 7.0}), 200.0)
+    before.update(RunView.model_construct(waiting_seconds=None, beginning=None), 300.0)
+    assert len(said.lines) == 3, "nothing where nobody is there, or after the first update"
