@@ -1,4 +1,4 @@
-"""A game of some 25 steps a second: what comes before the first update is told, and speeds are those of play."""
+"""A game of some 25 steps a second: what comes before its first update is told, and speeds are of play."""
 
 import re
 from pathlib import Path

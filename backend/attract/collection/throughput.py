@@ -13,7 +13,7 @@ class DecayedRate:
         self._since: float | None = None
 
     def add(self, count: float, now: float) -> None:
-        """`count` events, spread evenly over the time since the last call; the first call only starts the clock."""
+        """`count` events, spread over the time since the last call; the first call only starts the clock."""
         if self._since is None:
             self._since = self._at = now
             return
