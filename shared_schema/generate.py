@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bounds import write_bounds
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
@@ -84,12 +85,14 @@ def generate(out: Path) -> None:
     (schema_dir / "golden" / "server").mkdir(parents=True)
     (schema_dir / "golden" / "browser").mkdir()
     (out / "web" / "schema" / "src").mkdir(parents=True)
+    (out / "web" / "sdk" / "src").mkdir(parents=True)
     (out / COMMANDS).parent.mkdir()
     (out / COMMANDS).write_text(with_variables((ROOT / COMMANDS).read_text()))
     _write_json(schema_dir / "messages.schema.json", messages_schema())
     _write_json(schema_dir / "api.schema.json", api_schema())
     _write_versions(out / "web" / "schema" / "src" / "versions.gen.ts")
     _write_step_numbers(out / "web" / "schema" / "src" / "step-numbers.gen.ts")
+    write_bounds(out / "web" / "sdk" / "src" / "bounds.gen.ts")
     _write_close_codes(out / "web" / "schema" / "src" / "close-codes.gen.ts")
     for stem, message in golden_messages().items():
         (schema_dir / "golden" / "server" / f"{stem}.bin").write_bytes(encode(message))

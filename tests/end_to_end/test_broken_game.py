@@ -86,3 +86,31 @@ def test_a_module_that_cannot_be_bundled_is_refused_with_the_place(tmp_path: Pat
     code, output = _train(tmp_path, "if (")
     assert code == 1, output
     assert "broken.ts:12" in output
+
+
+# A field of a range that no trainer knows: no check of the SDK looks for it.
+UNKNOWN_FIELD = "maxSeconds: 1000,\n  parameters: { speed: { default: 1, low: 0, high: 2, step: 1 } } as any,"
+
+
+@pytest.mark.parametrize("command", ["check", "train"])
+def test_a_description_that_the_server_refuses_ends_the_command_with_the_reason(
+    command: str, tmp_path: Path
+) -> None:
+    game = tmp_path / "broken.ts"
+    game.write_text(GAME.replace("BREAK", "").replace("maxSeconds: 1000,", UNKNOWN_FIELD))
+    flags = ("--headless", "--no-check", "--workers", "1") if command == "train" else ()
+    outcome = run_attract(command, str(game), *flags, runs_dir=tmp_path / "runs")
+    output = outcome.stdout + outcome.stderr
+    assert outcome.code in (1, 2), output
+    assert "description.parameters.speed.step: got 1; Extra inputs are not permitted" in output
+    assert "went away" not in output
+
+
+def test_an_option_beyond_what_a_trainer_takes_is_named_with_its_limit(tmp_path: Path) -> None:
+    game = tmp_path / "broken.ts"
+    game.write_text(GAME.replace("BREAK", "").replace("tickSeconds: 0.1", "tickSeconds: 1e6, numAgents: 1"))
+    game.write_text(game.read_text().replace("secondsPerStep: 0.1,", "").replace("maxSeconds: 1000,", ""))
+    outcome = run_attract("check", str(game), runs_dir=tmp_path / "runs")
+    output = outcome.stdout + outcome.stderr
+    assert outcome.code == 1, output
+    assert "tickSeconds: must be at most 86400, got 1000000" in output

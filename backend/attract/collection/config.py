@@ -32,6 +32,8 @@ FEWEST_INSTANCES_FOR_UPDATES: Final = 8
 """A batch of fewer games than this says too little for an update, however many updates there are."""
 USUAL_GROWTH: Final = 4
 """Unless told, rows are kept for so many times the expected workers ..."""
+MAX_WARMUP_SECONDS: Final = 10.0
+"""Of random play before the first update (rule P7)."""
 GROWTH_BYTES: Final = 256 * 1024 * 1024
 """... if the rows that this adds take no more than this of shared memory."""
 ENDLESS_STEPS: Final = 100_000
@@ -225,9 +227,10 @@ class CollectionConfig:
         )
 
     def warmup_segments(self, description: GameDescription) -> int:
-        """Segments per slot of the warm-up rollout; 0 is none."""
+        """Segments per slot of the warm-up rollout, which is no longer than the run; 0 is none."""
         slots = self.num_workers * self.slots_per_worker(description)
-        return math.ceil(self.settings.warmup_steps / (slots * self.horizon))
+        steps = min(self.settings.warmup_steps, self.total_steps or self.settings.warmup_steps)
+        return math.ceil(steps / (slots * self.horizon))
 
     def store_capacity(self, description: GameDescription) -> int:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.

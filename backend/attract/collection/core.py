@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from attract.collection.acceptance import num_valid
 from attract.collection.audit_standing import AuditStanding
 from attract.collection.auditing import believe_check, follow, must_wait, outside, settle
+from attract.collection.beginning import beginning_of
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
@@ -28,12 +29,12 @@ from attract.collection.message_handlers import (
     stall,
     touch_last_seen,
 )
-from attract.collection.planning import plan
+from attract.collection.planning import plan, warmup_deadline
 from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
-from attract.schema.api import CheckFinding, FleetView
+from attract.schema.api import BeginningView, CheckFinding, FleetView
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
@@ -114,6 +115,10 @@ class CollectionCore:
             conduct=state.conduct,
         )
 
+    def beginning(self, now: float) -> BeginningView | None:
+        """What is done before the first update of this session; None from then on."""
+        return beginning_of(self._state, now)
+
     def standing(self) -> Standing:
         """Workers, leases, blocks, rows and versions in numbers."""
         return standing_of(self._state)
@@ -125,7 +130,7 @@ class CollectionCore:
             return None
         # Before the game is known nobody is admitted, however many are there.
         barrier = None if state.described is None else state.start_barrier.deadline(state.fleet)
-        times = [barrier, describe_deadline(state)]
+        times = [barrier, describe_deadline(state), warmup_deadline(state)]
         for worker in state.fleet.workers.values():
             if worker.disconnected_at is not None and not worker.away:
                 times.append(worker.disconnected_at + GRACE_SECONDS)
@@ -142,6 +147,12 @@ class CollectionCore:
         if self._state.described is None and not self._state.stopped:
             learn_game(self._state, description)
         return self._done(now)
+
+    def is_describing(self, connection_id: int) -> bool:
+        """Whether this is the admin's own host that was asked what the game is, and has not said it yet."""
+        state = self._state
+        host = state.fleet.of(connection_id)
+        return state.describing == connection_id and isinstance(host, Host) and host.tier == "local"
 
     # --- the fleet ---
 

@@ -72,6 +72,8 @@ class LearnerState:
     """The batch it works on, kept until its outcome is known, over a restart too."""
     train: Train | None = None
     """The message it got for `batch`."""
+    num_updates: int = 0
+    """Updates of this session."""
     warmup_blocks: list[AcceptedBlock] | None = None
     """Random play it was given, until version 0 is published."""
 
@@ -127,6 +129,7 @@ class LearnerState:
     def commit(self, batch: ClosedBatch, outcome: Trained | Published) -> None:
         """Count an update that is done (rule T4): rejected rows do not count."""
         self.version = outcome.policy_version
+        self.num_updates += 1
         if outcome.group is not None and self.train is not None:
             self.counters.take_in(outcome.group.counters, self.train.counters)
             return

@@ -10,7 +10,9 @@ from attract.collection.batches import (
     rows_of_policies,
     sorted_rows,
 )
+from attract.collection.beginning import note_stage
 from attract.collection.caps import network_of
+from attract.collection.config import MAX_WARMUP_SECONDS
 from attract.collection.effects import StartUpdate, StartWarmup, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
@@ -25,9 +27,12 @@ SESSION_SECONDS = 0.05
 
 def plan(state: CollectionState, now: float) -> None:
     """Want everything done that can be done now; called after every event."""
-    described = state.described
-    if described is None or state.stopped:
-        return
+    if state.described is not None and not state.stopped:
+        _plan(state, state.described, now)
+    note_stage(state, now)
+
+
+def _plan(state: CollectionState, described: Described, now: float) -> None:
     _admit_workers(state, described, now)
     described.target = state.config.batch_target(described.description, len(state.fleet.present()))
     _warm_up(state, described, now)
@@ -50,7 +55,7 @@ def _admit_workers(state: CollectionState, described: Described, now: float) -> 
 
 
 def _warm_up(state: CollectionState, described: Described, now: float) -> None:
-    """One uncounted random rollout of everybody sets the first statistics (rule P7).
+    """One uncounted random rollout of everybody, of a bounded time, sets the first statistics (rule P7).
 
     Not before the learner asks for it: nothing is played, and no run's clock runs, while a process loads.
     """
@@ -60,24 +65,41 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     if not state.start_barrier.is_open or state.paused:
         return
     num_segments = state.config.warmup_segments(described.description)
-    if num_segments and not state.warmup_issued:
+    deadline = warmup_deadline(state)
+    is_over = deadline is not None and now >= deadline
+    if num_segments and state.warmup_since is None:
         # Statistics that a guest made up would stay in every version: what sets them is not audited.
         workers = state.fleet.present()
         for worker in [worker for worker in workers if worker.tier == "local"] or workers:
             needed = num_segments * _num_slots(described, worker)
             if not worker.leases and acceptance.rows.available >= needed:
                 state.issue(described, worker, "warmup", now, num_segments=num_segments)
-                state.warmup_issued = True
+                state.warmup_since = now
+    if is_over:
+        for lease in [lease for lease in state.book if lease.purpose == "warmup"]:
+            state.cut_short(lease, "the warm-up has lasted long enough", now)
     if any(lease.purpose == "warmup" for lease in state.book):
         return
-    if num_segments and not acceptance.warmup.num_segments:
+    if num_segments and not acceptance.warmup.num_segments and not is_over:
         # All of it lapsed: it is ordered anew, now or as soon as somebody is there.
-        if state.warmup_issued:
-            state.warmup_issued = False
+        if state.warmup_since is not None:
+            state.warmup_since = None
             _warm_up(state, described, now)
         return
     learner.warmup_blocks = acceptance.warmup.take()
     state.emit(start_warmup(learner.warmup_blocks, described.seating))
+
+
+def warmup_deadline(state: CollectionState) -> float | None:
+    """When the warm-up ends with what has come of it, be it nothing; None where none is under way.
+
+    Not in `sync`, which repeats exactly whatever the speed of the machine.
+    """
+    learner = state.learner
+    is_played = learner.phase == "warmup" and learner.warmup_blocks is None
+    if state.warmup_since is None or not is_played or state.config.settings.schedule == "sync":
+        return None
+    return state.warmup_since + MAX_WARMUP_SECONDS
 
 
 def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> StartWarmup:

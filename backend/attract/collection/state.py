@@ -27,7 +27,7 @@ from attract.collection.plausibility import GameLimits, Plausibility
 from attract.collection.reports import FailureCount
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.worker_messages import lease_message, welcome_message
-from attract.schema.api import GameReport
+from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.messages import LeaseVoid, Purpose, ReplayOrder, ToBrowser
@@ -82,7 +82,11 @@ class CollectionState:
         """Carried by every lease for evaluation."""
         self.boundary = False
         """A lease ended with a full batch in the pool (rule S1)."""
-        self.warmup_issued = False
+        self.warmup_since: float | None = None
+        """When the first lease of the warm-up was issued."""
+        self.stage: BeginningStage | None = None
+        """What is done before the first update of this session."""
+        self.stage_since = 0.0
         self.first_versions: dict[str, int] = {}
         """By guest, the first version that was trained on a segment of it (rule C10)."""
         self.next_batch = 1
@@ -180,6 +184,9 @@ class CollectionState:
             replays=replays,
         )
         described.acceptance.reserve(lease)
+        if purpose == "train":
+            # The clock of its speed begins with what it is asked to play, not with the first block of that.
+            worker.rate.add(0, now)
         if evaluation is not None:
             evaluation.lease(lease.lease_id, list(episodes))
         worker.leases.append(lease)
@@ -238,6 +245,10 @@ class CollectionState:
         if evaluation is not None:
             evaluation.lapse(lease.lease_id)
         self.book.num_lapsed += 1
+        self.cut_short(lease, reason, now)
+
+    def cut_short(self, lease: Lease, reason: str, now: float) -> None:
+        """Spend a lease of which what has come is enough."""
         worker = self.fleet.by_id(lease.worker_id)
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)

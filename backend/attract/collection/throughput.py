@@ -13,11 +13,14 @@ class DecayedRate:
         self._since: float | None = None
 
     def add(self, count: float, now: float) -> None:
-        """`count` events that happened since the last call; the first call only starts the clock."""
+        """`count` events, spread over the time since the last call; the first call only starts the clock."""
         if self._since is None:
             self._since = self._at = now
             return
-        self._weight = self._decayed(now) + count
+        passed = (now - self._at) / self._horizon
+        # What came long ago has faded already: exp(-age / horizon), averaged over the time that passed.
+        kept = -math.expm1(-passed) / passed if passed > 0 else 1.0
+        self._weight = self._decayed(now) + kept * count
         self._at = now
 
     def per_second(self, now: float) -> float:

@@ -7,6 +7,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
@@ -26,7 +27,7 @@ from attract.commands.train_display import (
     log_text,
     printable,
 )
-from attract.commands.waiting import WaitingForSteps, WaitingForWorkers
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForSteps, WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
@@ -213,6 +214,7 @@ async def _watch(
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
     waiting_for_steps = WaitingForSteps(display)
+    before = BeforeFirstUpdate(display, time.monotonic())
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -254,6 +256,7 @@ async def _watch(
                 if not finished.done():
                     run = service.view(run_id)
                     plan.update(run)
+                    before.update(run, time.monotonic())
                     fleet = service.fleet(run_id)
                     has_workers = any(host.workers for host in fleet.hosts)
                     waiting.update(run, last_left_seconds=fleet.last_left_seconds, has_workers=has_workers)

@@ -1,13 +1,61 @@
-"""Output of `attract train` while no worker is there, or no step has come."""
+"""Output of `attract train` before the first update: no worker, no step yet, warm-up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attract.commands.train_display import Display, duration
-from attract.schema.api import RunView
+from attract.schema.api import BeginningStage, BeginningView, RunView
 
 STARTING_SECONDS = 30.0
 """A browser of our own may take so long to start on a busy machine."""
 NO_STEP_SECONDS = 10.0
+
+FIRST_LINE_SECONDS = 5.0
+"""So long may nothing be said before the first update ..."""
+NEXT_LINE_SECONDS = 10.0
+"""... and so long between two lines of that."""
+STAGES: Mapping[BeginningStage, str] = {
+    "game": "loading the game",
+    "learner": "starting the learner",
+    "workers": "waiting for the rest of the workers",
+    "warmup": "warming up",
+    "batch": "playing the first batch",
+    "update": "learning from the first batch",
+}
+
+
+class BeforeFirstUpdate:
+    """Says now and then how far a run is with what comes before its first update."""
+
+    def __init__(self, display: Display, now: float) -> None:
+        """`now`: monotonic seconds, as in `update`."""
+        self._display = display
+        self._due = now + FIRST_LINE_SECONDS
+
+    def update(self, run: RunView, now: float) -> None:
+        """The run as it stands now. Where nobody is there to play, another line says so."""
+        if run.beginning is None or run.waiting_seconds is not None or now < self._due:
+            return
+        self._due = now + NEXT_LINE_SECONDS
+        self._display.say(beginning_text(run.beginning))
+
+
+def beginning_text(beginning: BeginningView) -> str:
+    """The stage, with steps, speed and time left where it is measured by steps.
+
+    `beginningText` of the dashboard says the same: both are held to `tests/contract/golden/beginnings.json`.
+    """
+    stage = STAGES[beginning.stage]
+    if not beginning.total_steps:
+        return f"{stage}: {beginning.seconds:.0f} s so far"
+    parts = [f"{stage}: {beginning.steps:,} of {beginning.total_steps:,} steps"]
+    left = [] if beginning.max_seconds is None else [beginning.max_seconds - beginning.seconds]
+    if beginning.steps and beginning.seconds:
+        speed = beginning.steps / beginning.seconds
+        parts.append(f"{speed:,.0f} steps/s")
+        left.append((beginning.total_steps - beginning.steps) / speed)
+    if left:
+        parts.append(f"{max(0.0, min(left)):.0f} s left")
+    return ", ".join(parts)
 
 
 class WaitingForWorkers:
@@ -55,7 +103,8 @@ class WaitingForSteps:
             return
         if self._since is None:
             self._since = run.elapsed_seconds
-        if run.collected_steps > 0:
+        warmup_steps = 0 if run.beginning is None else run.beginning.steps
+        if run.collected_steps > 0 or warmup_steps > 0:
             self._is_done = True
         elif run.elapsed_seconds - self._since >= NO_STEP_SECONDS:
             self._is_done = True

@@ -135,7 +135,15 @@ class ActiveRun:
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
         log_keeper = GameLogKeeper(clock)
         self._notifications = Notifications(
-            self._progress, record, reports, log_keeper, self.fleet, listener, clock, keep=train
+            self._progress,
+            record,
+            reports,
+            log_keeper,
+            self.fleet,
+            listener,
+            clock,
+            keep=train,
+            beginning=lambda: self.runner.collection.beginning(clock()) if train else None,
         )
         self._background = BackgroundTasks(self.runner.broke)
         self._writes = WorkInOrder(self._background, self.runner.broke)

@@ -85,6 +85,17 @@ class BrowserSide:
                 text = str(error)
                 self._runner.do(lambda core, now: core.fail(text, now, refused=True))
 
+    def refused(self, connection_id: int, error: ProtocolError) -> None:
+        """A socket is being closed for what came by it.
+
+        If it was the admin's own host, asked to describe the game, the run ends: it would say the same again.
+        """
+        if self.is_closed or error.code not in ("malformed", "too_large"):
+            return
+        if self._runner.collection.is_describing(connection_id):
+            text = f"the game cannot be trained: {error.reason}; {error.fix}"
+            self._runner.do(lambda core, now: core.fail(text, now, refused=True))
+
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self.is_closed:

@@ -14,7 +14,7 @@ from attract.schema.messages import Lease
 def sending(state: CoreState, effect: collecting.Send, now: float) -> None:
     """A message goes out; the first lease for training is where training begins."""
     state.out.append(effect)
-    if isinstance(effect.message, Lease):
+    if isinstance(effect.message, Lease) and effect.message.purpose != "warmup":
         state.progress.leased(now)
         if state.life.phase is Phase.STARTING and effect.message.purpose == "train":
             state.life.happened(Event.LEASED)

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attract.errors import AttractError
+from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.games.places import first_place
 from attract.schema.api import CheckFinding, CheckView
@@ -75,15 +75,22 @@ class GameChecker:
             self._hosts.append(connection_id)
             self._host_came.set()
 
+    def refused(self, connection_id: int, error: ProtocolError) -> None:
+        """A host's socket is being closed for what came by it, which was most likely its answer."""
+        self._give_up(connection_id, f"the answer of the browser is refused: {error.reason}; {error.fix}")
+
     def gone(self, connection_id: int) -> None:
         """A socket is closed: the checks of its host come to nothing."""
         if connection_id in self._hosts:
             self._hosts.remove(connection_id)
         if not self._hosts:
             self._host_came.clear()
+        self._give_up(connection_id, "the browser went away during the check")
+
+    def _give_up(self, connection_id: int, reason: str) -> None:
         for check in self._open.values():
             if check.connection_id == connection_id and not check.answer.done():
-                check.answer.set_exception(AttractError("the browser went away during the check"))
+                check.answer.set_exception(AttractError(reason))
 
     def _view(self, module: GameModule, message: GameChecked) -> CheckView:
         findings: list[CheckFinding] = []

@@ -86,6 +86,13 @@ class Membership:
         elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
             log.debug("a host sent %s without a run", message.type)
 
+    def refused(self, active: ActiveRun | None, connection_id: int, error: ProtocolError) -> None:
+        """A socket is being closed for what came by it: who waits for its word hears why."""
+        self.checker.refused(connection_id, error)
+        run = self._runs.get(connection_id)
+        if run is not None and run is active:
+            run.browsers.refused(connection_id, error)
+
     def disconnected(self, active: ActiveRun | None, connection_id: int) -> None:
         """A socket is gone."""
         self.checker.gone(connection_id)

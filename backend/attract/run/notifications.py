@@ -10,7 +10,7 @@ from attract.run.game_reports import GameReports
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.metrics import Event
-from attract.schema.api import FleetView, GameReport, LogLine, RunView
+from attract.schema.api import BeginningView, FleetView, GameReport, LogLine, RunView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import MethodSource
 
@@ -48,7 +48,9 @@ class Notifications:
         clock: Callable[[], float],
         *,
         keep: bool,
+        beginning: Callable[[], BeginningView | None] = lambda: None,
     ) -> None:
+        """`beginning`: what is done before the first update, as the collection has it."""
         self._progress = progress
         self._record = record
         self._reports = reports
@@ -57,10 +59,11 @@ class Notifications:
         self._listener = listener
         self._clock = clock
         self._keep = keep
+        self._beginning = beginning
 
     def view(self) -> RunView:
         """The run as it stands."""
-        return self._progress.view(self._clock(), self.fleet(), self._reports.all())
+        return self._progress.view(self._clock(), self.fleet(), self._reports.all(), self._beginning())
 
     async def changed(self, view: RunView) -> None:
         """The run's state changed to this: keep it and tell everyone."""

@@ -15,6 +15,7 @@ from attract.run.plan import policy_ids
 from attract.run.statistics import Statistics
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import (
+    BeginningView,
     CheckFinding,
     EvaluationView,
     Finding,
@@ -47,7 +48,8 @@ class RunResult:
     policy_version: int
     """Of the export."""
     wall_seconds: float
-    """From the first lease to the end: a goal's confirmation included, saving and exporting not."""
+    """From the first lease after the warm-up to the end, with a goal's confirmation; without saving and
+    exporting."""
     steps_per_second: float
     """Agent steps of this session over `wall_seconds`."""
     episode_return_mean: float | None
@@ -160,7 +162,7 @@ class RunProgress:
                 self._diagnosis.observe(update, agent_steps, values)
 
     def leased(self, now: float) -> None:
-        """A lease was given; the first one starts the clock."""
+        """A lease was given, of anything but the warm-up; the first one starts the clock."""
         if self._first_lease is None:
             self._first_lease = now
 
@@ -209,11 +211,17 @@ class RunProgress:
             self._ended = now
 
     def elapsed_seconds(self, now: float) -> float:
-        """Seconds since the first lease, earlier sessions of a resumed run included."""
+        """Seconds since the first lease after the warm-up, earlier sessions of a resumed run included."""
         return self._seconds_before + self._session_seconds(now)
 
-    def view(self, now: float, fleet: FleetView, reports: list[GameReport]) -> RunView:
-        """The run as it stands."""
+    def view(
+        self,
+        now: float,
+        fleet: FleetView,
+        reports: list[GameReport],
+        beginning: BeginningView | None = None,
+    ) -> RunView:
+        """The run as it stands; `beginning`: what is done before the first update."""
         return RunView(
             run_id=self.run_id,
             game=self._game.name,
@@ -233,6 +241,7 @@ class RunProgress:
             total_steps=self.settings.total_steps,
             error=self.error,
             waiting_seconds=self.waiting_seconds(now),
+            beginning=beginning if self._ended is None else None,
             newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,

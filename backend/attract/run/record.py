@@ -273,7 +273,9 @@ class RunArchive:
         found = {"description": description, "game_reference": reference}
         data = {**data, **found, "newest_model": self.exported_version(run_id)}
         view = parse_model(data, RunView, directory.metrics_path)
-        return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
+        return view.model_copy(
+            update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
+        )
 
     def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
         """What a run's database keeps of how it stood last, under the name that its folder has now.

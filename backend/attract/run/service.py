@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
+from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
@@ -338,6 +338,10 @@ class RunService:
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a browser. Raises: ProtocolError: as `Membership.received`."""
         self._membership.received(self.active, connection_id, message)
+
+    def refused(self, connection_id: int, error: ProtocolError) -> None:
+        """A socket is being closed for what came by it."""
+        self._membership.refused(self.active, connection_id, error)
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""

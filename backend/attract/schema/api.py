@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from attract.schema.base import Amount, Count, FiniteModel, Name, Seed, Text, WireModel
+from attract.schema.base import MAX_AGENTS, Amount, Count, FiniteModel, Name, Seconds, Seed, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
@@ -286,6 +286,26 @@ class LessonView(WireModel):
     """Why it changed; None where it did not."""
 
 
+BeginningStage = Literal["game", "learner", "workers", "warmup", "batch", "update"]
+"""`game`: a browser loads it. `learner`: its process starts, or sets the first statistics. `workers`: some
+that are expected have not come. `warmup`: random play. `batch`: the first one is played. `update`: the
+learner works on it."""
+
+
+class BeginningView(FiniteModel):
+    """What a run does before the first update of a session."""
+
+    stage: BeginningStage
+    seconds: Seconds
+    """Since this stage began."""
+    steps: Count = 0
+    """Agent steps played so far: of `warmup` and `batch`."""
+    total_steps: Count = 0
+    """Agent steps that the stage needs; 0: it is not measured by steps."""
+    max_seconds: Seconds | None = None
+    """The stage ends after so long, whatever was played; None: it has no such bound."""
+
+
 class RunSummary(WireModel):
     """One run of `GET /api/runs`, active or past."""
 
@@ -317,6 +337,8 @@ class RunView(RunSummary):
 
     waiting_seconds: float | None = None
     """How long no worker has been here though the run would go on; None: one is here, or none is missed."""
+    beginning: BeginningView | None = None
+    """What is done before the first update of this session; None from then on."""
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
@@ -394,7 +416,7 @@ class RecordedEpisode(FiniteModel):
     """Of the game, in this episode; those that are left out have their defaults."""
     actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
     """By step and agent."""
-    returns: Annotated[list[Amount], Field(min_length=1, max_length=64)]
+    returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
     """Raw undiscounted return per agent."""
     ended: bool
     """False: the player stopped before the game did."""

@@ -1,6 +1,6 @@
 """The base of everything that crosses a process boundary: immutable, closed, described."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
@@ -25,7 +25,10 @@ class FiniteModel(WireModel):
 WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
 """Raw bytes: MessagePack `bin`, `Uint8Array` in TypeScript; not checked by the JSON validators."""
 
-Amount = Annotated[float, Field(ge=-1e30, le=1e30)]
+MAX_AGENTS: Final = 256
+"""Of a game: a lease has a seat for each."""
+MAX_AMOUNT: Final = 1e30
+Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """A number that a worker tells: sums, squares and means of very many stay finite."""
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]

@@ -5,12 +5,11 @@ from itertools import chain, repeat
 from typing import Final, NamedTuple, Self
 
 from attract.errors import ProtocolError
+from attract.schema.base import MAX_AMOUNT
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
 
-MAX_AMOUNT: Final = 1e30
-"""As `Amount` has it: looked at here, for whole columns."""
 NOTHING: Final[Mapping[str, float]] = {}
 
 

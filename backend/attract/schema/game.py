@@ -5,13 +5,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from attract.schema.base import FiniteModel, Name, Text
+from attract.schema.base import MAX_AGENTS, FiniteModel, Name, Text
 from attract.schema.spaces import SINGLE_OBSERVATION, ActionSpace, BoxSpace, ObservationSpace
 
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 """Shown as `game/<name>` and `reward/<name>`."""
 Reduction = Literal["last", "sum", "mean", "max"]
 StackDepth = Annotated[int, Field(ge=2, le=16)]
+SimulatedSeconds = Annotated[float, Field(gt=0, le=86_400)]
+"""Up to a day."""
 
 
 class ParameterRange(FiniteModel):
@@ -40,12 +42,12 @@ class GameDescription(FiniteModel):
 
     contract_version: Literal[1] = 1
     id: Name
-    tick_seconds: Annotated[float, Field(gt=0, le=10)]
-    seconds_per_step: Annotated[float, Field(gt=0, le=600)]
+    tick_seconds: SimulatedSeconds
+    seconds_per_step: SimulatedSeconds
     ticks_per_step: Annotated[int, Field(ge=1, le=60_000)]
     max_seconds: float | None
-    max_steps: Annotated[int, Field(ge=1)] | None
-    num_agents: Annotated[int, Field(ge=1, le=64)] = 1
+    max_steps: Annotated[int, Field(ge=1, le=2**53 - 1)] | None
+    num_agents: Annotated[int, Field(ge=1, le=MAX_AGENTS)] = 1
     observation: ObservationSpace
     action: ActionSpace
     action_mask: bool = False

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import FailFast, Field, TypeAdapter
 
 from attract.schema.base import (
+    MAX_AGENTS,
     Amount,
     Count,
     FiniteModel,
@@ -108,7 +109,7 @@ class EpisodeResult(FiniteModel):
     """Episode number of this instance, 0-based: with the run seed it names the random stream."""
     step: Count
     """Step in the segment (train) at which it ended; 0 for evaluation."""
-    returns: Annotated[list[Amount], Field(min_length=1, max_length=64)]
+    returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
     """Raw undiscounted return per agent."""
     length_steps: Count
     length_ticks: Count
@@ -368,7 +369,7 @@ class Lease(FiniteModel):
     run_id: Name
     lease_id: Count
     purpose: Purpose
-    seats: Annotated[list[Seat], Field(min_length=1, max_length=64)]
+    seats: Annotated[list[Seat], Field(min_length=1, max_length=MAX_AGENTS)]
     """One per agent of the game."""
     game_sha256: str
     seed: Seed

@@ -10,7 +10,8 @@ from attract.schema.base import FiniteModel
 Dimension = Annotated[int, Field(ge=1, le=1 << 20)]
 Bound = float | list[float] | None
 StoredType = Literal["float32", "uint8", "int32"]
-
+MAX_ELEMENTS: Final = 1 << 24
+"""Numbers of one box."""
 
 IMAGE_RANK: Final = 3
 SINGLE_OBSERVATION: Final = "obs"
@@ -64,6 +65,8 @@ class BoxSpace(FiniteModel):
 
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
+        if self.size > MAX_ELEMENTS:
+            raise ValueError(f"shape {self.shape} has {self.size} numbers, the limit is {MAX_ELEMENTS}")
         for name, bound in (("low", self.low), ("high", self.high)):
             if isinstance(bound, list) and len(bound) != self.size:
                 raise ValueError(f"{name} has {len(bound)} numbers, shape {self.shape} needs {self.size}")
@@ -143,7 +146,7 @@ class MultiBinarySpace(ChoiceSpace):
     has_masks: ClassVar[bool] = False
     stored_type: ClassVar[StoredType] = "uint8"
     kind: Literal["multi_binary"] = "multi_binary"
-    n: Annotated[int, Field(ge=1, le=1024)]
+    n: Annotated[int, Field(ge=1, le=4096)]
 
     @property
     def choices(self) -> tuple[int, ...]:

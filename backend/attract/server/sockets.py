@@ -57,6 +57,10 @@ class SocketHandler(Protocol):
         """
         ...
 
+    def refused(self, connection_id: int, error: ProtocolError) -> None:
+        """The socket is being closed for what came by it; `disconnected` follows."""
+        ...
+
     def disconnected(self, connection_id: int) -> None:
         """The socket is gone; called once for each `connected`."""
         ...
@@ -279,6 +283,9 @@ class SocketHub:
             try:
                 self._handler.connected(connection_id, hello, grant.tier, f"{key}@{network}")
                 await self._receive(websocket, connection_id)
+            except ProtocolError as error:
+                self._handler.refused(connection_id, error)
+                raise
             finally:
                 del self._connections[connection_id]
                 del self._grants[connection_id]

@@ -45,7 +45,8 @@ class CollectionSettings(Settings):
     prefetch: Annotated[int, Field(ge=0, le=16)] = 1
     """Leases a worker holds ahead of the one it plays, so that it need not wait for the next."""
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
-    """Uncounted random steps that set the first observation statistics; 0 is none."""
+    """Uncounted random steps that set the first observation statistics, no more than the run has itself; 0 is
+    none. They end after 10 s, except in `sync`."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
     inference: Literal["worker", "server"] = "worker"

@@ -96,6 +96,8 @@ def test_P7_warm_up_is_shared_by_all_slots() -> None:
         small_config(warmup_steps=2048).warmup_segments(GAME) == 86
     )  # 2048 / (6 slots x 4 steps), rounded up
     assert small_config(warmup_steps=0).warmup_segments(GAME) == 0
+    # No more than the run itself has: 100 / (6 slots x 4 steps), rounded up.
+    assert small_config(warmup_steps=2048, total_steps=100).warmup_segments(GAME) == 5
 
 
 def test_async_and_prefetch_have_rows_for_what_waits() -> None:

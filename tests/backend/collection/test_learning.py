@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from attract.collection import effects
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
 from attract.schema.learner import Counters, GroupState, Published, Ready, RejectedRow, Trained
-from attract.schema.messages import Seed
+from attract.schema.messages import LeaseVoid, Seed
 from driven_core import DrivenCore, small_config
 
 
@@ -94,6 +96,45 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     driven.play(10)
     driven.play(11)
     assert len(driven.trains[0].rows) == 6
+
+
+def warming_up(**changes: Any) -> DrivenCore:
+    """Two workers that have been given two segments each for the warm-up."""
+    driven = DrivenCore(small_config(warmup_steps=40, **changes))
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready(needs_warmup=True)
+    return driven
+
+
+@pytest.mark.parametrize(("segments", "rows"), [(0, 0), (1, 3)])
+def test_P7_a_warm_up_ends_after_10_s_with_what_has_come(segments: int, rows: int) -> None:
+    driven = warming_up()
+    driven.play(10, segments)
+    driven.wait(9.9)
+    assert not driven.wanted(effects.StartWarmup)
+    driven.wait(0.2)
+    (warmup,) = driven.wanted(effects.StartWarmup)
+    assert len(warmup.rows) == rows
+    assert [void.lease_id for void in driven.messages(LeaseVoid)] == [1, 2]
+    assert driven.core.fleet_view(driven.now).leases_lapsed == 0, "nothing was lost"
+    assert driven.core.next_deadline() is None or driven.core.next_deadline() > driven.now
+    driven.publish()
+    assert {lease.purpose for lease in driven.leases()[2:]} == {"train"}
+    driven.play(10)
+    driven.play(11)
+    assert len(driven.trains) == 1
+
+
+def test_P7_in_sync_the_warm_up_takes_its_time() -> None:
+    driven = warming_up(schedule="sync")
+    driven.wait(12.0)
+    assert not driven.wanted(effects.StartWarmup)
+    driven.play(10, 2)
+    driven.play(11, 2)
+    (warmup,) = driven.wanted(effects.StartWarmup)
+    assert len(warmup.rows) == 12
 
 
 def test_P7_without_warm_up_steps_the_learner_is_told_so() -> None:

@@ -23,3 +23,12 @@ def test_nothing_was_measured_yet() -> None:
     assert rate.per_second(5.0) == 0.0
     rate.add(100.0, 5.0)
     assert rate.per_second(5.0) == 0.0
+
+
+def test_what_comes_rarely_is_spread_over_the_time_that_it_took() -> None:
+    rate = DecayedRate(5.0)
+    rate.add(0.0, 100.0)
+    for seconds in (130.0, 160.0):
+        rate.add(240.0, seconds)
+        # 240 in 30 s, be they the first
+        assert rate.per_second(seconds) == pytest.approx(8.0)

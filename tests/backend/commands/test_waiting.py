@@ -1,12 +1,19 @@
 """What `attract train` says while nobody plays."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from attract.commands.train_display import Display
-from attract.commands.waiting import WaitingForSteps, WaitingForWorkers
-from attract.schema.api import GameReport, RunState, RunView
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForSteps, WaitingForWorkers, beginning_text
+from attract.schema.api import BeginningView, GameReport, RunState, RunView
+
+GOLDEN = Path(__file__).resolve().parents[2] / "contract" / "golden"
+BEGINNINGS: list[dict[str, Any]] = json.loads((GOLDEN / "beginnings.json").read_text())
 
 
 class Said(Display):
@@ -29,7 +36,7 @@ class Said(Display):
 
 
 def run(waiting_seconds: float | None, state: RunState = "running") -> RunView:
-    return RunView.model_construct(state=state, waiting_seconds=waiting_seconds)
+    return RunView.model_construct(state=state, waiting_seconds=waiting_seconds, beginning=None)
 
 
 def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_they_are_back() -> None:
@@ -77,7 +84,9 @@ def test_it_says_once_that_no_step_has_come_from_the_workers_that_are_there() ->
     waiting = WaitingForSteps(said)
 
     def at(seconds: float, *, steps: int = 0, has_workers: bool = True) -> None:
-        view = RunView.model_construct(game="hunt.page.ts", elapsed_seconds=seconds, collected_steps=steps)
+        view = RunView.model_construct(
+            game="hunt.page.ts", elapsed_seconds=seconds, collected_steps=steps, beginning=None
+        )
         waiting.update(view, has_workers=has_workers)
 
     at(20.0, has_workers=False)
@@ -95,6 +104,42 @@ def test_where_steps_come_nothing_is_said_of_them() -> None:
     said = Said()
     waiting = WaitingForSteps(said)
     for seconds, steps in ((0.0, 0), (9.0, 64), (30.0, 64)):
-        view = RunView.model_construct(game="hunt", elapsed_seconds=seconds, collected_steps=steps)
+        view = RunView.model_construct(
+            game="hunt", elapsed_seconds=seconds, collected_steps=steps, beginning=None
+        )
         waiting.update(view, has_workers=True)
     assert said.lines == []
+
+
+def test_steps_of_the_warm_up_are_steps() -> None:
+    said = Said()
+    waiting = WaitingForSteps(said)
+    warming = BeginningView(stage="warmup", seconds=9.0, steps=100, total_steps=2048)
+    for seconds, beginning in ((0.0, None), (9.0, warming), (30.0, None)):
+        view = RunView.model_construct(
+            game="hunt", elapsed_seconds=seconds, collected_steps=0, beginning=beginning
+        )
+        waiting.update(view, has_workers=True)
+    assert said.lines == []
+
+
+@pytest.mark.parametrize("case", BEGINNINGS, ids=[case["text"] for case in BEGINNINGS])
+def test_what_comes_before_the_first_update_is_told_with_steps_speed_and_time_left(
+    case: dict[str, Any],
+) -> None:
+    assert beginning_text(BeginningView.model_validate(case["beginning"])) == case["text"]
+
+
+def test_before_the_first_update_there_is_a_line_at_least_every_ten_seconds() -> None:
+    said = Said()
+    before = BeforeFirstUpdate(said, 100.0)
+    warming = RunView.model_construct(
+        waiting_seconds=None,
+        beginning=BeginningView(stage="warmup", seconds=4.0, steps=100, total_steps=2048),
+    )
+    for tenth in range(300):
+        before.update(warming, 100.0 + tenth / 10)
+    assert len(said.lines) == 3, "at 5, 15 and 25 s"
+    before.update(warming.model_copy(update={"waiting_seconds": 7.0}), 200.0)
+    before.update(RunView.model_construct(waiting_seconds=None, beginning=None), 300.0)
+    assert len(said.lines) == 3, "nothing where nobody is there, or after the first update"

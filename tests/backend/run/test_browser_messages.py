@@ -258,6 +258,38 @@ def test_settings_that_the_game_cannot_have_refuse_the_run_and_blame_no_browser(
     assert world.side.faults == 0
 
 
+REFUSED = ProtocolError("game_described.description.id: got 7", fix="Input should be a valid string")
+
+
+def test_a_description_that_is_refused_ends_the_run_with_the_reason() -> None:
+    world = World()
+    world.connected(host_hello(), HOST)
+    world.side.refused(WORKER, REFUSED)
+    world.side.refused(HOST, ProtocolError("more than 5 messages a second", code="full"))
+    assert world.core.life.error is None
+    world.side.refused(HOST, REFUSED)
+    world.side.disconnected(HOST)
+    assert world.core.progress.refused
+    assert world.core.life.error == (
+        "the game cannot be trained: game_described.description.id: got 7; Input should be a valid string"
+    )
+
+
+def test_what_a_host_says_once_the_game_is_known_ends_no_run() -> None:
+    world = World().joined()
+    world.side.refused(HOST, REFUSED)
+    assert world.core.life.error is None
+
+
+def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
+    world = World()
+    world.side.connected(HOST, host_hello(), "invited", "somebody")
+    world.now += 60.0
+    world.runner.do(lambda core, now: core.tick(now))
+    world.side.refused(HOST, REFUSED)
+    assert world.core.life.error is None
+
+
 def test_a_hello_that_the_core_cannot_take_closes_that_socket() -> None:
     world = World()
     with pytest.raises(ProtocolError) as refused:

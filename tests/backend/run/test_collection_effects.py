@@ -33,14 +33,14 @@ def lease(purpose: Any) -> Lease:
     return train_lease().model_copy(update={"purpose": purpose})
 
 
-def test_the_clock_starts_with_the_first_lease_and_training_with_the_first_one_for_training() -> None:
+def test_the_clock_and_training_start_with_the_first_lease_after_the_warm_up() -> None:
     state = run_state()
     warmup = collecting.Send(10, lease("warmup"))
     assert handled(state, warmup, now=5.0) == [warmup]
-    assert (state.life.phase, state.progress.elapsed_seconds(6.0)) == (Phase.STARTING, 1.0)
+    assert (state.life.phase, state.progress.elapsed_seconds(6.0)) == (Phase.STARTING, 0.0)
     train = collecting.Send(10, lease("train"))
     assert handled(state, train, now=7.0) == [train, CHANGED]
-    assert (state.life.phase, state.progress.elapsed_seconds(8.0)) == (Phase.TRAINING, 3.0)
+    assert (state.life.phase, state.progress.elapsed_seconds(8.0)) == (Phase.TRAINING, 1.0)
     assert handled(state, train, now=9.0) == [train], "said once"
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.errors import AttractError
+from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.run.game_checker import GameChecker
 from attract.schema.base import WireModel
@@ -99,6 +99,19 @@ async def test_a_host_that_goes_away_ends_its_check(world: World) -> None:
     await world.order()
     world.checker.gone(7)
     with pytest.raises(AttractError, match="went away"):
+        await task
+
+
+async def test_an_answer_that_is_refused_ends_its_check_with_the_reason(world: World) -> None:
+    world.checker.host_came(7, "local")
+    task = asyncio.create_task(world.checker.check(await world.module(), 0.5))
+    await world.order()
+    refusal = ProtocolError("game_checked.description.id: got 7", fix="Input should be a valid string")
+    world.checker.refused(8, refusal)
+    world.checker.refused(7, refusal)
+    world.checker.gone(7)
+    expected = "is refused: game_checked.description.id: got 7; Input should be a valid string"
+    with pytest.raises(AttractError, match=expected):
         await task
 
 

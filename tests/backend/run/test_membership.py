@@ -32,6 +32,9 @@ class Heard:
     def received(self, connection_id: int, _: object) -> None:
         self.calls.append(("received", connection_id))
 
+    def refused(self, connection_id: int, _: object) -> None:
+        self.calls.append(("refused", connection_id))
+
     def disconnected(self, connection_id: int) -> None:
         self.calls.append(("disconnected", connection_id))
 
@@ -67,6 +70,16 @@ def test_a_worker_belongs_to_the_run_it_was_made_for(tmp_path: Path):
     for active in (None, run.run):
         with pytest.raises(ProtocolError, match="run run-2 is not active"):
             membership.connected(active, 3, hello_for("run-2"), "local", "me")
+
+
+def test_why_a_socket_is_closed_is_heard_by_its_run_alone(tmp_path: Path):
+    membership, _ = create(tmp_path)
+    run, after = Heard(), Heard()
+    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
+    for active in (None, after.run, run.run):
+        membership.refused(active, 2, ProtocolError("block.reward: nan"))
+    assert run.calls == [("connected", 2), ("refused", 2)]
+    assert after.calls == []
 
 
 def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):

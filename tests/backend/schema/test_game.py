@@ -36,7 +36,7 @@ def test_T1_ticks_per_step_must_be_the_ratio_of_step_and_tick():
         {"max_seconds": float("inf")},
         {"max_steps": 0},
         {"num_agents": 0},
-        {"num_agents": 65},
+        {"num_agents": 257},
         {"contract_version": 2},
         {"action": {"kind": "dict", "spaces": {}}},
         {"observation": {"kind": "discrete", "n": 2}},

@@ -13,16 +13,7 @@ from fastapi import FastAPI, WebSocket
 from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
-from attract.schema.messages import (
-    FromBrowser,
-    Goodbye,
-    Hello,
-    HostStatus,
-    Policy,
-    Refused,
-    RunEnded,
-    Tensor,
-)
+from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded, Tensor
 from attract.schema.pictures import PackedPictures
 from attract.server.guard import Guard, token_key
 from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
@@ -49,6 +40,7 @@ class Handler:
         self.known: asyncio.Queue[int] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
         self.refuse = False
+        self.refusals: list[str] = []
 
     def connected(self, connection_id: int, hello: Hello, tier: Any, identity: str) -> None:
         self.connections[connection_id] = (hello, tier)
@@ -59,6 +51,9 @@ class Handler:
         if self.refuse:
             raise ProtocolError("not now", close_code=4005, fix="later")
         self.messages.put_nowait(message)
+
+    def refused(self, _: int, error: ProtocolError) -> None:
+        self.refusals.append(error.reason)
 
     def disconnected(self, connection_id: int) -> None:
         self.gone.put_nowait(connection_id)
@@ -204,11 +199,12 @@ async def test_a_malformed_frame_closes_the_socket_with_a_reason(frame: Any):
 
 
 async def test_what_the_run_refuses_closes_the_socket_with_its_reason():
-    async with served() as world, world.greeted() as (socket, _):
+    async with served() as world, world.greeted() as (socket, connection_id):
         world.handler.refuse = True
         await socket.send(encode(Goodbye()))
         refused, code = await refusal(socket)
         assert (refused.reason, refused.fix, code) == ("not now", "later", 4005)
+        assert (await world.handler.gone.get(), world.handler.refusals) == (connection_id, ["not now"])
 
 
 async def test_a_frame_over_the_runs_bound_is_refused_before_it_is_decoded():

@@ -191,6 +191,30 @@ describe("each fault is found, and only it", () => {
       /error reward-size: the largest reward was 1e\+25, a usual one 3.2: training scales/,
     ],
     [
+      "a countdown in which nobody is active",
+      walk(
+        {
+          start: () => ({
+            observation: [
+              [0, 0],
+              [0, 0],
+            ],
+            active: [false, false],
+          }),
+          update: () => ({
+            observation: [
+              [0, 0],
+              [0, 0],
+            ],
+            reward: [1, 1],
+            active: [false, false],
+          }),
+        },
+        { numAgents: 2 },
+      ),
+      /error nobody-active: no agent is active in step 1 of episode 0, nor after it, which ends the episode/,
+    ],
+    [
       "a name that nobody reads",
       walk({ update: () => ({ observation: [0, 0], reward: 1, done: true, infos: { apples: 1 } }) }),
       /warning unread-result: update\(\) returns "infos", which nobody reads/,
@@ -295,6 +319,25 @@ describe("each fault is found, and only it", () => {
     ];
     expect([...CHECKS].filter((check) => !covered.has(check) && !elsewhere.includes(check))).toEqual([]);
   });
+});
+
+test("where nobody is active it is said once, and not where somebody is from the first update on", () => {
+  const observation = [
+    [0, 0],
+    [0, 0],
+  ];
+  const nobody = (active: boolean) => {
+    const game = walk(
+      {
+        start: () => ({ observation, active: [false, false] }),
+        update: () => ({ observation, reward: [1, 1], active: [active, active] }),
+      },
+      { numAgents: 2 },
+    );
+    return found(game).filter((finding) => finding.includes("nobody-active"));
+  };
+  expect(nobody(false)).toHaveLength(1);
+  expect(nobody(true)).toEqual([]);
 });
 
 describe("determinism", () => {

@@ -49,6 +49,28 @@ export interface InvitationEntry {
   sockets: number;
 }
 /**
+ * What a run does before the first update of a session.
+ */
+export interface BeginningView {
+  stage: "game" | "learner" | "workers" | "warmup" | "batch" | "update";
+  /**
+   * Since this stage began.
+   */
+  seconds: number;
+  /**
+   * Agent steps played so far: of `warmup` and `batch`.
+   */
+  steps: number;
+  /**
+   * Agent steps that the stage needs; 0: it is not measured by steps.
+   */
+  total_steps: number;
+  /**
+   * The stage ends after so long, whatever was played; None: it has no such bound.
+   */
+  max_seconds: number | null;
+}
+/**
  * One thing that a check found out about a game, in its author's own places.
  */
 export interface CheckFinding {
@@ -529,7 +551,7 @@ export interface RecordedEpisode {
    * Raw undiscounted return per agent.
    *
    * @minItems 1
-   * @maxItems 64
+   * @maxItems 256
    */
   returns: number[];
   /**
@@ -596,6 +618,10 @@ export interface RunView {
    * How long no worker has been here though the run would go on; None: one is here, or none is missed.
    */
   waiting_seconds: number | null;
+  /**
+   * What is done before the first update of this session; None from then on.
+   */
+  beginning: BeginningView | null;
   /**
    * The newest version whose ONNX models can be had now; None: none yet, or none any more.
    */

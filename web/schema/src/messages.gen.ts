@@ -376,7 +376,7 @@ export interface EpisodeResult {
    * Raw undiscounted return per agent.
    *
    * @minItems 1
-   * @maxItems 64
+   * @maxItems 256
    */
   returns: number[];
   length_steps: number;
@@ -761,7 +761,7 @@ export interface Lease {
    * One per agent of the game.
    *
    * @minItems 1
-   * @maxItems 64
+   * @maxItems 256
    */
   seats: Seat[];
   game_sha256: string;

@@ -11,6 +11,7 @@ export const CHECKS = [
   "endless",
   "over-at-once",
   "reward-size",
+  "nobody-active",
   "out-of-bounds",
   "not-reproducible",
   "state-survives-start",

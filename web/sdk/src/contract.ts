@@ -50,7 +50,7 @@ export type PerAgent<T> = T | ArrayLike<T>;
 
 export interface StartFields {
   observation?: ObservationValue | ObservationValue[];
-  /** Several agents only: who plays from the first step (default: all). */
+  /** Several agents only: who plays from the first step (default: all); the episode ends once it is nobody. */
   active?: ArrayLike<boolean>;
 }
 

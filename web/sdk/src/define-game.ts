@@ -1,5 +1,6 @@
 /** `defineGame`: checks a definition where it is written, so that mistakes point at the game's own file. */
 
+import { checkGameBounds } from "./bounds.ts";
 import { CONTRACT_VERSION, type GameDefinition, type GameOptions } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import { nearestName } from "./nearest-name.ts";
@@ -68,8 +69,9 @@ export function checkDefinition(definition: unknown): asserts definition is Game
   }
   if (typeof game.create !== "function")
     throw new ConfigurationError("create", "must be a function that returns a game");
-  ticksPerStep(game.tickSeconds, game.secondsPerStep ?? game.tickSeconds);
-  maxSteps(game);
+  const secondsPerStep = game.secondsPerStep ?? game.tickSeconds;
+  const ticks = ticksPerStep(game.tickSeconds, secondsPerStep);
+  const steps = maxSteps(game);
   const numAgents = game.numAgents ?? 1;
   if (!Number.isInteger(numAgents) || numAgents < 1) {
     throw new ConfigurationError("numAgents", `must be a whole number >= 1, got ${show(numAgents)}`);
@@ -81,6 +83,18 @@ export function checkDefinition(definition: unknown): asserts definition is Game
     resolveAction(`keys.${code}`, game.action, action);
   if (game.idle !== undefined) resolveAction("idle", game.action, game.idle);
   checkNumbers(game);
+  checkGameBounds({
+    id: ["id", game.id],
+    tick_seconds: ["tickSeconds", game.tickSeconds],
+    seconds_per_step: ["secondsPerStep", secondsPerStep],
+    ticks_per_step: ["secondsPerStep / tickSeconds", ticks],
+    max_steps: ["maxSeconds / secondsPerStep", steps],
+    num_agents: ["numAgents", numAgents],
+    metrics: ["metrics", game.metrics],
+    reward_terms: ["rewardTerms", game.rewardTerms],
+    page: ["page", game.page?.page],
+    picture_stacks: ["pictureStacks", game.pictureStacks],
+  });
 }
 
 /** Raises ConfigurationError for an option that nobody knows, with the one that was probably meant. */

@@ -1,7 +1,9 @@
 /** What one episode adds up to: metrics reduced from `info`, and the sums of reward terms. */
 
+import { MAX_AMOUNT } from "./bounds.gen.ts";
 import type { GameDefinition, MetricReduction } from "./contract.ts";
 import { GameError, show } from "./errors.ts";
+import { amountError } from "./results.ts";
 
 /** Owned by one game instance; allocates nothing per step. Names are in the order of the definition. */
 export class EpisodeTotals {
@@ -31,7 +33,7 @@ export class EpisodeTotals {
     this.termSums.fill(0);
   }
 
-  /** Takes in one tick's `info`; names that are no metrics are the game's own business. Raises GameError (`nan`). */
+  /** Takes in one tick's `info`; names that are no metrics are the game's own business. Raises GameError. */
   addInfo(info: Readonly<Record<string, number>>): void {
     for (let i = 0; i < this.metricNames.length; i++) {
       const value = info[this.metricNames[i]];
@@ -39,7 +41,10 @@ export class EpisodeTotals {
       if (!Number.isFinite(value)) throw notFinite(`info.${this.metricNames[i]}`, value);
       const count = this.#counts[i];
       const held = this.metricValues[i];
-      this.metricValues[i] = count === 0 ? value : reduce(this.#reductions[i], held, value, count);
+      const reduced = count === 0 ? value : reduce(this.#reductions[i], held, value, count);
+      if (!(Math.abs(reduced) <= MAX_AMOUNT))
+        throw amountError(`info.${this.metricNames[i]}`, value, `metric (${this.#reductions[i]})`, reduced);
+      this.metricValues[i] = reduced;
       this.#counts[i] = count + 1;
     }
   }
@@ -51,7 +56,10 @@ export class EpisodeTotals {
       const amount = terms[this.termNames[i]];
       if (amount === undefined) continue;
       if (!Number.isFinite(amount)) throw notFinite(`rewardTerms.${this.termNames[i]}`, amount);
-      this.termSums[i] += amount;
+      const sum = this.termSums[i] + amount;
+      if (!(Math.abs(sum) <= MAX_AMOUNT))
+        throw amountError(`rewardTerms.${this.termNames[i]}`, amount, "sum", sum);
+      this.termSums[i] = sum;
       reward += this.#weights[i] * amount;
     }
     return reward;

@@ -1,9 +1,18 @@
 /** `GroupInstance`: one running copy of a game with several agents, which may end and come back one by one (rule E9). */
 
+import { MAX_AMOUNT } from "./bounds.gen.ts";
 import type { Action, GameDefinition, ObservationValue, StartFields, UpdateResult } from "./contract.ts";
 import { GameError, RuntimeError, show } from "./errors.ts";
 import { GameInstance, type Instance, InstanceBase, type InstanceOptions } from "./instance.ts";
-import { bareObservation, checkReward, isPromise, promiseError, readFlag, rewardError } from "./results.ts";
+import {
+  amountError,
+  bareObservation,
+  checkReward,
+  isPromise,
+  promiseError,
+  readFlag,
+  rewardError,
+} from "./results.ts";
 
 /** An instance of `definition`, whether it has one agent or several. Raises ConfigurationError, GameError. */
 export function createInstance(definition: GameDefinition, options: InstanceOptions = {}): Instance {
@@ -49,7 +58,10 @@ export class GroupInstance extends InstanceBase {
     this.episodeTicks += ticks;
     this.episodeSteps += 1;
     for (let agent = 0; agent < this.numAgents; agent++) {
-      this.episodeReturns[agent] += this.rewards[agent];
+      const total = this.episodeReturns[agent] + this.rewards[agent];
+      if (!(Math.abs(total) <= MAX_AMOUNT))
+        throw amountError(`reward[${agent}]`, this.rewards[agent], "return", total);
+      this.episodeReturns[agent] = total;
       // Sent away without an end of its own: it was stopped, what would follow is estimated (rule E1).
       if (this.active[agent] === 0 && this.#isPlaying(agent)) this.truncated[agent] = 1;
     }

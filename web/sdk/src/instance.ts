@@ -1,5 +1,6 @@
 /** `GameInstance`: one running copy of a single-agent game, stepped by the rollout loop under rules T1-T3 and E1. */
 
+import { MAX_AMOUNT } from "./bounds.gen.ts";
 import { type CheckedDefinition, checkedDefinition } from "./checked-definition.ts";
 import type {
   Action,
@@ -17,6 +18,7 @@ import { RuntimeError, show, thrownByGame } from "./errors.ts";
 import { allocateEntry, ObservationReader, observationEntries, observationView } from "./observation.ts";
 import { createSequentialRandom, type SequentialRandom, STREAM } from "./random.ts";
 import {
+  amountError,
   bareObservation,
   checkMask,
   checkReward,
@@ -312,7 +314,9 @@ export class GameInstance extends InstanceBase {
     this.episodeTicks += ticks;
     this.episodeSteps += 1;
     this.rewards[0] = reward;
-    this.episodeReturns[0] += reward;
+    const total = this.episodeReturns[0] + reward;
+    if (!(Math.abs(total) <= MAX_AMOUNT)) throw amountError("reward", reward, "return", total);
+    this.episodeReturns[0] = total;
     this.valid[0] = 1;
     if (terminated) this.#end("terminated");
     else if (truncated) this.#end("game_truncated");

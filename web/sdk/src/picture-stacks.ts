@@ -6,9 +6,6 @@ import { ConfigurationError, show } from "./errors.ts";
 /** Name of an observation that is a plain box. */
 export const PLAIN_OBSERVATION = "obs";
 
-const FEWEST = 2;
-const MOST = 16;
-
 /**
  * How many pictures each stack of `definition` has, by the name of its observation.
  *
@@ -26,11 +23,8 @@ export function pictureStacks({ observation, pictureStacks }: GameDefinition): R
         field,
         `must be a box of dtype "uint8" and shape [rows, columns, channels], got ${show(space)}`,
       );
-    if (!Number.isInteger(depth) || depth < FEWEST || depth > MOST)
-      throw new ConfigurationError(
-        field,
-        `must be a whole number from ${FEWEST} to ${MOST}, got ${show(depth)}`,
-      );
+    if (!Number.isInteger(depth))
+      throw new ConfigurationError(field, `must be a whole number, got ${show(depth)}`);
     if (space.shape[2] % depth !== 0)
       throw new ConfigurationError(
         field,

@@ -62,6 +62,7 @@ export function* playingAtRandom(
   const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
+  let isNobodyTold = false;
   let returns = 0;
   let lengths = 0;
   yield* started(instance, 0);
@@ -77,6 +78,10 @@ export function* playingAtRandom(
     watch.look("update", `in step ${summary.steps}`);
     earned.look(instance);
     if (!instance.episodeOver) continue;
+    if (!isNobodyTold && instance.episodeSteps === 1 && !instance.valid.includes(1)) {
+      isNobodyTold = true;
+      reportNobody(instance, summary.episodes, report);
+    }
     const reason = instance.endReason as EndReason;
     summary.endReasons[reason] = (summary.endReasons[reason] ?? 0) + 1;
     summary.episodes++;
@@ -165,6 +170,17 @@ function watchResults(game: Game): { report(report: Report): void } {
       }
     },
   };
+}
+
+/** An episode is over after its first step, in which nobody took part: nor was anybody to take part in the next. */
+function reportNobody(instance: Instance, episode: number, report: Report): void {
+  report({
+    id: "nobody-active",
+    severity: "error",
+    text: `no agent is active in step 1 of episode ${episode}, nor after it, which ends the episode: it holds nothing to learn from`,
+    fix: "say active for at least one agent in start(), or from the first update on; play a countdown within start()",
+    method: methodSource(instance.game, "start", "active"),
+  });
 }
 
 function reportRewards(

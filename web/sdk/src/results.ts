@@ -1,5 +1,6 @@
 /** What a game's methods return, read and checked; every refusal names method and field, what came and what is right. */
 
+import { MAX_AMOUNT } from "./bounds.gen.ts";
 import type { GameDefinition, RewardRange, StartFields } from "./contract.ts";
 import { GameError, show } from "./errors.ts";
 
@@ -39,6 +40,14 @@ export function checkReward(field: string, reward: number, range: RewardRange | 
   if (range === null || (reward >= range.low && reward <= range.high)) return;
   const text = `update() returned ${field} = ${reward}, but defineGame() declares reward: ${range.low} to ${range.high}`;
   throw new GameError("shape", "update", field, text);
+}
+
+/** An amount of an episode has grown beyond what travels to the trainer; `field` is what `update` returned last for it. */
+export function amountError(field: string, value: number, what: string, amount: number): GameError {
+  const text =
+    `update() returned ${field} = ${value}, which makes the episode's ${what} ${amount}; ` +
+    `expected at most ${MAX_AMOUNT} either way`;
+  return new GameError("shape", "update", field, text);
 }
 
 /** The observation in what `start` returned, whether bare or inside an object; undefined when `out` was filled. */

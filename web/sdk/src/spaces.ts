@@ -1,5 +1,6 @@
 /** The spaces a game may observe and act in, as plain JSON objects: the table of their kinds, and what is asked of any. */
 
+import { checkSpaceBounds } from "./bounds.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import { BOX, type BoxSpace } from "./spaces/box.ts";
 import { DISCRETE, type DiscreteSpace } from "./spaces/discrete.ts";
@@ -133,4 +134,5 @@ function checkLeaf(field: string, space: LeafSpace): void {
     );
   }
   kindOf(space).check(field, space);
+  checkSpaceBounds(field, space);
 }

@@ -33,6 +33,7 @@ const RUN: RunView = {
   total_steps: null,
   error: null,
   waiting_seconds: null,
+  beginning: null,
   newest_model: 3,
   reports: [],
   findings: [],

@@ -7,6 +7,7 @@ import { api, policyPath, serverUrl } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { formatRoute } from "../routes.ts";
+import { beginningText } from "../state/beginning-text.ts";
 import { plural } from "../state/format.ts";
 import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
@@ -86,8 +87,10 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
       {(run.state === "failed" || run.state === "paused") && run.error !== null && (
         <ErrorNotice error={new Error(run.error)} />
       )}
-      {run.state === "starting" && (numWorkers(fleet) ?? 0) > 0 && (
-        <p className="soft">Workers are here. The learner is getting ready.</p>
+      {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
+        <p className="soft" role="status" data-testid="beginning">
+          Before the first update: {beginningText(run.beginning)}.
+        </p>
       )}
       {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
         <Waiting run={run} lastLeftSeconds={fleet?.last_left_seconds ?? null} onError={setError} />

@@ -1,5 +1,6 @@
 /** Real numbers, or bytes. */
 
+import { MAX_ELEMENTS } from "../bounds.gen.ts";
 import { ConfigurationError, show } from "../errors.ts";
 import { checkCount, product, type SpaceKind } from "./kind.ts";
 
@@ -73,6 +74,12 @@ function checkBox(field: string, space: BoxSpace): void {
     throw new ConfigurationError(field, `dtype must be "float32" or "uint8", got ${show(space.dtype)}`);
   }
   const size = boxSize(space);
+  if (size > MAX_ELEMENTS) {
+    throw new ConfigurationError(
+      field,
+      `shape ${show(space.shape)} has ${size} numbers, the limit is ${MAX_ELEMENTS}`,
+    );
+  }
   for (const name of ["low", "high"] as const) {
     const limit = space[name];
     if (Array.isArray(limit) && limit.length !== size) {
