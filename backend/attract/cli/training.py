@@ -42,6 +42,7 @@ def train(
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     json_lines: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    exit_at_end: Annotated[bool, Parameter(name="--exit", negative=(), group=RUN)] = False,
     port: Annotated[Port, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
@@ -84,6 +85,8 @@ def train(
         The same after a line with a JSON object for each update.
     verbose
         Say at the start how an update is made too.
+    exit_at_end
+        End with the training. Otherwise, in a terminal, the dashboard is served until Ctrl-C.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
@@ -93,6 +96,7 @@ def train(
     instances
         The same as --collection.instances-per-worker.
     """
+    from attract.commands.output import is_watched
     from attract.commands.resuming import finished_code, game_of, goes_on
     from attract.commands.train import TrainOptions, settings_beneath, train_game
     from attract.server.in_process import run_async
@@ -136,6 +140,7 @@ def train(
         json_output=json_output or json_lines,
         json_lines=json_lines,
         verbose=verbose,
+        stays=not (exit_at_end or json_output or json_lines or server.cell) and is_watched(os.environ),
     )
     return run_async(train_game(order, server, port_is_fixed="port" in server.model_fields_set))
 

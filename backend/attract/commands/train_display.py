@@ -182,7 +182,7 @@ class LiveDisplay(Display):
     @override
     def say(self, text: str) -> None:
         # The terminal wraps it, so that a long link stays one link. `soft_wrap` would unwrap the panel too, and
-        # `print` joins bare texts to one that wraps.
+        # without the group `print` wraps the text itself.
         self._console.print(Group(Text(text, no_wrap=True, overflow="ignore")), crop=False)
 
     @override
@@ -252,7 +252,7 @@ def progress_share(run: RunView) -> float | None:
 
 
 def remaining_seconds(run: RunView) -> float | None:
-    """Seconds until `total_steps` at the mean speed so far; None where that is unknown, as in an evaluation."""
+    """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation."""
     if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0 or run.state == "evaluating":
         return None
     return max(0.0, (run.total_steps - run.agent_steps) * run.elapsed_seconds / run.agent_steps)
