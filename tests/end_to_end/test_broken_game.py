@@ -1,4 +1,4 @@
-"""A game that breaks is told of in words, with stack, slot and seed; exit code 1 when nothing can go on, 2 when it never began."""
+"""A game that breaks is told of in words, with stack, slot and seed; exit code 1, or 2 if it never began."""
 
 from pathlib import Path
 

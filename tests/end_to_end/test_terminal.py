@@ -1,4 +1,4 @@
-"""`attract train` in a terminal: what a person reads at the end, and that the printed link works afterwards."""
+"""`attract train` in a terminal: what it prints at the end, and that the dashboard works afterwards."""
 
 import re
 from pathlib import Path

@@ -181,8 +181,8 @@ class LiveDisplay(Display):
 
     @override
     def say(self, text: str) -> None:
-        # The terminal wraps it, so that a long link stays one link. `soft_wrap` would unwrap the panel too, and
-        # without the group `print` wraps the text itself.
+        # The terminal wraps it, so that a long link stays one link. `soft_wrap` would unwrap the panel too,
+        # and without the group `print` wraps the text itself.
         self._console.print(Group(Text(text, no_wrap=True, overflow="ignore")), crop=False)
 
     @override
