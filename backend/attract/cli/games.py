@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from attract.cli.completion import GameWord
 from attract.cli.configuration import server_settings
 
 
@@ -28,7 +29,7 @@ def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure
 
 
 def check(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from attract.cli.completion import RunWord
 from attract.cli.configuration import server_settings
 from attract.cli.flags import (
     AtLeastOne,
@@ -15,7 +16,7 @@ from attract.processes.exit_codes import DONE
 
 
 def evaluate(
-    run: str,
+    run: Annotated[str, RunWord],
     /,
     *,
     episodes: Annotated[int | None, AtLeastOne] = None,
@@ -50,7 +51,7 @@ def evaluate(
 
 
 def export(
-    run: str,
+    run: Annotated[str, RunWord],
     /,
     *,
     out: Path,
@@ -106,7 +107,7 @@ def export(
     return 0
 
 
-def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
+def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: RunsDir = None) -> int:
     """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
 
     The run must not be active. `attract train --resume` then goes on from there.
@@ -125,7 +126,7 @@ def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
     return 0
 
 
-def report(run: str, /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
+def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
     """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
 
     Parameters

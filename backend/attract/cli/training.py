@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from attract.cli.completion import GameWord, RunWord
 from attract.cli.configuration import run_settings, served_game, server_settings
 from attract.cli.flags import (
-    COLLECTION,
     RUN,
     SERVER,
     Alias,
@@ -29,14 +29,14 @@ from attract.settings.cells import Cell
 
 
 def train(
-    game: str | None = None,
+    game: Annotated[str | None, GameWord] = None,
     /,
     *,
-    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    run_id: Annotated[str | None, RunWord, Parameter(group=RUN)] = None,
     resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     resume_auto: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
-    initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
+    initialize_from: Annotated[str | None, RunWord, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
@@ -44,7 +44,7 @@ def train(
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     exit_at_end: Annotated[bool, Parameter(name="--exit", negative=(), group=RUN)] = False,
     port: Annotated[Port, Parameter(group=SERVER)] = None,
-    headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
+    headless: Annotated[bool, Parameter(group=RUN)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Alias = None,
     max_workers: Alias = None,
@@ -146,7 +146,7 @@ def train(
 
 
 def tune(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     study: Annotated[str | None, Parameter(group=RUN)] = None,
@@ -239,7 +239,7 @@ def tune(
 
 
 def imitate(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     source: Annotated[Path | None, Parameter(name="--from", group=RUN)] = None,
