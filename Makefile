@@ -16,7 +16,7 @@ setup: $(STAMPS)/python $(STAMPS)/node build
 	@$(BIN)/python -m attract.browser.install
 
 demo: setup
-	$(RUN) train cartpole --headless --workers 2 --until-return 475
+	$(RUN) train cartpole --headless --workers 2 --until-return 475 --exit
 
 serve: setup
 	$(RUN) serve

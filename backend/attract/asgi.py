@@ -2,12 +2,16 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attract.processes.learner import spawn_learner
 from attract.runs.log_lines import show_logs
@@ -16,24 +20,24 @@ from attract.server.guard import Guard
 from attract.server.links import dashboard_url
 from attract.server.listening import Listening, listening_sockets
 from attract.server.memory import settle_memory
+from attract.server.serving import launch_flags, missing_flags
 from attract.settings.run import ServerSettings, is_loopback
 
+LAUNCH = "uvicorn --factory attract.asgi:create_app"
 LISTENING_SECONDS = 5.0
 """How long a socket of the server's is looked for."""
 POLL_SECONDS = 0.01
 
 
-def create_app() -> FastAPI:
+def create_app() -> ASGIApp:
     """The app. Its admin token goes to stderr, for the address's fragment: `http://host:port/#token=...`.
 
     The port is the one at which the process really listens, whatever `--port` or `ATTRACT_PORT` say. Where it
     listens at none of its own (`--uds`, a platform without `/dev/fd`), the one of the settings is named, and
     behind a proxy `ATTRACT_PUBLIC_URL` is.
 
-    Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws
-    attract.server.serving:MeteredSocketProtocol --ws-max-size 4259840 --ws-per-message-deflate false
-    --no-proxy-headers`: the limits that the gateway relies on. Behind a proxy `--forwarded-allow-ips` and
-    `ATTRACT_BEHIND_PROXY` name its address instead.
+    The limits of connections are uvicorn's to keep. Where it was not given the flags for that
+    (docs/operating.md), it ends with exit code 3 and the line to type.
 
     Raises: ConfigurationError: for a variable whose value cannot work.
     """
@@ -41,6 +45,8 @@ def create_app() -> FastAPI:
     if {"log_format", "log_level"} & settings.model_fields_set:
         show_logs(settings.log_format, settings.log_level)
     app = build_app(settings, spawn_learner)
+    # Before they are out of the collector's sight.
+    configs = [thing for thing in gc.get_objects() if isinstance(thing, uvicorn.Config)]
     settle_memory()
     earlier = listening_sockets()
     inner = app.router.lifespan_context
@@ -56,7 +62,65 @@ def create_app() -> FastAPI:
             printing.cancel()
 
     app.router.lifespan_context = lifespan
-    return app
+    return LaunchCheck(app, settings, configs)
+
+
+class LaunchCheck:
+    """An app that starts only under a uvicorn with the flags that it relies on, and answers 503 until it has.
+
+    The flags are read from uvicorn's `Config`, which no ASGI message shows: it is looked for among the
+    objects of the process while the app is made. So it is found however uvicorn was started (command,
+    variables, `uvicorn.run`, gunicorn), and read by its public attributes alone; other servers have none.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, configs: Sequence[uvicorn.Config]) -> None:
+        """`configs`: those that may be of the server of this app."""
+        self.app = app
+        self._configs = configs
+        self._settings = settings
+        self._problem: str | None = "uvicorn was told to leave out the start of applications: --lifespan off"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI application's call."""
+        if scope["type"] == "lifespan":
+            self._problem = self._look()
+            if self._problem is not None:
+                print(f"error: {self._problem}", file=sys.stderr, flush=True)
+                await send({"type": "lifespan.startup.failed", "message": ""})
+                return
+        if self._problem is None:
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await PlainTextResponse(self._problem, status_code=503)(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1011, "reason": "not started"})
+
+    def _look(self) -> str | None:
+        configs = [config for config in self._configs if self._is_of(config)]
+        flags = " ".join(launch_flags(self._settings))
+        if not configs:
+            return f"the server is not uvicorn, on whose limits the gateway relies; type\n  {LAUNCH} {flags}"
+        missing = missing_flags(configs[0], self._settings)
+        if not missing:
+            return None
+        place = "".join(f" {word}" for word in _place(configs[0]))
+        names = ", ".join(flag.split()[0] for flag in missing)
+        return f"uvicorn was started without {names}, which it needs; type\n  {LAUNCH}{place} {flags}"
+
+    def _is_of(self, config: uvicorn.Config) -> bool:
+        served = getattr(config, "loaded_app", None)
+        while served is not None and served is not self:
+            served = getattr(served, "app", None)
+        return served is self
+
+
+def _place(config: uvicorn.Config) -> list[str]:
+    """The flags that say where it listens, as far as they are not uvicorn's defaults."""
+    if config.uds is not None:
+        return ["--uds", config.uds]
+    usual = uvicorn.Config("")
+    host = [] if config.host == usual.host else ["--host", config.host]
+    return host if config.port == usual.port else [*host, "--port", str(config.port)]
 
 
 async def _print_link(settings: ServerSettings, guard: Guard, earlier: set[Listening]) -> None:

@@ -29,19 +29,18 @@ A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
 
 
 class AttractError(Exception):
     """Something outside our code is not as it must be; the command line prints it without a traceback."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 class ConfigurationError(AttractError):
     """A setting, flag or file cannot work; says what was given and what would work instead."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
     def __init__(
         self,
@@ -69,7 +68,10 @@ class FileError(ConfigurationError):
 
 
 class GameError(AttractError):
-    """A game could not be loaded or played; `stack` is source-mapped, a hang has none."""
+    """A game could not be loaded or played; `stack` is source-mapped, a hang has none.
+
+    One that cannot be loaded is wrong use, as a misspelled name is: nothing was trained.
+    """
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class GameError(AttractError):
         self.stack = stack
         self.slot_id = slot_id
         self.seed = seed
+        self.exit_code = 2 if kind == "load" else 1
         where = "" if slot_id is None else f" in slot {slot_id}"
         which = "" if seed is None else f" (seed {seed[0]:08x}{seed[1]:08x}, low word first)"
         trace = "\n  no stack: the game never came back" if stack is None else f"\n{stack}"
@@ -213,7 +216,7 @@ class RunActiveError(AttractError):
 class UnknownRunError(AttractError):
     """There is no such run, or it has no such thing."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
 
 class DemonstrationError(AttractError):

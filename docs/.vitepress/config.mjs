@@ -25,7 +25,6 @@ export default defineConfig({
         text: "Begin",
         items: [
           page("Ten minutes", "/tutorial"),
-          page("As they went", "/ten-minutes"),
           page("Your own game", "/games"),
           page("The game you have", "/page-games"),
           page("It does not learn", "/not-learning"),

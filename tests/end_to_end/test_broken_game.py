@@ -1,4 +1,4 @@
-"""A game that breaks is told of in words, with stack, slot and seed; exit code 1 when nothing can go on."""
+"""A game that breaks is told of in words, with stack, slot and seed; exit code 1, or 2 if it never began."""
 
 from pathlib import Path
 
@@ -65,6 +65,16 @@ def test_a_throw_on_the_1000th_tick_is_reported_readably_and_exits_1(tmp_path: P
 
 
 @pytest.mark.long
+def test_a_game_that_throws_when_it_is_loaded_is_wrong_use_as_a_misspelled_name_is(tmp_path: Path) -> None:
+    game = tmp_path / "unloadable.ts"
+    game.write_text('throw new Error("at import");')
+    outcome = run_attract("train", str(game), "--total-steps", "100", runs_dir=tmp_path / "runs")
+    said = outcome.stdout + outcome.stderr
+    assert outcome.code == 2, said
+    assert "at import" in said and "unloadable.ts:1:" in said
+
+
+@pytest.mark.long
 def test_a_nan_is_reported_with_what_would_be_right(tmp_path: Path) -> None:
     code, output = _train(tmp_path, "if (this.ticks >= 1000) return { observation: [NaN], reward: 1 };")
     assert code == 1, output
@@ -84,7 +94,7 @@ def test_a_hang_is_reported_as_one_without_a_stack(tmp_path: Path) -> None:
 
 def test_a_module_that_cannot_be_bundled_is_refused_with_the_place(tmp_path: Path) -> None:
     code, output = _train(tmp_path, "if (")
-    assert code == 1, output
+    assert code == 2, output
     assert "broken.ts:12" in output
 
 

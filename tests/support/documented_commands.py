@@ -61,6 +61,32 @@ class Page:
             target.write_text(text)
 
 
+@dataclass(frozen=True)
+class Block:
+    """Lines that a page has typed one after another."""
+
+    lines: list[str]
+    before: str
+    """The paragraph above them."""
+
+    @property
+    def is_for_second_terminal(self) -> bool:
+        """Whether the paragraph above says so."""
+        return "Open a second terminal" in self.before
+
+
+def typed_blocks(path: Path) -> list[Block]:
+    """The indented blocks of a page in its order."""
+    blocks: list[Block] = []
+    before = ""
+    for paragraph in re.split(r"\n\n+", FENCED.sub("", path.read_text())):
+        lines = paragraph.splitlines()
+        if all(line.startswith("    ") for line in lines):
+            blocks.append(Block([typed(line) for line in lines], before))
+        before = paragraph
+    return blocks
+
+
 def typed(line: str) -> str:
     """What is typed of it, without the remark."""
     return line.split("  #")[0].split(" # ")[0].strip()

@@ -6,6 +6,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
+from attract.cli.completion import GameWord
 from attract.cli.configuration import run_settings, served_game, server_settings
 from attract.cli.flags import AtLeastOne, given_flags, mistake
 from attract.cli.training import train
@@ -15,7 +16,7 @@ AtLeastNone = Parameter(validator=Number(gte=0))
 
 
 def cluster(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     cells: Annotated[int, AtLeastOne] = 1,

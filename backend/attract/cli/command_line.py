@@ -12,6 +12,18 @@ from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
 from attract.cli.games import check, new, probe
+from attract.cli.help import (
+    BEGIN,
+    EVERY_SETTING,
+    HELP_ALL,
+    LOOK,
+    MEASURE,
+    OPERATE,
+    OPTIONS,
+    SHIP,
+    TRAIN,
+    Layout,
+)
 from attract.cli.measuring import bench, results
 from attract.cli.runs import evaluate, export, report, rollback
 from attract.cli.serving import doctor, health, join, serve
@@ -22,29 +34,26 @@ from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE,
 from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
-COMMANDS = {
-    "train": train,
-    "cluster": cluster,
-    "tune": tune,
-    "imitate": imitate,
-    "check": check,
-    "probe": probe,
-    "new": new,
-    "serve": serve,
-    "join": join,
-    "health": health,
-    "doctor": doctor,
-    "eval": evaluate,
-    "export": export,
-    "rollback": rollback,
-    "report": report,
-    "bench": bench,
-    "results": results,
+GROUPS = {
+    BEGIN: {"new": new, "check": check, "probe": probe, "doctor": doctor},
+    TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
+    LOOK: {"serve": serve, "eval": evaluate},
+    SHIP: {"export": export},
+    OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
+    MEASURE: {"bench": bench, "results": results},
 }
-"""What each word after `attract` calls. Each imports what it needs only then, so that `--help` is quick."""
+"""What each word after `attract` calls, in the groups and the order of `attract --help`.
 
-WRITTEN_SO = {"--resume=auto": "--resume-auto"}
-"""`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
+Each imports what it needs only then, so that `--help` is quick.
+"""
+COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
+WITH_SETTINGS = ("train", "tune", "imitate")
+
+WRITTEN_SO = {"--resume=auto": "--resume-auto", HELP_ALL: "--help"}
+"""`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own.
+
+`SettingsLayout` looks for the other word itself.
+"""
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What writing fails with, which names no file: of the disk that output or a file goes to."""
@@ -56,9 +65,22 @@ app = App(
     console=CommandConsole(),
     error_formatter=mistake,
     error_console=Console(stderr=True, soft_wrap=True, highlight=False),
+    help_formatter=Layout(""),
+    group_commands=OPTIONS,
 )
-for _name, _command in COMMANDS.items():
-    app.command(_command, name=_name)
+for _group, _commands in GROUPS.items():
+    for _place, (_name, _command) in enumerate(_commands.items()):
+        app.command(
+            _command,
+            name=_name,
+            group=_group,
+            sort_key=_place,
+            help_formatter=Layout(_name),
+            help_epilogue=EVERY_SETTING if _name in WITH_SETTINGS else None,
+        )
+app.register_install_completion_command(
+    help="Have this shell complete commands, games, runs, presets and settings."
+)
 
 
 def main() -> None:

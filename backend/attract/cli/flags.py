@@ -11,6 +11,7 @@ from pydantic import BaseModel, PlainValidator, create_model
 from pydantic.fields import FieldInfo
 from rich.text import Text
 
+from attract.cli.help import SettingsLayout
 from attract.settings.base import Settings, variable
 from attract.settings.fields import may_be_unset, section_of, unset_text
 from attract.settings.presets import PRESET_HELP
@@ -19,19 +20,26 @@ from attract.settings.run import RunSettings, ServerSettings, server_default
 RUN: Final = Group("Run", sort_key=1)
 GOAL: Final = Group("When it ends", sort_key=2)
 SERVER: Final = Group("Dashboard", sort_key=3)
-LEARNING: Final = Group("Learning", help="How experience becomes a better policy.", sort_key=4)
-POLICY: Final = Group("Policy", help="The network.", sort_key=5)
-COLLECTION: Final = Group("Collection", help="Who plays the games, and how many at once.", sort_key=6)
-EVALUATION: Final = Group("Evaluation", help="How a policy is judged.", sort_key=7)
-COURSE: Final = Group("Curriculum", help="What the games are started with, and what falls due.", sort_key=8)
-FEDERATED: Final = Group("Averaging with other trainers", sort_key=9)
+
+
+def _settings(name: str, place: int, text: str = "") -> Group:
+    """A group that only `--help-all` shows."""
+    return Group(name, help=text, sort_key=place, help_formatter=SettingsLayout())
+
+
+LEARNING: Final = _settings("Learning", 4, "How experience becomes a better policy.")
+POLICY: Final = _settings("Policy", 5, "The network.")
+COLLECTION: Final = _settings("Collection", 6, "Who plays the games, and how many at once.")
+EVALUATION: Final = _settings("Evaluation", 7, "How a policy is judged.")
+COURSE: Final = _settings("Curriculum", 8, "What the games are started with, and what falls due.")
+FEDERATED: Final = _settings("Averaging with other trainers", 9)
 OTHER: Final = Group("Other", sort_key=10)
 
 GROUPS: Final = {
     "total_steps": GOAL,
     "until_return": GOAL,
-    "seed": LEARNING,
-    "preset": LEARNING,
+    "seed": RUN,
+    "preset": RUN,
     "algorithm": LEARNING,
     "ppo": LEARNING,
     "exploration": LEARNING,
@@ -109,7 +117,7 @@ def _as_text(_kind: Any, tokens: Sequence[Token]) -> str:
     return tokens[0].value
 
 
-Alias = Annotated[str | None, Parameter(group=COLLECTION, converter=_as_text)]
+Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
 """A parameter that gives a setting by a shorter name, as a text that nobody has checked yet."""
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from attract.cli.completion import GameWord
 from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import GameProjectDir
 
@@ -29,7 +30,7 @@ def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure
 
 
 def check(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     project_dir: GameProjectDir = None,

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from attract.cli.completion import RunWord
 from attract.cli.configuration import server_settings
 from attract.cli.flags import (
     AtLeastOne,
@@ -18,7 +19,7 @@ from attract.processes.exit_codes import DONE
 
 
 def evaluate(
-    run: str,
+    run: Annotated[str, RunWord],
     /,
     *,
     episodes: Annotated[int | None, AtLeastOne] = None,
@@ -54,7 +55,7 @@ def evaluate(
 
 
 def export(
-    run: str,
+    run: Annotated[str, RunWord],
     /,
     *,
     out: Path,
@@ -117,7 +118,7 @@ def export(
     return 0
 
 
-def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
+def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: RunsDir = None) -> int:
     """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
 
     The run must not be active. `attract train --resume` then goes on from there.
@@ -136,7 +137,7 @@ def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
     return 0
 
 
-def report(run: str, /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
+def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
     """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
 
     Parameters

@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from attract.cli.completion import GameWord, RunWord
 from attract.cli.configuration import run_settings, served_game, server_settings
 from attract.cli.flags import (
-    COLLECTION,
     RUN,
     SERVER,
     Alias,
@@ -30,22 +30,23 @@ from attract.settings.cells import Cell
 
 
 def train(
-    game: str | None = None,
+    game: Annotated[str | None, GameWord] = None,
     /,
     *,
-    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    run_id: Annotated[str | None, RunWord, Parameter(group=RUN)] = None,
     resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     resume_auto: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
-    initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
+    initialize_from: Annotated[str | None, RunWord, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
     project_dir: Annotated[GameProjectDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     json_lines: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    exit_at_end: Annotated[bool, Parameter(name="--exit", negative=(), group=RUN)] = False,
     port: Annotated[Port, Parameter(group=SERVER)] = None,
-    headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
+    headless: Annotated[bool, Parameter(group=RUN)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Alias = None,
     max_workers: Alias = None,
@@ -86,6 +87,8 @@ def train(
         The same after a line with a JSON object for each update.
     verbose
         Say at the start how an update is made too.
+    exit_at_end
+        End with the training. Otherwise, in a terminal, the dashboard is served until Ctrl-C.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
@@ -95,6 +98,7 @@ def train(
     instances
         The same as --collection.instances-per-worker.
     """
+    from attract.commands.output import is_watched
     from attract.commands.resuming import finished_code, game_of, goes_on
     from attract.commands.train import TrainOptions, settings_beneath, train_game
     from attract.server.in_process import run_async
@@ -140,12 +144,13 @@ def train(
         json_output=json_output or json_lines,
         json_lines=json_lines,
         verbose=verbose,
+        stays=not (exit_at_end or json_output or json_lines or server.cell) and is_watched(os.environ),
     )
     return run_async(train_game(order, server, port_is_fixed="port" in server.model_fields_set))
 
 
 def tune(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     study: Annotated[str | None, Parameter(group=RUN)] = None,
@@ -240,7 +245,7 @@ def tune(
 
 
 def imitate(
-    game: str,
+    game: Annotated[str, GameWord],
     /,
     *,
     source: Annotated[Path | None, Parameter(name="--from", group=RUN)] = None,

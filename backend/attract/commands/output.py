@@ -2,7 +2,8 @@
 
 import io
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from rich.console import Console
@@ -73,6 +74,11 @@ class CommandConsole(Console):
     @override
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+def is_watched(environment: Mapping[str, str]) -> bool:
+    """Whether a person reads the output: it is a terminal, and not that of a CI service ($CI)."""
+    return sys.stdout.isatty() and environment.get("CI", "").lower() in ("", "0", "false")
 
 
 def silence(stream: IO[str]) -> None:

@@ -5,10 +5,13 @@ import dataclasses
 import functools
 import json
 import logging
+import math
+import os
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -38,7 +41,7 @@ from attract.run.progress import RunResult
 from attract.run.service import RunService
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
-from attract.schema.api import Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
+from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.given import Layer, from_values
@@ -47,6 +50,12 @@ from attract.settings.run import RunSettings, ServerSettings
 REFRESH_SECONDS = 0.25
 FINAL_CODES = (DONE, GOAL_MISSED)
 """After any other end the run may be gone on with: hosts elsewhere wait for that."""
+NEXT_COMMANDS = (
+    ("attract eval latest", "how good it is"),
+    ("attract export latest --out policy --format js", "the agent, for a page"),
+    ("attract serve", "the dashboard, at any time"),
+)
+NEXT_WIDTH = max(len(command) for command, _why in NEXT_COMMANDS)
 log = logging.getLogger(__name__)
 
 
@@ -68,6 +77,8 @@ class TrainOptions:
     json_lines: bool = False
     """With `json_output`: an object after each update, too."""
     verbose: bool = False
+    stays: bool = False
+    """Go on serving the dashboard after the end, until a signal."""
 
 
 def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) -> Layer:
@@ -119,7 +130,8 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     """Train until the goal, the step count, a failure or a signal; the exit code.
 
     The first signal finishes the update, saves and exports; the second ends at once. That nobody reads the
-    output any more is as good as a signal.
+    output any more is as good as a signal. An order that `stays` serves the dashboard after an end that no
+    signal brought about, until a signal, which does not change the code.
     """
     if order.headless:
         require_chromium()
@@ -132,6 +144,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     started: RunView | None = None
     result: RunResult | None = None
     stopped_by: int | None = None
+    stayed = False
     try:
         async with running_gateway(server, port_is_fixed=port_is_fixed and not follows) as gateway:
             started = await gateway.service.start_run(
@@ -157,21 +170,26 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
                     result, stopped_by = await _watch(
                         gateway, started.run_id, display, output, order, follows=follows
                     )
-                    if result is not None and exit_code(result, started.goal, stopped_by) in FINAL_CODES:
-                        await gateway.say_goodbye()
                 finally:
                     if host is not None:
                         await host.stop()
+            if result is not None:
+                stayed = order.stays and stopped_by is None and result.export is not None
+                if stayed:
+                    _print_result(console, result, started, server.runs_dir)
+                    await _serve_on(gateway, console)
+                if exit_code(result, started.goal, stopped_by) in FINAL_CODES:
+                    await gateway.say_goodbye()
     finally:
         if started is not None and not order.resume:
             result = _clear_away(server.runs_dir, started.run_id, result)
     if started is None or result is None:
         # The second signal cut it off.
         return FAILED if stopped_by is None else stopped_by
-    models = [] if result.export is None else export_models(Path(result.export), _policy_ids(started))
-    _print_result(console, result, started.goal, models)
+    if not stayed:
+        _print_result(console, result, started, server.runs_dir)
     if order.json_output:
-        print(json.dumps(_json_object(result)), flush=True)
+        print(json.dumps(_json_object(result, started.goal)), flush=True)
     if follows:
         if result.error is not None:
             print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
@@ -273,6 +291,16 @@ async def _watch(
         unsubscribe()
 
 
+async def _serve_on(gateway: Gateway, console: Console) -> None:
+    """Serve the dashboard of a run that is over, as `attract serve` does, until a signal."""
+    with Interrupts().listening() as interrupts:
+        for line in ("", "done; the dashboard stays open, Ctrl-C ends it", *gateway.addresses()[:1]):
+            _say(console, line)
+        await interrupts.first.wait()
+        if gateway.service.active is not None:
+            _say(console, "stopping: the active run is saved and exported")
+
+
 class _Plan:
     """Says once what follows from the settings, as soon as the first worker has told what the game is."""
 
@@ -339,10 +367,13 @@ def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunRes
     return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
 
 
-def _print_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
-    def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
+
+def _print_result(console: Console, result: RunResult, started: RunView, runs_dir: Path) -> None:
+    say = functools.partial(_say, console)
+    goal = started.goal
     mean = result.episode_return_mean
     outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
     # Where nothing was done the error says it all.
@@ -358,13 +389,32 @@ def _print_result(console: Console, result: RunResult, goal: float | None, model
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(f"goal of {goal:g} {reached}")
+    if result.evaluation is not None:
+        say(_evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
         say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
-    for model in models:
-        say(f"policy: {model}")
-    if models:
-        say(f"watch it: attract serve, then choose {result.run_id}")
+    if result.export is not None:
+        for model in export_models(Path(result.export), _policy_ids(started)):
+            say(f"policy: {model}")
+        _print_next(say, runs_dir)
+
+
+def _evaluated(view: EvaluationView) -> str:
+    error = view.return_std / math.sqrt(max(view.episodes, 1))
+    return (
+        f"evaluated: v{view.policy_version}, return {view.return_mean:.4g} +- {error:.2g} (standard error) "
+        f"over {view.episodes} episodes"
+    )
+
+
+def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
+    """The three commands that go on from here, each ready to be copied."""
+    usual = ServerSettings.from_environment(os.environ).runs_dir
+    where = "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
+    say("next:")
+    for command, why in NEXT_COMMANDS:
+        say(f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
 
 
 def _json_line(row: MetricsRow, run: RunView) -> dict[str, Any]:
@@ -376,7 +426,7 @@ def _json_line(row: MetricsRow, run: RunView) -> dict[str, Any]:
     }
 
 
-def _json_object(result: RunResult) -> dict[str, Any]:
+def _json_object(result: RunResult, goal: float | None) -> dict[str, Any]:
     return {
         "run_id": result.run_id,
         "agent_steps": result.agent_steps,
@@ -385,7 +435,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "wall_seconds": result.wall_seconds,
         "steps_per_second": result.steps_per_second,
         "episode_return_mean": result.episode_return_mean,
-        "goal_reached": result.goal_reached,
+        "goal_reached": None if goal is None else result.goal_reached,
         "export": result.export,
         "state": result.state,
         "error": result.error,

@@ -27,6 +27,8 @@ PHASES = (
 NO_EPISODE = "no episode has ended yet"
 LINE_SECONDS = 5.0
 LINE_SHARE = 1 / 60
+WIDE_COLUMNS = 76
+"""A terminal so wide has room for four figures in a row of the panel, a narrower one for two."""
 OTHER_REPORTS = {
     "crash": "a worker crashed",
     "policy": "a worker cannot run the policy",
@@ -179,7 +181,9 @@ class LiveDisplay(Display):
 
     @override
     def say(self, text: str) -> None:
-        self._console.print(escape(text), highlight=False)
+        # The terminal wraps it, so that a long link stays one link. `soft_wrap` would unwrap the panel too,
+        # and without the group `print` wraps the text itself.
+        self._console.print(Group(Text(text, no_wrap=True, overflow="ignore")), crop=False)
 
     @override
     def reported(self, report: GameReport) -> None:
@@ -188,33 +192,33 @@ class LiveDisplay(Display):
         self._console.print(Panel(escape(self._text_of(report)), title=escape(title), border_style=style))
 
     def _panel(self, run: RunView) -> Panel:
-        table = Table.grid(padding=(0, 3))
-        for _column in range(4):
-            table.add_column(justify="left")
         left = remaining_seconds(run)
         goal = "" if run.goal is None else f" of {run.goal:g}"
         ended = run.episode_return_mean is not None
-        table.add_row(
+        cells = [
             _labelled("return", f"{_number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
             _labelled("steps/s", f"{run.steps_per_second:,.0f}"),
             _labelled("elapsed", duration(run.elapsed_seconds)),
-            _labelled("remaining", "?" if left is None else duration(left)),
-        )
-        table.add_row(
+            Text() if left is None else _labelled("remaining", duration(left)),
             _labelled("steps", f"{run.agent_steps:,}"),
             _labelled("updates", f"{run.updates:,}"),
             _labelled("episodes", f"{run.episodes:,}"),
             _labelled("policy", f"v{run.policy_version}"),
-        )
-        parts: list[Table | Text | ProgressBar] = [table]
+        ]
+        num_columns = 4 if self._console.width >= WIDE_COLUMNS else 2
+        table = Table.grid(padding=(0, 3))
+        for first in range(0, len(cells), num_columns):
+            table.add_row(*cells[first : first + num_columns])
+        rows = Table.grid()
+        rows.add_row(table)
         share = progress_share(run)
         if share is not None:
-            parts.append(ProgressBar(total=1.0, completed=share, width=60))
-        parts.append(self._time_line())
+            rows.add_row(ProgressBar(total=1.0, completed=share, width=60))
+        rows.add_row(self._time_line())
         waits = run.waiting_seconds
         state = run.state if waits is None else f"waiting for workers ({duration(waits)})"
         title = f"[bold]{escape(run.run_id)}[/] · {state}"
-        return Panel(Group(*parts), title=title, subtitle=escape(self._address), border_style="cyan")
+        return Panel(rows, title=title, subtitle=escape(self._address), border_style="cyan")
 
     def _time_line(self) -> Text:
         shares = [
@@ -248,8 +252,8 @@ def progress_share(run: RunView) -> float | None:
 
 
 def remaining_seconds(run: RunView) -> float | None:
-    """Seconds until `total_steps` at the mean speed so far; None where that cannot be told."""
-    if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0:
+    """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation."""
+    if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0 or run.state == "evaluating":
         return None
     return max(0.0, (run.total_steps - run.agent_steps) * run.elapsed_seconds / run.agent_steps)
 

@@ -76,7 +76,10 @@ def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> 
     if effect.fatal:
         said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
         # A worker that gave up counts the failures itself.
-        state.fail(said if "the game failed" in said else f"the game failed ({report.kind}): {said}", now)
+        text = said if "the game failed" in said else f"the game failed ({report.kind}): {said}"
+        # One that no worker could load was refused before anything was trained.
+        refused = report.kind == "load" and state.progress.description is None
+        state.fail(text, now, refused=refused)
 
 
 HANDLERS: Final[dict[type[Any], Handler]] = {

@@ -66,6 +66,8 @@ class RunResult:
     """How long nobody was there to play, before the first worker too."""
     check: list[CheckFinding] | None = None
     """What the check before the training found; None where there was none, or it came to no end."""
+    evaluation: EvaluationView | None = None
+    """The last one while it trained."""
 
 
 class RunProgress:
@@ -357,6 +359,7 @@ class RunProgress:
             findings=[] if self._diagnosis is None else self._diagnosis.all_said,
             waited_seconds=self._waited_seconds,
             check=self.check,
+            evaluation=self.evaluation,
         )
 
     def _session_seconds(self, now: float) -> float:

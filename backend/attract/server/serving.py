@@ -1,8 +1,10 @@
 """How uvicorn must be run for the gateway: the options and the deadline that its limits rely on."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import uvicorn
 from typing_extensions import override
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
@@ -74,9 +76,19 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
     Pings, pongs and the small pieces of a message count here, for they reach no other meter: a piece of one
     byte costs as much work as a message, and each ping a pong, which waits in memory for a peer that does not
     read. Browsers send none of them but an answer in 20 s, and pieces of many KiB.
+
+    Messages are not compressed, and none is larger than `max_frame_bytes`, whatever uvicorn's options say.
     """
 
+    max_frame_bytes: ClassVar[int] = ServerSettings().max_frame_bytes
     _meter: TokenBucket | None = None
+
+    @override
+    def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
+        config = copy.copy(config)
+        config.ws_per_message_deflate = False
+        config.ws_max_size = self.max_frame_bytes
+        super().__init__(config, *others, **named)
 
     @override
     def handle_ping(self) -> None:
@@ -119,16 +131,19 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
         return False
 
 
+PROTOCOLS: Final = {"--http": HeaderDeadlineProtocol, "--ws": MeteredSocketProtocol}
+"""What `uvicorn` has to be told to serve the gateway by."""
+
+
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
     timed = {"header_seconds": settings.request_seconds}
+    limited = {"max_frame_bytes": settings.max_frame_bytes}
     # Whatever a client sends that is no HTTP makes uvicorn write a line.
     quieten("uvicorn.error", "websockets.server")
     return {
         "http": type("TimedProtocol", (HeaderDeadlineProtocol,), timed),
-        "ws": MeteredSocketProtocol,
-        "ws_per_message_deflate": False,
-        "ws_max_size": settings.max_frame_bytes,
+        "ws": type("LimitedProtocol", (MeteredSocketProtocol,), limited),
         "ws_ping_interval": 20.0,
         "ws_ping_timeout": 20.0,
         "timeout_graceful_shutdown": 5,
@@ -140,3 +155,36 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
         "ssl_certfile": settings.tls_cert,
         "ssl_keyfile": settings.tls_key,
     }
+
+
+def launch_flags(settings: ServerSettings) -> list[str]:
+    """Flags of the `uvicorn` command that the gateway relies on, each with its value.
+
+    `settings.behind_proxy` decides whose forwarded headers count: uvicorn believes every process of this
+    machine unless told otherwise.
+    """
+    classes = [f"{flag} {kind.__module__}:{kind.__qualname__}" for flag, kind in PROTOCOLS.items()]
+    if not settings.behind_proxy:
+        return [*classes, "--no-proxy-headers"]
+    return [*classes, f"--forwarded-allow-ips {','.join(settings.behind_proxy)}"]
+
+
+def missing_flags(config: uvicorn.Config, settings: ServerSettings) -> list[str]:
+    """Those of `launch_flags` that a server of this configuration was not given; `config` is loaded."""
+    http, ws, proxies = launch_flags(settings)
+    given = {http: config.http_protocol_class, ws: config.ws_protocol_class}
+    missing = [
+        flag
+        for (flag, chosen), wanted in zip(given.items(), PROTOCOLS.values(), strict=True)
+        if not (isinstance(chosen, type) and issubclass(chosen, wanted))
+    ]
+    return missing if _believes(config) == set(settings.behind_proxy) else [*missing, proxies]
+
+
+def _believes(config: uvicorn.Config) -> set[str]:
+    """The addresses whose forwarded headers uvicorn takes."""
+    if not config.proxy_headers:
+        return set()
+    given = config.forwarded_allow_ips
+    names = given.split(",") if isinstance(given, str) else given
+    return {name.strip() for name in names}

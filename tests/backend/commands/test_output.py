@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 from rich.console import Console
 
-from attract.commands.output import GuardedOutput, Unread
+from attract.commands.output import GuardedOutput, Unread, is_watched
 
 
 @pytest.fixture
@@ -65,3 +65,20 @@ def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback(words: str
 def test_what_nobody_reads_is_not_kept() -> None:
     stream = Unread()
     assert stream.write("words") == 5 and stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "ci", "expected"),
+    [
+        (True, None, True),
+        (True, "false", True),
+        (True, "true", False),
+        (True, "1", False),
+        (False, None, False),
+    ],
+)
+def test_a_person_watches_a_terminal_that_is_no_ci_service_s(
+    is_terminal: bool, ci: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    assert is_watched({} if ci is None else {"CI": ci}) is expected

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from attract.commands.train import (
     TrainOptions,
+    _json_object,  # pyright: ignore[reportPrivateUsage]
     _Plan,  # pyright: ignore[reportPrivateUsage]
     _print_result,  # pyright: ignore[reportPrivateUsage]
     _Standing,  # pyright: ignore[reportPrivateUsage]
@@ -17,7 +18,7 @@ from attract.commands.train_display import create_display
 from attract.errors import ConfigurationError
 from attract.run.progress import RunResult
 from attract.runs.directory import RunDirectory
-from attract.schema.api import RunState, RunView
+from attract.schema.api import EvaluationView, RunState, RunView
 from attract.schema.game import GameReference
 from attract.settings.cells import Cell
 from attract.settings.run import ServerSettings
@@ -128,6 +129,51 @@ def test_how_a_run_s_end_is_told_to_the_shell(
     result: RunResult, goal: float | None, stopped_by: int | None, code: int
 ) -> None:
     assert exit_code(result, goal, stopped_by) == code
+
+
+def _printed(result: RunResult, goal: float | None, runs_dir: Path) -> str:
+    out = io.StringIO()
+    started = _run("starting").model_copy(update={"goal": goal, "settings": {"collection": {"seats": []}}})
+    _print_result(Console(file=out, width=40), result, started, runs_dir)
+    return out.getvalue()
+
+
+def test_the_end_names_its_evaluation_and_the_next_three_commands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ATTRACT_RUNS_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    evaluation = EvaluationView(
+        policy_version=7,
+        episodes=100,
+        return_mean=496.1,
+        return_std=30.0,
+        length_mean=496.1,
+        deterministic=True,
+    )
+    result = dataclasses.replace(
+        _result("finished", goal_reached=True), evaluation=evaluation, export=str(tmp_path / "export")
+    )
+    printed = _printed(result, 475.0, Path("runs"))
+    # 30 / sqrt(100) = 3
+    assert "evaluated: v7, return 496.1 +- 3 (standard error) over 100 episodes" in printed
+    lines = [line.split("#")[0].strip() for line in printed.split("next:\n")[1].splitlines()]
+    assert lines == [
+        "attract eval latest",
+        "attract export latest --out policy --format js",
+        "attract serve",
+    ]
+    # Each command finds the run where it was kept.
+    elsewhere = _printed(result, 475.0, tmp_path / "my runs").split("next:\n")[1].splitlines()
+    assert [line.count(f"--runs-dir '{tmp_path}/my runs'") for line in elsewhere] == [1, 1, 1]
+    assert "next:" not in _printed(_result("failed"), None, Path("runs"))
+
+
+def test_whether_the_goal_is_reached_is_null_without_a_goal() -> None:
+    reached = _result("finished", goal_reached=True)
+    assert _json_object(reached, 9.0)["goal_reached"] is True
+    assert _json_object(_result("finished"), 9.0)["goal_reached"] is False
+    assert _json_object(_result("finished"), None)["goal_reached"] is None
 
 
 def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -106,11 +107,56 @@ def test_the_panel_tells_speed_time_return_and_where_the_time_goes() -> None:
         "return 123.5 of 475",
         "steps/s 2,000",
         "elapsed 0:10",
-        "remaining ?",
         "game 25 %, policy 50 %, waiting 12 %, learner 20 ms an update",
         "http://127.0.0.1:8000/",
     ):
         assert words in text
+
+
+LINK = "dashboard: http://127.0.0.1:8000/#token=" + "s5NOtnkAxKxZeWujTpcO-srzHeo779vHWfSpm8rbsuw"
+
+
+def _on_terminal(width: int, *views: RunView, values: dict[str, float], said: str = "") -> list[str]:
+    """The lines that a terminal of this width gets, without what moves the cursor."""
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, color_system=None)
+    with create_display(console, "http://127.0.0.1:8000") as display:
+        for view in views:
+            display.updated(view, values)
+        if said:
+            display.say(said)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\r", "", out.getvalue()).splitlines()
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 120])
+def test_no_line_of_the_panel_is_cut_or_runs_into_another_at_any_width(width: int) -> None:
+    values = {
+        "fleet/game_fraction": 0.25,
+        "fleet/inference_fraction": 0.5,
+        "fleet/wait_fraction": 0.125,
+        "time/update_seconds": 0.02,
+    }
+    lines = _on_terminal(width, _run(goal=475.0, total_steps=50_000), values=values)
+    panel = [line for line in lines if line.startswith("│")]
+    assert {len(line) for line in panel} == {width} and {line[-1] for line in panel} == {"│"}
+    bars = [line for line in panel if "━" in line]
+    assert bars and all(set(line) <= set("│ ━╸╺") for line in bars)
+    text = " ".join(line.strip("│ ") for line in panel)
+    assert "time: game 25 %, policy 50 %, waiting 12 %, learner 20 ms an update" in text
+    # No figure is torn from its name.
+    assert re.search(r"return 123\.5 of 475 +steps/s 2,000 +elapsed 0:10 +remaining 0:15", text)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_link_is_left_to_the_terminal_to_wrap_and_the_panel_below_it_is_not(width: int) -> None:
+    lines = _on_terminal(width, _run(total_steps=50_000), values={}, said=LINK)
+    assert LINK in lines
+    assert all(len(line) <= width for line in lines if line != LINK)
+
+
+def test_remaining_time_is_left_out_where_it_is_unknown() -> None:
+    for view in (_run(goal=475.0), _run(total_steps=50_000, state="evaluating")):
+        assert not any("remaining" in line for line in _on_terminal(80, view, values={}))
 
 
 def test_remaining_time_follows_from_the_steps_left() -> None:

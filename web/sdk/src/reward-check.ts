@@ -9,8 +9,7 @@ import { methodSource } from "./method-source.ts";
 /** So many episodes that are over in their first step are no accident where they are most of all. */
 const MIN_AT_ONCE = 3;
 const MOST = 0.75;
-/** The largest return that the wire takes, and that of which a reward is called huge beside a usual one. */
-const MAX_RETURN = 1e30;
+/** A reward that is so many times a usual one is huge. */
 const HUGE = 1e9;
 
 /** Owned by one random play. */
@@ -23,9 +22,6 @@ export class RewardWatch {
   /** Of the rewards that are not 0: how many, and the sum of their sizes' logarithms. */
   #numPaid = 0;
   #logSum = 0;
-  /** Of the episode under way, per agent, and the largest of all: sums of rewards' sizes. */
-  #paid: number[] = [];
-  #mostPaid = 0;
 
   constructor(definition: GameDefinition) {
     this.#definition = definition;
@@ -39,12 +35,9 @@ export class RewardWatch {
       this.#numPaid++;
       this.#logSum += Math.log(size);
       this.#largest = Math.max(this.#largest, size);
-      this.#paid[agent] = (this.#paid[agent] ?? 0) + size;
-      this.#mostPaid = Math.max(this.#mostPaid, this.#paid[agent]);
     }
     if (!instance.episodeOver) return;
     this.#episodes++;
-    this.#paid = [];
     if (instance.episodeSteps === 1 && instance.endReason === "terminated")
       this.#atOnce.push(...Array.from(instance.episodeReturns));
   }
@@ -78,14 +71,7 @@ export class RewardWatch {
 
   #reportSizes(report: Report): void {
     const usual = Math.exp(this.#logSum / Math.max(1, this.#numPaid));
-    if (this.#mostPaid > MAX_RETURN) {
-      report({
-        id: "reward-size",
-        severity: "error",
-        text: `rewards of one episode came to ${show(this.#mostPaid)}: training takes returns up to ${MAX_RETURN}`,
-        fix: "divide the rewards, so that a usual one is about 1",
-      });
-    } else if (this.#largest > HUGE && this.#largest > HUGE * usual) {
+    if (this.#largest > HUGE && this.#largest > HUGE * usual) {
       report({
         id: "reward-size",
         severity: "error",

@@ -100,7 +100,7 @@ async def test_a_game_that_cannot_be_loaded_fails_the_run_with_a_report(tmp_path
     async with gateway(tmp_path) as world, world.fleet(broken=BROKEN).joined():
         await world.start()
         result = await finished(world)
-        assert result.state == "failed"
+        assert (result.state, result.refused) == ("failed", True)
         assert "SyntaxError: Unexpected token" in (result.error or "")
         (report,) = kinds(world, "report")
         assert isinstance(report, GameReport)

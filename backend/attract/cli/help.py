@@ -1,0 +1,147 @@
+"""How `--help` is laid out: commands in groups, examples first, the many settings only with `--help-all`."""
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from cyclopts import Group
+from cyclopts.help import DefaultFormatter
+from rich.text import Text
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from cyclopts.help import HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+HELP_ALL: Final = "--help-all"
+EVERY_SETTING: Final = f"{HELP_ALL} shows every setting too."
+"""What the help of a command that takes settings ends with."""
+
+BEGIN: Final = Group("Begin", sort_key=1)
+TRAIN: Final = Group("Train", sort_key=2)
+LOOK: Final = Group("Look", sort_key=3)
+SHIP: Final = Group("Ship", sort_key=4)
+OPERATE: Final = Group("Operate", sort_key=5)
+MEASURE: Final = Group("Measure", sort_key=6)
+OPTIONS: Final = Group("Options", sort_key=7)
+
+EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "": (
+        ("attract train cartpole --until-return 475", "begin here: a bundled game, learned in seconds"),
+        ("attract new my-game", "then a game of your own"),
+        ("attract serve", "all of it in the browser"),
+    ),
+    "new": (
+        ("attract new my-game", "cells and a few actions"),
+        ("attract new hover --template physics", "forces and continuous actions"),
+        ("attract new rebound --template page", "a game that lives in its page"),
+    ),
+    "check": (
+        ("attract check src/game.ts", "a game of your own"),
+        ("attract check snake", "a bundled game"),
+        ("attract check src/game.ts --json", "for scripts"),
+    ),
+    "probe": (
+        ("attract probe dist", "a folder that is built"),
+        ("attract probe http://localhost:5173", "a development server"),
+        ("attract probe dist --size 400 600 --force", "a window of another size, again"),
+    ),
+    "doctor": (
+        ("attract doctor", "what is missing on this machine"),
+        ("attract doctor || exit 1", "in a script"),
+        ("attract doctor > doctor.txt", "for an issue"),
+    ),
+    "train": (
+        ("attract train cartpole --until-return 475", "until it is good enough"),
+        ("attract train src/game.ts --total-steps 200000", "a game of your own"),
+        ("attract train --resume --run-id latest --total-steps 500000", "go on with a run"),
+    ),
+    "tune": (
+        ("attract tune src/game.ts --minutes 10", "a short search"),
+        ("attract tune cartpole --until-return 475 --total-steps 300000", "the soonest to reach a goal"),
+        ("attract tune src/game.ts --trials 40 --out tuned.yaml", "a longer one, into a file"),
+    ),
+    "imitate": (
+        ("attract imitate keydoor", "from what the dashboard recorded"),
+        ("attract imitate keydoor --from episodes", "from a folder"),
+        ("attract imitate keydoor --run-id copy --epochs 500", "a name of its own, fewer passes"),
+    ),
+    "cluster": (
+        ("attract cluster cartpole --cells 2 --workers 4", "two learners that learn as one"),
+        ("attract cluster snake --hosts 8 --workers 2", "browsers on all nodes"),
+        ("attract cluster snake --address local", "on this machine alone"),
+    ),
+    "serve": (
+        ("attract serve", "for this machine"),
+        ("attract serve --lan", "for phones in your network too"),
+        ("attract serve --port 9000 --runs-dir old-runs", "other runs, another port"),
+    ),
+    "eval": (
+        ("attract eval latest", "the newest run"),
+        ("attract eval latest --episodes 20 --seed 7", "fewer episodes, others"),
+        ("attract eval latest --json", "for scripts"),
+    ),
+    "export": (
+        ("attract export latest --out policy --format js", "for a page, without ONNX Runtime"),
+        ("attract export latest --out policy", "policy.onnx and policy.json alone"),
+        ("attract export latest --out site --page", "a whole page to show"),
+    ),
+    "report": (
+        ("attract report latest", "the newest run"),
+        ("attract report latest --out trouble.zip", "into a file of this name"),
+        ("attract report latest --runs-dir old-runs", "from another folder"),
+    ),
+    "join": (
+        ("attract join 'http://192.168.0.2:8000/join.html#token=...'", "the link that the trainer printed"),
+        ("attract join - --workers 4 < link.txt", "without the token among the processes"),
+        ("attract join http://trainer:8000 --until-gone 60", "with the token in a variable"),
+    ),
+    "health": (
+        ("attract health", "the trainer on this machine"),
+        ("attract health http://127.0.0.1:9000", "another port"),
+        ("attract health || exit 1", "in a script"),
+    ),
+    "rollback": (
+        ("attract rollback latest --to-version 40", "set aside what came after version 40"),
+        ("attract rollback latest --to-version 40 --runs-dir old-runs", "in another folder"),
+        ("attract train --resume --run-id latest", "go on from there"),
+    ),
+    "bench": (
+        ("attract bench --list", "what can be measured"),
+        ("attract bench --only play", "one figure"),
+        ("attract bench --compare before.json", "what got slower"),
+    ),
+    "results": (
+        ("attract results --only cartpole", "one game"),
+        ("attract results --suite defaults --scale 0.1", "a quick try of the plain games"),
+        ("attract results --suite pages --out pages.md", "the games that live in a page"),
+    ),
+}
+"""Commands to copy, with a remark each, by command; "": of `attract` itself."""
+
+
+class Layout(DefaultFormatter):
+    """A command's description, three examples, then what it takes."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    @override
+    def render_description(self, console: "Console", options: "ConsoleOptions", description: Any) -> None:
+        super().render_description(console, options, description)
+        width = max(len(command) for command, _remark in EXAMPLES[self._name])
+        console.print(Text("Examples:", style="bold"))
+        for command, remark in EXAMPLES[self._name]:
+            line = Text(f"  {command:<{width}}")
+            line.append(f"  # {remark}", style="dim")
+            console.print(line, soft_wrap=True)
+        console.print()
+
+
+class SettingsLayout(DefaultFormatter):
+    """A group of settings, which only `--help-all` shows."""
+
+    @override
+    def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
+        if HELP_ALL in sys.argv:
+            super().__call__(console, options, panel)
