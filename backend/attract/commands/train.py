@@ -348,6 +348,8 @@ def _print_result(console: Console, result: RunResult, goal: float | None, model
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
             f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
         )
+    if result.verdict.text is not None:
+        say(result.verdict.text)
     if result.error is not None:
         say(f"error: {result.error}")
     if goal is not None and not result.refused:
@@ -382,6 +384,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "wall_seconds": result.wall_seconds,
         "steps_per_second": result.steps_per_second,
         "episode_return_mean": result.episode_return_mean,
+        **result.verdict.numbers(),
         "goal_reached": result.goal_reached,
         "export": result.export,
         "state": result.state,

@@ -4,12 +4,14 @@ import math
 from dataclasses import dataclass
 from typing import Final, Self
 
+from attract.schema.api import RandomPlay
+
 CERTAIN_ERRORS: Final = 3.0
 """Standard errors of the difference by which the return must lie above random play's."""
 MIN_EPISODES: Final = 20
 """Of fewer episodes, on either side, the standard error itself is too uncertain."""
 EQUAL: Final = 1e-9
-"""Relative difference of two means below which they are the same: sums of equal returns differ by rounding."""
+"""Relative difference of two means below which they are the same: sums of equal returns are rounded."""
 PLAIN_BELOW: Final = 1e9
 
 
@@ -52,6 +54,9 @@ class Verdict:
         }
 
 
+UNMEASURED: Final = Verdict(None, None, None, None)
+
+
 def judge(trained: Measured | None, random: Measured | None, *, num_agents: int, same_task: bool) -> Verdict:
     """The verdict.
 
@@ -77,6 +82,11 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
         text = f"{beside}: no better on average over the agents, which may play against each other"
         return Verdict(trained, random, None, text)
     return Verdict(trained, random, False, f"{beside}: not better than random play")
+
+
+def as_measured(play: RandomPlay | None) -> Measured | None:
+    """A run's random play, as `judge` takes it."""
+    return None if play is None else Measured(play.return_mean, play.standard_error, play.episodes)
 
 
 def is_above(trained: Measured, random: Measured) -> bool:

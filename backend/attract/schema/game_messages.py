@@ -122,6 +122,6 @@ class CheckGame(FiniteModel):
     budget_seconds: Annotated[float, Field(gt=0, le=60)]
     """Roughly how long the check may take."""
     random_episodes: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """Only play at random, until so many episodes have ended or the budget is spent; `play` has the returns."""
+    """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
-    """Of that play: those of the run, drawn at each start; those that are left out have their defaults."""
+    """Of that play, drawn at each start; a parameter that is left out has its default."""

@@ -297,11 +297,11 @@ export interface CheckGame {
    */
   budget_seconds: number;
   /**
-   * Only play at random, until so many episodes have ended or the budget is spent; `play` has the returns.
+   * Only play at random, until so many episodes have ended or the budget is spent.
    */
   random_episodes: number | null;
   /**
-   * Of that play: those of the run, drawn at each start; those that are left out have their defaults.
+   * Of that play, drawn at each start; a parameter that is left out has its default.
    */
   parameters: {
     [k: string]: ParameterDistribution;
