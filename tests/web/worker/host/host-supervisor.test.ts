@@ -146,7 +146,14 @@ afterEach(() => {
 
 test("a check needs no run: it is played in a worker of its own, and its answer goes back", () => {
   start();
-  const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1, random_episodes: null, parameters: {} };
+  const order = {
+    type: "check_game" as const,
+    check_id: 5,
+    game: GAME,
+    budget_seconds: 1,
+    random_episodes: null,
+    parameters: {},
+  };
   FakeSocket.last.hears(order);
   expect(checkWorkers[0].posted).toEqual([order]);
   const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };

@@ -32,7 +32,8 @@ const REPRODUCIBLE =
 /** How a play is repeated, in which pages, and beside whom. */
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
 
-export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase" | "only"> {
+export interface PageCheckOptions
+  extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase" | "only"> {
   /** See `PageFramesOptions`. */
   base?: string;
 }
