@@ -1,14 +1,13 @@
 """Trains plain games and page games, too short and long enough, and compares `learned` with a judge.
 
-The judge plays 100 evaluation episodes of the exported policy and 100 episodes at random, with other seeds and
-through other code than the run. `python tests/support/verdict_agreement.py --out FILE` goes on where FILE ends.
+The judge plays 100 evaluation episodes of the policy and 100 episodes at random, with other seeds and through
+other code than the run. `python tests/support/verdict_agreement.py --out FILE` goes on where FILE ends.
 """
 
 import argparse
 import asyncio
 import json
 import statistics
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ from attract.benchmarks.harness.page_returns import played_returns
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.diagnosis.verdict import Measured, judge
+from attract.run.service import RunService
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from attract.vector.gymnasium_environment import GymnasiumVectorEnv
-from attract_command import run_attract
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE_EPISODES = 100
@@ -38,7 +37,7 @@ SUITE = (
 )  # fmt: skip
 BUNDLED = ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "keydoor")
 PAGES = ("hopper", "juggler", "lanes", "meteors", "moles", "stars")
-LONG_STEPS = {"page": 60_000, "plain": 80_000}
+LONG_STEPS = {"page": 60_000, "plain": 60_000}
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,13 @@ class Case:
 def cases() -> list[Case]:
     """Sixty: each of 25 games too short and long enough, and five of them with another seed."""
     plain = [str(ROOT / "web" / "suite" / f"{name}.ts") for name in SUITE] + list(BUNDLED)
-    both = [Case(game, steps["plain"], 1) for steps in (SHORT_STEPS, LONG_STEPS) for game in plain]
-    both += [Case(game, steps["page"], 1, True) for steps in (SHORT_STEPS, LONG_STEPS) for game in PAGES]
-    more = [
-        Case(game, steps["plain"], 2)
+    chosen = [(game, "plain", 1) for game in plain] + [(game, "page", 1) for game in PAGES]
+    chosen += [(game, "plain", 2) for game in ("cartpole", *plain[1:5])]
+    return [
+        Case(game, steps[kind], seed, kind == "page")
+        for game, kind, seed in chosen
         for steps in (SHORT_STEPS, LONG_STEPS)
-        for game in ("cartpole", *plain[1:5])
     ]
-    return both + more
 
 
 def random_returns(case: Case) -> list[float]:
@@ -98,76 +96,71 @@ def _sample(env: GymnasiumVectorEnv, mask: Any) -> Any:
     return space.sample() if mask is None else space.sample(mask=np.asarray(mask, np.int8))
 
 
-async def trained_returns(run_id: str, runs_dir: Path) -> dict[bool, Measured]:
-    """Of an evaluation that samples actions, as training does, and of one that takes the likeliest."""
-    server = ServerSettings.from_mapping({"runs_dir": runs_dir, "project_dir": ROOT, "port": 0})
-    found: dict[bool, Measured] = {}
-    async with running_gateway(server, port_is_fixed=False) as gateway:
-        url = join_url(gateway.url, gateway.guard.issue("worker"), 2)
-        host = await HostProcess.start(url, lambda _event: None)
-        try:
-            for deterministic in (False, True):
-                view = await gateway.service.evaluate(
-                    run_id, episodes=JUDGE_EPISODES, deterministic=deterministic, seed=JUDGE_SEED
-                )
-                found[deterministic] = Measured.of(view.return_mean, view.return_std, view.episodes)
-        finally:
-            await host.stop()
-    return found
+async def run(case: Case, service: RunService, random: Measured) -> dict[str, Any]:
+    """Train one case, and judge its policy: sampled, as training plays, and by its likeliest actions."""
+    settings = {"seed": case.seed, "total_steps": case.steps, "collection": {"num_workers": 2}}
+    view = await service.start_run(case.game, settings, run_id=case.key, force=True, check=True)
+    result = await service.wait_finished()
+    told = result.verdict.numbers()
+    row: dict[str, Any] = {"case": case.key, **told, "random_judged": [random.mean, random.standard_error]}
+    for deterministic in (False, True):
+        name = "likeliest" if deterministic else "sampled"
+        found = await service.evaluate(
+            view.run_id, episodes=JUDGE_EPISODES, deterministic=deterministic, seed=JUDGE_SEED
+        )
+        trained = Measured.of(found.return_mean, found.return_std, found.episodes)
+        row[f"judged_{name}"] = [trained.mean, trained.standard_error]
+        row[name] = judge(trained, random, num_agents=1, same_task=True).learned
+    return row | {"findings": [finding.finding_id for finding in result.findings]}
 
 
-def run(case: Case, runs_dir: Path) -> dict[str, Any]:
-    """Train one case and judge it."""
-    outcome = run_attract(
-        "train", case.game, "--headless", "--workers", "2", "--seed", str(case.seed),
-        "--total-steps", str(case.steps), "--run-id", case.key, "--force", "--port", "0", "--json",
-        runs_dir=runs_dir, timeout_seconds=900, folder=ROOT,
-    )  # fmt: skip
-    if outcome.code != 0:
-        return {"case": case.key, "failed": outcome.stderr[-2_000:]}
-    told = outcome.json
-    returns = random_returns(case)
-    random = Measured.of(statistics.fmean(returns), statistics.pstdev(returns), len(returns))
-    trained = asyncio.run(trained_returns(case.key, runs_dir))
-    verdicts = {
-        mode: judge(measured, random, num_agents=1, same_task=True).learned
-        for mode, measured in trained.items()
-    }
-    names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
-    return {
-        "case": case.key,
-        "learned": told["learned"],
-        "judge_sampled": verdicts[False],
-        "judge_likeliest": verdicts[True],
-        **{name: told[name] for name in names},
-        "judged_random": [random.mean, random.standard_error],
-        "judged_sampled": [trained[False].mean, trained[False].standard_error],
-        "judged_likeliest": [trained[True].mean, trained[True].standard_error],
-        "findings": [finding["finding_id"] for finding in told["findings"]],
-    }
+def random_play(case: Case, file: Path) -> Measured:
+    """Of the judge, kept in the file: a game is trained several times."""
+    known: dict[str, list[float]] = json.loads(file.read_text()) if file.exists() else {}
+    if case.game not in known:
+        known[case.game] = random_returns(case)
+        file.write_text(json.dumps(known))
+    returns = known[case.game]
+    return Measured.of(statistics.fmean(returns), statistics.pstdev(returns), len(returns))
+
+
+async def run_all(chosen: Sequence[Case], out: Path) -> None:
+    """Append a line for each case."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = ServerSettings.from_mapping({"runs_dir": Path(folder), "project_dir": ROOT, "port": 0})
+        async with running_gateway(server, port_is_fixed=False) as gateway:
+            url = join_url(gateway.url, gateway.guard.issue("worker"), 2)
+            host = await HostProcess.start(url, lambda _event: None)
+            try:
+                for case in chosen:
+                    random = await asyncio.to_thread(random_play, case, out.with_suffix(".random.json"))
+                    row = await run(case, gateway.service, random)
+                    with out.open("a") as file:
+                        print(json.dumps(row), file=file, flush=True)
+                    print(*(row[name] for name in ("case", "learned", "sampled", "likeliest")), flush=True)
+            finally:
+                await host.stop()
 
 
 def main() -> None:
     """Run what is missing in the file, then print how often they agree."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="one JSON object a line")
-    parser.add_argument("--only", help="cases whose name contains this")
-    chosen = parser.parse_args()
-    rows = [json.loads(line) for line in chosen.out.read_text().splitlines()] if chosen.out.exists() else []
-    known = {row["case"] for row in rows}
-    with tempfile.TemporaryDirectory() as folder:
-        for case in cases():
-            if case.key in known or (chosen.only is not None and chosen.only not in case.key):
-                continue
-            row = run(case, Path(folder))
-            rows.append(row)
-            with chosen.out.open("a") as out:
-                print(json.dumps(row), file=out, flush=True)
-            print(row["case"], row.get("learned"), row.get("judge_sampled"), row.get("judge_likeliest"))
-    judged = [row for row in rows if "failed" not in row]
-    for judge_name in ("judge_sampled", "judge_likeliest"):
-        agreed = sum(row["learned"] == row[judge_name] for row in judged)
-        print(f"{judge_name}: {agreed} of {len(judged)} agree", file=sys.stderr)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    given = parser.parse_args()
+    out: Path = given.out
+    known = {row["case"] for row in _rows(out)}
+    chosen = [case for case in cases() if case.key not in known and given.only in case.key]
+    asyncio.run(run_all(chosen, out))
+    rows = _rows(out)
+    for name in ("sampled", "likeliest"):
+        agreed = sum(row["learned"] == row[name] for row in rows)
+        untold = sum(row["learned"] is None for row in rows)
+        print(f"{name}: {agreed} of {len(rows)} agree, {untold} could not be told")
+
+
+def _rows(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
 if __name__ == "__main__":
