@@ -101,8 +101,8 @@ async def run(case: Case, service: RunService, random: Measured) -> dict[str, An
     settings = {"seed": case.seed, "total_steps": case.steps, "collection": {"num_workers": 2}}
     view = await service.start_run(case.game, settings, run_id=case.key, force=True, check=True)
     result = await service.wait_finished()
-    told = result.verdict.numbers()
-    row: dict[str, Any] = {"case": case.key, **told, "random_judged": [random.mean, random.standard_error]}
+    numbers = result.verdict.numbers()
+    row: dict[str, Any] = {"case": case.key, **numbers, "random_judged": [random.mean, random.standard_error]}
     for deterministic in (False, True):
         name = "likeliest" if deterministic else "sampled"
         found = await service.evaluate(
@@ -155,8 +155,8 @@ def main() -> None:
     rows = _rows(out)
     for name in ("sampled", "likeliest"):
         agreed = sum(row["learned"] == row[name] for row in rows)
-        untold = sum(row["learned"] is None for row in rows)
-        print(f"{name}: {agreed} of {len(rows)} agree, {untold} could not be told")
+        undecided = sum(row["learned"] is None for row in rows)
+        print(f"{name}: {agreed} of {len(rows)} agree, {undecided} undecided")
 
 
 def _rows(out: Path) -> list[dict[str, Any]]:

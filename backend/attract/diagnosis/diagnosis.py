@@ -117,8 +117,8 @@ class Diagnosis:
 
     def _is_explained(self, symptom: Symptom) -> bool:
         """Whether something that was said and still holds explains it."""
-        before = SYMPTOMS[: SYMPTOMS.index(symptom)]
-        said = {one.finding_id for one in before if self._watches[one.finding_id].said is not None}
+        causes = (cause.finding_id for cause in SYMPTOMS[: SYMPTOMS.index(symptom)])
+        said = {cause for cause in causes if self._watches[cause].said is not None}
         return not said <= symptom.beside
 
     def _withdraw(self, watch: _Watch, said: Finding) -> Finding:

@@ -116,10 +116,10 @@ def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     out = io.StringIO()
     _print_result(Console(file=out, width=120), result, None, [])
     assert "return 936, random play 1,142: not better than random play" in out.getvalue().splitlines()
-    told = _json_object(result)
+    printed = _json_object(result)
     names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
-    assert [told[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
-    assert told["learned"] is False
+    assert [printed[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
+    assert printed["learned"] is False
     # It is no failure: how a run ended is one thing, what came of it another.
     assert exit_code(result, None) == 0
     assert _json_object(_result("finished"))["learned"] is None

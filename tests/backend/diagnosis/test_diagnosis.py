@@ -61,7 +61,7 @@ def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_expla
     unpaid = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
     for update in range(1, 11):
         unpaid.observe(update, 2_000 * update, UNPAID)
-    assert [one.finding_id for one in unpaid.findings] == ["reward-constant"]
+    assert [finding.finding_id for finding in unpaid.findings] == ["reward-constant"]
     assert unpaid.ended(10, 20_000, judged(4.0)) == []
 
 

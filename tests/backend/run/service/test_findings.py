@@ -76,7 +76,10 @@ async def test_a_run_that_is_no_better_than_random_play_says_so_at_its_end(tmp_p
         assert finding.advice == "Train longer: `--total-steps 200000`"
         kept = await view_of(world, first.run_id)
         assert kept.random_play == RandomPlay(episodes=100, return_mean=11.0, standard_error=0.0)
-        assert (kept.learned, [one.finding_id for one in kept.findings]) == (False, ["not-above-random"])
+        assert (kept.learned, [finding.finding_id for finding in kept.findings]) == (
+            False,
+            ["not-above-random"],
+        )
         # What was measured holds for the run that goes on: no browser is asked again.
         assert len(fleet.checks) == 1
         await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
