@@ -163,6 +163,7 @@ FROM_BROWSER: list[WireModel] = [
             steps=10_000,
             episodes=450,
             return_mean=22.25,
+            return_std=11.5,
             length_mean=22.25,
             microseconds_per_tick=0.25,
             create_milliseconds=0.125,
@@ -216,7 +217,13 @@ TO_BROWSER: list[WireModel] = [
     m.Refused(code="build", reason="this page is of build a, the server of b", fix="reload", close_code=4001),
     m.WelcomeHost(host_id="0f" * 16, tier="local"),
     m.Assignment(run_id="cartpole-1", game=GAME, num_workers=2, describe=True),
-    m.CheckGame(check_id=3, game=GAME, budget_seconds=0.75),
+    m.CheckGame(
+        check_id=3,
+        game=GAME,
+        budget_seconds=0.75,
+        random_episodes=20,
+        parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
+    ),
     m.WelcomeWorker(
         run_id="cartpole-1",
         worker_id=1,

@@ -102,6 +102,9 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         points = await wait_for_more(page, RETURN_CHART, "data-points", 5)
         assert await wait_for_more(page, RETURN_CHART, "data-points", points + 3) > points
+        await expect(page.locator(f"{RETURN_CHART} .chart")).to_have_attribute(
+            "aria-label", re.compile(r"; random play 2\d")
+        )
         await expect(
             page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
         ).to_have_count(1)

@@ -97,7 +97,16 @@ def test_eval_in_the_browser_agrees(outcomes: list[Outcome], runs_dir: Path) -> 
         "return_mean",
         "return_std",
         "length_mean",
+        "return",
+        "standard_error",
+        "random_return",
+        "random_standard_error",
+        "random_episodes",
+        "learned",
     }
+    assert result.json["learned"] is outcomes[0].json["learned"] is True
+    # Random play balances the pole for some twenty steps.
+    assert 18 < result.json["random_return"] < 26 and result.json["random_episodes"] >= 20
     assert result.json["episodes"] == 100
     assert result.json["return_mean"] >= GOAL
 

@@ -16,6 +16,7 @@ from attract.schema import PROTOCOL_VERSION
 from attract.schema.episodes import columns_of
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.game import GameDescription
+from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import (
     Assignment,
     Block,
@@ -58,10 +59,23 @@ DESCRIPTION = GameDescription.model_validate(
 )
 
 
-def nothing_found(order: CheckGame) -> GameChecked:
-    """The answer of a check of a sound game."""
+def nothing_found(order: CheckGame, play: CheckedPlay | None = None) -> GameChecked:
+    """The answer of a check of a sound game, whose random play came to this."""
     return GameChecked(
-        check_id=order.check_id, findings=[], description=None, play=None, unplayable=False, seconds=0.0
+        check_id=order.check_id, findings=[], description=None, play=play, unplayable=False, seconds=0.0
+    )
+
+
+def random_play(return_mean: float, return_std: float = 0.0, episodes: int = 100) -> CheckedPlay:
+    """What a browser says of random play."""
+    return CheckedPlay(
+        steps=10 * episodes,
+        episodes=episodes,
+        return_mean=return_mean,
+        return_std=return_std,
+        length_mean=10.0,
+        microseconds_per_tick=1.0,
+        create_milliseconds=1.0,
     )
 
 
@@ -80,6 +94,10 @@ class SocketFleet:
     max_workers: int = 2
     episode_return: float = 10.0
     evaluation_return: float = 10.0
+    random_play: CheckedPlay | None = None
+    """What the host says of random play; None: the game failed in it."""
+    checks: list[CheckGame] = field(default_factory=list[CheckGame])
+    """Every check that the host was asked for."""
     broken: GameFailed | None = None
     """Sent by the host in the place of the description."""
     block_error: bytes | None = None
@@ -155,7 +173,8 @@ class SocketFleet:
                         self.runs_ended.append(ended.run_id)
                         self.idle.set()
                     case CheckGame() as order:
-                        await socket.send(encode(nothing_found(order)))
+                        self.checks.append(order)
+                        await socket.send(encode(nothing_found(order, self.random_play)))
                     case WelcomeHost():
                         pass
                     case other:

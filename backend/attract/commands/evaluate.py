@@ -9,9 +9,13 @@ from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.output import CommandConsole
+from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
+from attract.errors import AttractError
 from attract.games.kept_game import page_folder, project_of
 from attract.processes.exit_codes import DONE
+from attract.run.service import RunService
 from attract.runs.directory import RunDirectory, find_run
+from attract.schema.api import EvaluationView
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
@@ -59,6 +63,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             view = await gateway.service.evaluate(
                 run_id, episodes=order.episodes, deterministic=order.deterministic, seed=order.seed
             )
+            verdict = await _judge(gateway.service, run_id, view)
         finally:
             await host.stop()
     if order.json_output:
@@ -69,6 +74,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             "return_mean": view.return_mean,
             "return_std": view.return_std,
             "length_mean": view.length_mean,
+            **verdict.numbers(),
         }
         print(json.dumps(values), flush=True)
     else:
@@ -78,10 +84,27 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             highlight=False,
             soft_wrap=True,
         )
+        if verdict.text is not None:
+            console.print(verdict.text, highlight=False, soft_wrap=True)
         hint = hint_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
         if hint:
             console.print(hint, highlight=False, soft_wrap=True)
     return DONE
+
+
+async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verdict:
+    try:
+        random_play = await service.random_play(run_id)
+    except AttractError:
+        # The evaluation stands by itself.
+        random_play = None
+    game = service.view(run_id).description
+    return judge(
+        Measured.of(view.return_mean, view.return_std, view.episodes),
+        as_measured(random_play),
+        num_agents=1 if game is None else game.num_agents,
+        same_task=True,
+    )
 
 
 def hint_of_best(newest: int, best: int | None) -> str:

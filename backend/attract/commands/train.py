@@ -382,6 +382,8 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
             f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
         )
+    if result.verdict.text is not None:
+        say(result.verdict.text)
     if result.error is not None:
         say(f"error: {result.error}")
     if goal is not None and not result.refused:
@@ -435,6 +437,7 @@ def _json_object(result: RunResult, goal: float | None) -> dict[str, Any]:
         "wall_seconds": result.wall_seconds,
         "steps_per_second": result.steps_per_second,
         "episode_return_mean": result.episode_return_mean,
+        **result.verdict.numbers(),
         "goal_reached": None if goal is None else result.goal_reached,
         "export": result.export,
         "state": result.state,

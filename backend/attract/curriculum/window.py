@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Any, Final
 
+from attract.diagnosis.verdict import Measured
 from attract.schema.episodes import NOTHING, Episode, Episodes
 
 WINDOW: Final = 100
@@ -52,6 +53,12 @@ class EpisodeWindow:
         several = len(self._returns[0]) if self._returns else 0
         means = [self.mean(f"{AGENT_RETURN}{agent}") for agent in range(several if several > 1 else 0)]
         return [mean for mean in means if mean is not None]
+
+    @property
+    def measured(self) -> Measured | None:
+        """Mean return and its standard error, None before the first."""
+        mean, std = self.return_mean, self.std(RETURN)
+        return None if mean is None or std is None else Measured.of(mean, std, len(self))
 
     @property
     def length_mean(self) -> float | None:

@@ -74,6 +74,11 @@ ADVICE: Mapping[str, Advice] = {
         "Play it yourself on the dashboard: see whether the actions do anything, and whether the observation "
         "shows what you look at"
     ),
+    "not-above-random/short": Advice("Train longer: `{setting}`", "--total-steps 200000"),
+    "not-above-random/long": Advice(
+        "Play it yourself on the dashboard: see whether every move that the game takes is among the actions, "
+        "and whether the observation shows where things are as seen from the player"
+    ),
     "evaluation-differs": Advice(
         "See what `attract check` says of the game's own restart (`state-survives-start`): set anew in "
         '`restart` what it names, or begin episodes by a fresh page, `reset: "reload"`; where it says '

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from attract.diagnosis.advice import ADVICE
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
+from attract.diagnosis.learning_signs import not_above_random_sign
 from attract.diagnosis.sign import Sign
-from attract.diagnosis.symptoms import SYMPTOMS, Symptom
+from attract.diagnosis.symptoms import NOT_ABOVE_RANDOM, SYMPTOMS, Symptom
+from attract.diagnosis.verdict import Measured, Verdict
 from attract.schema.api import Finding
 
 CLEAR_UPDATES = 10
@@ -33,6 +35,15 @@ class Diagnosis:
         self._history = History(facts.num_agents)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
         self._withdrawn: list[Finding] = []
+
+    @property
+    def random(self) -> Measured | None:
+        """Random play, once it is measured: what returns are compared with."""
+        return self._history.random
+
+    @random.setter
+    def random(self, played: Measured | None) -> None:
+        self._history.random = played
 
     @property
     def findings(self) -> list[Finding]:
@@ -86,6 +97,36 @@ class Diagnosis:
                     changes.append(change)
         return changes
 
+    def ended(self, update: int, agent_steps: int, verdict: Verdict) -> list[Finding]:
+        """The run is over: what its verdict says, if nothing that was said explains it; see `observe`.
+
+        Args:
+            update: the last one.
+            agent_steps: of the run.
+            verdict: on its last returns.
+        """
+        symptom, watch = NOT_ABOVE_RANDOM, self._watches[NOT_ABOVE_RANDOM.finding_id]
+        if verdict.learned is not False:
+            return [] if watch.said is None else [self._withdraw(watch, watch.said)]
+        sign = not_above_random_sign(verdict, agent_steps)
+        if watch.said is None and sign is not None and not self._is_explained(symptom):
+            watch.first_update, watch.first_steps = update, agent_steps
+            watch.said = _finding(symptom, sign, watch)
+            return [watch.said]
+        return []
+
+    def _is_explained(self, symptom: Symptom) -> bool:
+        """Whether something that was said and still holds explains it."""
+        causes = (cause.finding_id for cause in SYMPTOMS[: SYMPTOMS.index(symptom)])
+        said = {cause for cause in causes if self._watches[cause].said is not None}
+        return not said <= symptom.beside
+
+    def _withdraw(self, watch: _Watch, said: Finding) -> Finding:
+        withdrawn = said.model_copy(update={"withdrawn": True})
+        watch.said = None
+        self._withdrawn.append(withdrawn)
+        return withdrawn
+
     def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:
         watch = self._watches[symptom.finding_id]
         if sign is None:
@@ -93,10 +134,7 @@ class Diagnosis:
             watch.num_clear += 1
             if watch.said is None or watch.num_clear < CLEAR_UPDATES:
                 return None
-            withdrawn = watch.said.model_copy(update={"withdrawn": True})
-            watch.said = None
-            self._withdrawn.append(withdrawn)
-            return withdrawn
+            return self._withdraw(watch, watch.said)
         watch.num_clear = 0
         if watch.num_shown == 0 and watch.said is None:
             watch.first_update, watch.first_steps = update, agent_steps

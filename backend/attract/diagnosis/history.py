@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Mapping
 from statistics import median
 
+from attract.diagnosis.verdict import Measured
+
 KEPT_UPDATES = 60
 """Rows that are looked back on."""
 BASELINE_EPISODES = 20
@@ -66,6 +68,8 @@ class History:
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
+        self.random: Measured | None = None
+        """Random play, once it is measured."""
         self.evaluation: tuple[Returns, Returns] | None = None
         """Of the newest evaluation: what it came to, and the training returns of that time."""
         self.constants: tuple[int, int, float] | None = None

@@ -8,12 +8,14 @@ from attract.diagnosis.sign import (
     Sign,
     are_all_at_limit,
     is_hopeless,
+    is_late,
     is_like_random,
     named,
     percent,
     policy_spreads,
     return_text,
 )
+from attract.diagnosis.verdict import Measured, Verdict, judge, number_text
 
 HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
@@ -153,6 +155,30 @@ def no_improvement(history: History, facts: RunFacts) -> Sign | None:
         f"({baseline.mean:.4g})"
     )
     return Sign(now.mean, text, "no-improvement")
+
+
+def not_above_random(history: History, facts: RunFacts) -> Sign | None:
+    """After enough experience for most games, the return is not above random play's."""
+    now, random = history.now, history.random
+    if now is None or random is None or not facts.is_comparable or not is_late(history, facts):
+        return None
+    trained = Measured.of(now.mean, now.std, now.count)
+    verdict = judge(trained, random, num_agents=facts.num_agents, same_task=True)
+    return None if verdict.learned is not False else not_above_random_sign(verdict, history.agent_steps)
+
+
+def not_above_random_sign(verdict: Verdict, agent_steps: int) -> Sign | None:
+    """The sign of a verdict; None where something was not measured."""
+    trained, random = verdict.trained, verdict.random
+    if trained is None or random is None:
+        return None
+    text = (
+        f"the return, {number_text(trained.mean)}, is not above that of random play, "
+        f"{number_text(random.mean)}"
+    )
+    if agent_steps < LATE_STEPS:
+        return Sign(trained.mean, text, "not-above-random/short")
+    return Sign(trained.mean, text, "not-above-random/long")
 
 
 def evaluation_differs(history: History, facts: RunFacts) -> Sign | None:

@@ -45,11 +45,15 @@ def is_like_random(history: History, facts: RunFacts) -> bool:
     return is_stuck or (facts.action == "discrete" and min(spreads) > UNTRAINED)
 
 
+def is_late(history: History, facts: RunFacts) -> bool:
+    """Whether there was enough experience for most games."""
+    steps = max(LATE_STEPS, facts.share_of_steps(2, 2 * LATE_STEPS))
+    return history.num_updates >= LATE_UPDATES and history.agent_steps >= steps
+
+
 def is_no_better(history: History, facts: RunFacts) -> bool:
     """Whether the return never got better than at first, after enough experience for most games."""
-    steps = max(LATE_STEPS, facts.share_of_steps(2, 2 * LATE_STEPS))
-    is_late = history.num_updates >= LATE_UPDATES and history.agent_steps >= steps
-    return is_late and not history.has_improved and is_like_random(history, facts)
+    return is_late(history, facts) and not history.has_improved and is_like_random(history, facts)
 
 
 def is_hopeless(history: History, facts: RunFacts) -> bool:

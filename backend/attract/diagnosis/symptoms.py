@@ -31,6 +31,14 @@ class Symptom:
     kind: Literal["learning", "speed"] = "learning"
 
 
+NOT_ABOVE_RANDOM: Final = Symptom(
+    "not-above-random",
+    learning.not_above_random,
+    10,
+    alone=True,
+    beside=frozenset({"observation-constant"}),
+)
+"""It may be said at a run's end as well, however short the run was."""
 SYMPTOMS: Final = (
     Symptom("reward-constant", experience.reward_constant, 3),
     Symptom("no-episode-ended", experience.no_episode_ended, 3),
@@ -51,6 +59,7 @@ SYMPTOMS: Final = (
     Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
     Symptom("return-fell", learning.return_fell, 15, alone=True),
     Symptom("no-improvement", learning.no_improvement, 10, alone=True),
+    NOT_ABOVE_RANDOM,
     Symptom("evaluation-differs", learning.evaluation_differs, 1, of_evaluations=True),
     Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
     Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),

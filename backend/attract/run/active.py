@@ -24,6 +24,7 @@ from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
 from attract.run.evaluation import EvaluationRequest
+from attract.run.game_checker import GameChecker
 from attract.run.game_log import GameLogKeeper
 from attract.run.game_reports import GameReports
 from attract.run.health import RunHealth
@@ -35,14 +36,18 @@ from attract.run.plan import begin_inference_message, begin_message, collection_
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
 from attract.run.progress import RunProgress, RunResult
+from attract.run.random_play import measure
 from attract.run.record import RunRecord
 from attract.run.start_checks import check_same_spaces
-from attract.schema.api import CheckView, EvaluationView, FleetView, LogLine, RunView
+from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
+from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import FromBrowser
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
+CHECK_SECONDS = 0.7
+"""Of a browser's time before a training."""
 TICK_SECONDS = 0.25
 FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -68,7 +73,8 @@ class ActiveRun:
         resume: bool = False,
         initialize_from: str | None = None,
         train: bool = True,
-        check: Callable[[GameModule], Awaitable[CheckView]] | None = None,
+        checker: GameChecker,
+        check: bool = False,
         cell: Cell | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
@@ -86,7 +92,8 @@ class ActiveRun:
             resume: go on from the newest checkpoint of the run directory.
             initialize_from: checkpoint folder of another run to start from.
             train: False to only evaluate or export what is there.
-            check: has the game checked as soon as it is described; None: it is not.
+            checker: has browsers of this machine measure random play.
+            check: whether it checks the game, too, as soon as that is described.
             cell: which of several that learn as one; rank 0 decides of the run for all of them. None: alone.
         """
         self.run_id = record.directory.run_id
@@ -99,11 +106,12 @@ class ActiveRun:
         self._resume = resume
         self._initialize_from = initialize_from
         self._train = train
+        self._checker = checker
         self._check = check
         self._cell = cell
         leads = cell is None or cell.leads
         created = str(record.directory.read_config()["created"])
-        controller = CurriculumController(settings, leads=leads)
+        controller = self._controller = CurriculumController(settings, leads=leads)
         title = games.title_of(module.reference.name)
         self._progress = RunProgress(
             self.run_id, created, settings, module.reference, controller, clock(), title=title
@@ -232,6 +240,9 @@ class ActiveRun:
             await self._relay.start()
         known = description if self._resume else None
         is_same = directory.described_sha256() == self._module.reference.sha256
+        kept = await self._record.random_play() if self._resume and is_same else None
+        if kept is not None:
+            self.runner.do(lambda core, now: core.played_at_random(kept, now))
         self.runner.do(lambda core, now: core.begin(known, now, is_same_module=is_same))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
@@ -341,17 +352,29 @@ class ActiveRun:
                 self.settings, directory, description, store_path, self._initialize_from, self._cell
             )
         )
-        if self._check is not None:
+        if self._train and (self._cell is None or self._cell.leads):
             # The learner is being started meanwhile, which takes longer.
-            self._background.spawn(self._have_checked(self._check))
+            self._background.spawn(self._look_at_game())
 
-    async def _have_checked(self, check: Callable[[GameModule], Awaitable[CheckView]]) -> None:
+    async def _look_at_game(self) -> None:
+        """Have the game checked where that was asked for, and random play measured."""
+        played: CheckedPlay | None = None
         try:
-            found = await check(self._module)
+            if self._check:
+                found = await self._checker.check(self._module, CHECK_SECONDS)
+                self.runner.do(lambda core, now: core.checked(found, now))
+                played = found.play
+            await self._measure_random_play(played)
         except AttractError as error:
-            log.info("the game was not checked: %s", error)
+            log.info("the game was not checked, or not played at random: %s", error)
+
+    async def _measure_random_play(self, checked: CheckedPlay | None) -> None:
+        parameters, kept = self._controller.base_parameters(), self._progress.random_play
+        if self._progress.life.is_ending or (kept is not None and kept.parameters == parameters):
             return
-        self.runner.do(lambda core, now: core.checked(found, now))
+        random_play = await measure(self._checker, self._module, parameters, checked=checked)
+        if random_play is not None:
+            self.runner.do(lambda core, now: core.played_at_random(random_play, now))
 
     async def release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""

@@ -10,7 +10,7 @@ from attract.run.effects import Effect
 from attract.run.evaluation import EvaluationRequest
 from attract.run.life import LIFTED_BY_HAND, Life, PauseReason
 from attract.run.progress import RunProgress
-from attract.schema.api import CheckView, FleetView, GameReport
+from attract.schema.api import CheckView, FleetView, GameReport, RandomPlay
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
 from attract.settings.run import RunSettings
@@ -146,6 +146,13 @@ class RunCore:
         if check.unplayable:
             first = next((finding for finding in check.findings if finding.severity == "error"), None)
             self._state.fail("the game cannot be played" + ("" if first is None else f": {first.text}"), now)
+        return self._done(now)
+
+    def played_at_random(self, play: RandomPlay, now: float) -> list[Effect]:
+        """A browser has measured random play, or an earlier session had it measured."""
+        self._state.progress.played_at_random(play)
+        if not self._state.life.is_ending:
+            self._state.changed()
         return self._done(now)
 
     # --- the learner ---

@@ -61,6 +61,8 @@ def finish(state: CoreState) -> None:
 def close(state: CoreState, event: Event) -> None:
     """What can be exported is: the learner ends."""
     state.life.happened(event)
+    if state.trains:
+        state.out += [effects.Publish("finding", finding) for finding in state.progress.examine_end()]
     state.out.append(effects.EndLearner(at_once=state.is_aborted))
 
 

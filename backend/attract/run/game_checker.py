@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attract.errors import AttractError, ProtocolError
@@ -10,7 +10,13 @@ from attract.games.library import GameLibrary, GameModule
 from attract.games.places import first_place
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import WireModel
-from attract.schema.game_messages import CheckGame, GameChecked, GameFinding
+from attract.schema.game_messages import (
+    CheckedPlay,
+    CheckGame,
+    GameChecked,
+    GameFinding,
+    ParameterDistribution,
+)
 from attract.schema.tiers import GrantedTier
 
 HOST_SECONDS = 10.0
@@ -43,21 +49,42 @@ class GameChecker:
 
         Raises: AttractError: none came, it went away, or it does not answer.
         """
+        order = CheckGame(check_id=next(self._ids), game=module.reference, budget_seconds=budget_seconds)
+        return self._view(module, await self._ask(module, order, wait_seconds))
+
+    async def play(
+        self,
+        module: GameModule,
+        episodes: int,
+        budget_seconds: float,
+        parameters: Mapping[str, ParameterDistribution],
+    ) -> CheckedPlay | None:
+        """Random play until so many episodes have ended; None where the game failed in it.
+
+        Raises: AttractError: as `check`.
+        """
+        order = CheckGame(
+            check_id=next(self._ids),
+            game=module.reference,
+            budget_seconds=budget_seconds,
+            random_episodes=episodes,
+            parameters=dict(parameters),
+        )
+        return (await self._ask(module, order, HOST_SECONDS)).play
+
+    async def _ask(self, module: GameModule, order: CheckGame, wait_seconds: float) -> GameChecked:
         try:
             async with asyncio.timeout(wait_seconds):
                 await self._host_came.wait()
         except TimeoutError:
             raise AttractError(f"no browser came within {wait_seconds:g} s to check the game") from None
-        connection_id = self._hosts[0]
-        check_id = next(self._ids)
+        connection_id, check_id = self._hosts[0], order.check_id
         answer: asyncio.Future[GameChecked] = asyncio.get_running_loop().create_future()
         self._open[check_id] = _Open(connection_id, module, answer)
-        self._send(
-            connection_id, CheckGame(check_id=check_id, game=module.reference, budget_seconds=budget_seconds)
-        )
+        self._send(connection_id, order)
         try:
-            async with asyncio.timeout(budget_seconds + ANSWER_SECONDS):
-                return self._view(module, await answer)
+            async with asyncio.timeout(order.budget_seconds + ANSWER_SECONDS):
+                return await answer
         except TimeoutError:
             raise AttractError(f"the browser did not say what it found in {module.reference.name}") from None
         finally:

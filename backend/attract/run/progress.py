@@ -8,6 +8,7 @@ from typing import Any
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.verdict import UNMEASURED, Measured, Verdict, as_measured, judge
 from attract.run.effects import Kind
 from attract.run.goal import Goal
 from attract.run.life import Life
@@ -24,6 +25,7 @@ from attract.schema.api import (
     LessonView,
     MetricsRow,
     PolicyView,
+    RandomPlay,
     RunState,
     RunView,
 )
@@ -60,6 +62,8 @@ class RunResult:
     error: str | None = None
     refused: bool = False
     """Whether it never began, since what was asked for cannot be."""
+    verdict: Verdict = UNMEASURED
+    """The return beside random play's."""
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
     waited_seconds: float = 0.0
@@ -101,6 +105,8 @@ class RunProgress:
         """What games of training are started with now."""
         self.check: list[CheckFinding] | None = None
         """What the check before the training found, once it is done."""
+        self.random_play: RandomPlay | None = None
+        """What the return is compared with, once it is measured."""
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
         self._created = created
@@ -137,7 +143,12 @@ class RunProgress:
         self._facts = RunFacts.of(
             self.settings, description, num_cores=num_cores, starts_untrained=starts_untrained
         )
-        self._diagnosis = Diagnosis(self._facts)
+        self._begin_diagnosis(self._facts)
+
+    def _begin_diagnosis(self, facts: RunFacts) -> Diagnosis:
+        self._diagnosis = Diagnosis(facts)
+        self._diagnosis.random = as_measured(self.random_play)
+        return self._diagnosis
 
     @property
     def findings(self) -> list[Finding]:
@@ -159,9 +170,38 @@ class RunProgress:
     def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
         """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""
         if self._facts is not None:
-            self._diagnosis = Diagnosis(self._facts)
+            diagnosis = self._begin_diagnosis(self._facts)
             for update, agent_steps, values in rows:
-                self._diagnosis.observe(update, agent_steps, values)
+                diagnosis.observe(update, agent_steps, values)
+
+    def examine_end(self) -> list[Finding]:
+        """What the last returns show, though the run was too short for it to be said before."""
+        if self._diagnosis is None:
+            return []
+        return self._diagnosis.ended(self.counters.updates, self.counters.agent_steps, self.verdict())
+
+    def played_at_random(self, play: RandomPlay) -> None:
+        """Random play was measured, now or in an earlier session."""
+        self.random_play = play
+        if self._diagnosis is not None:
+            self._diagnosis.random = as_measured(play)
+
+    def verdict(self) -> Verdict:
+        """The return beside random play's: of a goal's evaluation, else of the last 100 training episodes.
+
+        Of a run with lessons training tells nothing: its episodes are those of a lesson.
+        """
+        confirmed = self.evaluation if self.goal.reached else None
+        if confirmed is not None:
+            trained = Measured.of(confirmed.return_mean, confirmed.return_std, confirmed.episodes)
+        else:
+            trained = self.goal.window.measured
+        return judge(
+            trained,
+            as_measured(self.random_play),
+            num_agents=1 if self.description is None else self.description.num_agents,
+            same_task=confirmed is not None or self._controller.lessons is None,
+        )
 
     def leased(self, now: float) -> None:
         """A lease was given, of anything but the warm-up; the first one starts the clock."""
@@ -248,6 +288,8 @@ class RunProgress:
             reports=reports,
             findings=self.findings,
             evaluation=self.evaluation,
+            random_play=self.random_play,
+            learned=self.verdict().learned,
             lesson=self.lesson(),
             parameters=self.parameters,
             description=self.description,
@@ -356,6 +398,7 @@ class RunProgress:
             export=export,
             error=self.error,
             refused=self.refused,
+            verdict=self.verdict(),
             findings=[] if self._diagnosis is None else self._diagnosis.all_said,
             waited_seconds=self._waited_seconds,
             check=self.check,

@@ -36,7 +36,7 @@ from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
-from attract.schema.api import MetricsView, RunState, RunView
+from attract.schema.api import MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
 
@@ -196,6 +196,12 @@ class RunRecord:
         """Keep how the run stands, for when it is no longer active."""
         with _unless_refused("how the run stands"):
             await self._run(self._store.put_fact, VIEW, _plain(view))
+
+    async def random_play(self) -> RandomPlay | None:
+        """What an earlier session of the run measured; None: nothing."""
+        view = await self._run(self._store.fact, VIEW)
+        kept = None if view is None else view.get("random_play")
+        return None if kept is None else RandomPlay.model_validate(kept)
 
     async def add_evaluation(self, update: int, agent_steps: int, values: dict[str, float]) -> None:
         """Add an evaluation's metrics to the update it judged."""

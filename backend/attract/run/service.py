@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from typing import Any
 
+from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
@@ -20,6 +21,7 @@ from attract.run.models import RunModels
 from attract.run.notifications import Listener
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
+from attract.run.random_play import measure
 from attract.run.record import RunArchive, RunRecord, known_run
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of
@@ -34,6 +36,7 @@ from attract.schema.api import (
     FleetView,
     LogView,
     MetricsView,
+    RandomPlay,
     RunSummary,
     RunView,
 )
@@ -44,8 +47,6 @@ from attract.settings.cell_checks import check_for_cells
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
 
-CHECK_SECONDS = 0.7
-"""Of a browser's time before a training, while the learner is being started."""
 log = logging.getLogger(__name__)
 
 
@@ -237,6 +238,19 @@ class RunService:
         async with self._opened(run_id) as run:
             return await self._evaluate(run, episodes, deterministic, seed)
 
+    async def random_play(self, run_id: str) -> RandomPlay | None:
+        """What random play of a run's game returns: as the run has kept it, else measured now.
+
+        Raises: UnknownRunError: no such run. AttractError: no browser of this machine came, or none answers.
+        """
+        view = self.view(run_id)
+        if view.random_play is not None or view.game_reference is None or view.description is None:
+            return view.random_play
+        module = self.games.by_hash(view.game_reference.sha256) or await self.games.resolve(view.game)
+        own = RunSettings.from_mapping(view.settings).parameters
+        parameters = resolve_parameters(own, view.description, setting="parameters")
+        return await measure(self._membership.checker, module, parameters)
+
     async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
         """Write the models and policy.json of a version (None: `best`, else the newest); the version.
 
@@ -395,7 +409,8 @@ class RunService:
             initialize_from=initialize_from,
             train=train,
             cell=self._settings.cell if train else None,
-            check=(lambda module: self._membership.checker.check(module, CHECK_SECONDS)) if check else None,
+            checker=self._membership.checker,
+            check=check,
         )
         self._active = run
         try:

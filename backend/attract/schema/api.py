@@ -272,6 +272,18 @@ class EvaluationView(WireModel):
     """Mean return of each agent, for games of several; `return_mean` is over all of them."""
 
 
+class RandomPlay(WireModel):
+    """What random play of a run's game returns, measured in a browser of this machine."""
+
+    episodes: Count
+    return_mean: float
+    """Raw and undiscounted, over episodes and agents."""
+    standard_error: float
+    """Of that mean."""
+    parameters: dict[str, ParameterDistribution] = {}
+    """Of the game, where the run sets some; a lesson's are not among them."""
+
+
 class LessonView(WireModel):
     """Server-sent event `lesson`: the lesson changed, or, in a run's view, the one that is played."""
 
@@ -344,6 +356,11 @@ class RunView(RunSummary):
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None
+    random_play: RandomPlay | None = None
+    """None until it was measured, which takes a browser of this machine."""
+    learned: bool | None = None
+    """Whether the return is above random play's by three standard errors of the difference; None where that
+    cannot be told, as with fewer than 20 episodes on either side."""
     lesson: LessonView | None = None
     """None without lessons."""
     parameters: dict[str, ParameterDistribution] = {}

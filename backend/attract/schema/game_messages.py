@@ -71,7 +71,9 @@ class CheckedPlay(FiniteModel):
     steps: Count
     episodes: Count
     return_mean: float | None
-    """Raw, of the first agent, over finished episodes; None without one."""
+    """Raw, over finished episodes and their agents; None without an episode."""
+    return_std: float | None = None
+    """Standard deviation over those episodes, each the mean over its agents; None without one."""
     length_mean: float | None
     microseconds_per_tick: float
     create_milliseconds: float
@@ -103,6 +105,14 @@ class GameLog(FiniteModel):
     """Lines left out since the one before, because there were too many."""
 
 
+class ParameterDistribution(FiniteModel):
+    """How a game parameter is drawn at each `start()`, from stream `parameters`."""
+
+    kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
+    values: Annotated[list[float], Field(min_length=1, max_length=64)]
+    """constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*."""
+
+
 class CheckGame(FiniteModel):
     """Host: load this game in a worker of its own, check it and answer `game_checked`; no run is needed."""
 
@@ -111,3 +121,7 @@ class CheckGame(FiniteModel):
     game: GameReference
     budget_seconds: Annotated[float, Field(gt=0, le=60)]
     """Roughly how long the check may take."""
+    random_episodes: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Only play at random, until so many episodes have ended or the budget is spent."""
+    parameters: dict[str, ParameterDistribution] = {}
+    """Of that play, drawn at each start; a parameter that is left out has its default."""

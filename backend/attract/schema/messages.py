@@ -17,7 +17,14 @@ from attract.schema.base import (
     WireBytes,
 )
 from attract.schema.game import GameDescription, GameReference
-from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
+from attract.schema.game_messages import (
+    CheckGame,
+    GameChecked,
+    GameDescribed,
+    GameFailed,
+    GameLog,
+    ParameterDistribution,
+)
 from attract.schema.pictures import PackedPictures
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
 from attract.schema.tiers import Tier
@@ -309,14 +316,6 @@ class WelcomeWorker(FiniteModel):
     progress_seconds: float = 2.0
     state_size: Annotated[int, Field(ge=0, le=1 << 20)] = 0
     """Numbers of a slot's packed recurrent state, the same for every policy of the run; 0: feed-forward."""
-
-
-class ParameterDistribution(FiniteModel):
-    """How a game parameter is drawn at each `start()`, from stream `parameters`."""
-
-    kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
-    values: Annotated[list[float], Field(min_length=1, max_length=64)]
-    """constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*."""
 
 
 class Seat(FiniteModel):

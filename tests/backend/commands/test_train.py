@@ -15,6 +15,7 @@ from attract.commands.train import (
     of_cell,
 )
 from attract.commands.train_display import create_display
+from attract.diagnosis.verdict import Measured, judge
 from attract.errors import ConfigurationError
 from attract.run.progress import RunResult
 from attract.runs.directory import RunDirectory
@@ -106,6 +107,22 @@ def _result(state: RunState, *, goal_reached: bool = False, refused: bool = Fals
         export=None,
         refused=refused,
     )
+
+
+def test_the_end_says_what_the_return_is_beside_random_play() -> None:
+    trained, random = Measured(936.0, 8.0, 100), Measured(1142.0, 9.0, 57)
+    verdict = judge(trained, random, num_agents=1, same_task=True)
+    result = dataclasses.replace(_result("finished"), episode_return_mean=936.0, verdict=verdict)
+    out = io.StringIO()
+    _print_result(Console(file=out, width=120), result, None, [])
+    assert "return 936, random play 1,142: not better than random play" in out.getvalue().splitlines()
+    printed = _json_object(result)
+    names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
+    assert [printed[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
+    assert printed["learned"] is False
+    # It is no failure: how a run ended is one thing, what came of it another.
+    assert exit_code(result, None) == 0
+    assert _json_object(_result("finished"))["learned"] is None
 
 
 @pytest.mark.parametrize(

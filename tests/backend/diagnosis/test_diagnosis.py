@@ -4,6 +4,7 @@ import pytest
 
 from attract.diagnosis.diagnosis import CLEAR_UPDATES, Diagnosis
 from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.verdict import Measured, Verdict, judge
 from planted_failures import PLANTED, RECORDED, SOUND, Run, Stream
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
@@ -35,6 +36,33 @@ def test_where_nothing_can_be_found_by_chance_it_is_said_within_a_quarter_of_the
     (run,) = [run for run in PLANTED if run.name == name]
     steps = [steps for steps, finding in stream(run).said() if finding.finding_id == "reward-constant"]
     assert steps[0] <= run.total_steps / 4
+
+
+def judged(mean: float) -> Verdict:
+    """Beside random play's 5."""
+    return judge(Measured(mean, 0.1, 100), Measured(5.0, 0.1, 100), num_agents=1, same_task=True)
+
+
+def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_explains_it() -> None:
+    diagnosis = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    assert diagnosis.ended(3, 3_000, judged(9.0)) == []
+    (finding,) = diagnosis.ended(3, 3_000, judged(4.0))
+    assert (finding.finding_id, finding.first_update, finding.first_agent_steps) == (
+        "not-above-random",
+        3,
+        3_000,
+    )
+    assert finding.text == "the return, 4, is not above that of random play, 5"
+    assert diagnosis.findings == [finding]
+    assert diagnosis.ended(3, 3_000, judged(4.0)) == [], "said twice"
+    # What was said while it trained is taken back where the last returns are better.
+    (withdrawn,) = diagnosis.ended(4, 4_000, judged(9.0))
+    assert withdrawn.withdrawn and diagnosis.findings == []
+    unpaid = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    for update in range(1, 11):
+        unpaid.observe(update, 2_000 * update, UNPAID)
+    assert [finding.finding_id for finding in unpaid.findings] == ["reward-constant"]
+    assert unpaid.ended(10, 20_000, judged(4.0)) == []
 
 
 def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdrawn() -> None:

@@ -5,6 +5,7 @@ import pytest
 from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
+from attract.diagnosis.verdict import Measured
 
 FACTS = RunFacts()
 
@@ -42,6 +43,33 @@ def test_updates_go_too_far_by_their_kl_or_by_what_is_clipped() -> None:
     assert signs.kl_high(history((20, row(approx_kl=0.12, clip_fraction=0.45))), FACTS) is None
     spike = history((20, row(approx_kl=0.02, clip_fraction=0.1)), (4, row(approx_kl=9.0, clip_fraction=0.9)))
     assert signs.kl_high(spike, FACTS) is None
+
+
+@pytest.mark.parametrize(
+    ("num_rows", "facts", "random", "is_shown"),
+    [
+        # 50 rows of 4,000 steps; the return is 0 beside random play's 0.5.
+        (50, FACTS, Measured(0.5, 0.1, 100), True),
+        (49, FACTS, Measured(0.5, 0.1, 100), False),
+        # Half of a shorter run tells it as well, from 100,000 steps on.
+        (30, RunFacts(total_steps=240_000), Measured(0.5, 0.1, 100), True),
+        (29, RunFacts(total_steps=240_000), Measured(0.5, 0.1, 100), False),
+        (60, FACTS, Measured(-5.0, 0.1, 100), False),
+        (60, FACTS, Measured(0.5, 0.1, 19), False),
+        (60, FACTS, None, False),
+        (60, RunFacts(is_comparable=False), Measured(0.5, 0.1, 100), False),
+    ],
+)
+def test_the_return_is_not_above_random_play_s(
+    num_rows: int, facts: RunFacts, random: Measured | None, is_shown: bool
+) -> None:
+    found = history((num_rows, row()))
+    found.random = random
+    sign = signs.not_above_random(found, facts)
+    assert (sign is not None) is is_shown
+    if sign is not None:
+        assert sign.text == "the return, 0, is not above that of random play, 0.5"
+        assert (sign.value, sign.advice) == (0.0, "not-above-random/long")
 
 
 def test_of_several_policies_the_one_at_fault_is_named() -> None:

@@ -8,7 +8,7 @@ from attract.settings.presets import PRESET_HELP
 from planted_failures import PLANTED, table
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
-WITHOUT_A_RUN = {"return-fell", "no-improvement", "evaluation-differs"}
+WITHOUT_A_RUN = {"return-fell", "no-improvement", "not-above-random", "evaluation-differs"}
 """They come of several faults, or of a page, and stand in the tests of their signs."""
 
 

@@ -7,7 +7,8 @@ from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.run.game_checker import GameChecker
 from attract.schema.base import WireModel
-from attract.schema.game_messages import CheckGame, GameChecked, GameFinding
+from attract.schema.game_messages import CheckGame, GameChecked, GameFinding, ParameterDistribution
+from socket_fleet import random_play
 
 GAME = """import { defineGame, box, discrete } from "attract";
 export default defineGame({
@@ -79,6 +80,17 @@ async def test_findings_come_back_in_the_author_s_places_each_once_errors_first(
     ]
     assert (view.findings[0].file or "").endswith("dice.ts")
     assert GAME.splitlines()[3].index("Math.random") + 1 == view.findings[0].column
+
+
+async def test_random_play_is_ordered_by_its_episodes_and_parameters(world: World) -> None:
+    world.checker.host_came(7, "local")
+    parameters = {"size": ParameterDistribution(values=[6.0])}
+    task = asyncio.create_task(world.checker.play(await world.module(), 20, 10.0, parameters))
+    order = await world.order()
+    assert (order.random_episodes, order.budget_seconds, order.parameters) == (20, 10.0, parameters)
+    play = random_play(3.0)
+    world.checker.heard(7, checked(order.check_id).model_copy(update={"play": play}))
+    assert await task == play
 
 
 async def test_an_answer_of_another_or_to_nothing_is_dropped(world: World) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from attract.collection.core import CollectionCore
+from attract.diagnosis.verdict import UNMEASURED, Measured
 from attract.run.life import PauseReason
 from attract.run.progress import WAITING_SECONDS, RunProgress
-from attract.schema.api import EvaluationView, FleetView, MetricsRow, PolicyView
+from attract.schema.api import EvaluationView, FleetView, MetricsRow, PolicyView, RandomPlay
+from attract.schema.episodes import Episode
 from attract.schema.learner import Counters, Ready
 from driven_core import DrivenCore, small_config
 from fake_worker import counting_description
@@ -61,6 +63,20 @@ def evaluation(return_mean: float) -> EvaluationView:
     )
 
 
+def episode(episode_return: float) -> Episode:
+    return Episode(
+        instance_id=0,
+        episode=0,
+        step=0,
+        returns=[episode_return],
+        length_steps=7,
+        length_ticks=7,
+        end_reason="terminated",
+        metrics={},
+        reward_terms={},
+    )
+
+
 def test_time_runs_from_the_first_lease_to_the_end() -> None:
     one = progress()
     assert one.elapsed_seconds(50.0) == 0.0
@@ -82,6 +98,30 @@ def test_D2_a_resumed_run_counts_the_time_of_before_once_and_its_speed_from_now_
     one.ended(70.0)
     result = one.result(None, None, 99.0)
     assert (result.wall_seconds, result.steps_per_second) == (50.0, 10.0), "500 steps in 50 s"
+
+
+def test_the_verdict_is_of_training_or_of_the_goal_s_evaluation() -> None:
+    one = progress(until_return=6.0)
+    assert one.verdict() == UNMEASURED
+    one.played_at_random(RandomPlay(episodes=100, return_mean=5.0, standard_error=0.1))
+    for _ in range(100):
+        one.goal.window.add(episode(4.0))
+    assert (one.verdict().trained, one.verdict().learned) == (Measured(4.0, 0.0, 100), False)
+    one.evaluation = evaluation(6.0).model_copy(update={"episodes": 25, "return_std": 1.0})
+    assert one.verdict().learned is False, "an evaluation that reached no goal"
+    one.goal.reached = True
+    # 1 / sqrt(25); 6 - 5 is more than 3 * sqrt(0.2^2 + 0.1^2).
+    assert (one.verdict().trained, one.verdict().learned) == (Measured(6.0, 0.2, 25), True)
+    assert one.result(None, None, 9.0).verdict == one.verdict()
+    assert one.view(9.0, nobody(), []).learned is True
+
+
+def test_returns_of_a_lesson_are_not_judged_by_play_without_it() -> None:
+    one = progress(curriculum=LESSONS)
+    one.played_at_random(RandomPlay(episodes=100, return_mean=5.0, standard_error=0.1))
+    for _ in range(100):
+        one.goal.window.add(episode(9.0))
+    assert one.verdict().learned is None
 
 
 def test_a_run_that_never_played_has_no_speed() -> None:

@@ -99,6 +99,51 @@ test("a sound game has no findings, and its play is measured", () => {
   expect(report.play!.bytesPerTick).toBe(0);
 });
 
+/** Two agents, episodes of two steps: a step pays them 1 and 3, in odd episodes 2 and 4, times `factor`. */
+function paid(): GameDefinition {
+  return defineGame({
+    id: "Paid-v1",
+    tickSeconds: 0.1,
+    numAgents: 2,
+    observation: box({ shape: [1], low: -1, high: 1 }),
+    action: discrete(2),
+    parameters: { factor: { default: 1, low: 1, high: 9 } },
+    create: () => {
+      let [episode, ticks, factor] = [-1, 0, 1];
+      return {
+        start({ parameters }) {
+          [episode, ticks, factor] = [episode + 1, 0, parameters.factor];
+          return { observation: [[0], [0]] };
+        },
+        update() {
+          ticks++;
+          const more = episode % 2;
+          const reward = [factor * (1 + more), factor * (3 + more)];
+          return { observation: [[0], [0]], reward, terminated: ticks === 2 };
+        },
+      };
+    },
+  });
+}
+
+test("random play alone: so many episodes, under the given parameters, and nothing is judged", () => {
+  const phases: string[] = [];
+  const played = (factor: number) =>
+    checkGame(paid(), {
+      ...METERS,
+      onPhase: (phase) => phases.push(phase),
+      only: { episodes: 4, parameters: { factor: { kind: "constant", values: [factor] } } },
+    });
+  const { findings, play } = played(1);
+  // Means over the agents: (2 + 6) / 2 = 4 in even episodes, (4 + 8) / 2 = 6 in odd ones.
+  expect(play).toMatchObject({ episodes: 4, steps: 8, returnMean: 5, returnStd: 1, lengthMean: 2 });
+  expect(played(2).play).toMatchObject({ returnMean: 10, returnStd: 2 });
+  expect(findings).toEqual([]);
+  expect(phases.slice(0, 3)).toEqual(["create()", "create()", "random play"]);
+  // An ordinary check counts the same way.
+  expect(checkGame(paid(), METERS).play).toMatchObject({ episodes: 1000, returnMean: 5, returnStd: 1 });
+});
+
 describe("each fault is found, and only it", () => {
   const draw: Game["draw"] = (context) => context.fillRect(0, 0, 1, 1);
   const cases: [string, GameDefinition, RegExp][] = [

@@ -43,9 +43,8 @@ test("episodes of one step are named from three on, where they are three of four
   expect(said([[0], [1], [0]])).toEqual([]);
 });
 
-test("rewards are too large where those of one episode are beyond the wire, or one dwarfs all others", () => {
+test("rewards are too large where one dwarfs all others", () => {
   expect(said([[1e20, 2e20]])).toEqual([]);
-  expect(said([[6e29, -6e29]])).toEqual(["error reward-size"]);
   // Geometric mean of 1, 1, 1 and 1e16: 1e4.
   expect(said([[1, 1, 1, 1e16]])).toEqual(["error reward-size"]);
   expect(said([[1, 1, 1, 1e4]])).toEqual([]);

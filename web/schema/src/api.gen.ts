@@ -499,6 +499,26 @@ export interface SettingProblem {
   error: string;
 }
 /**
+ * What random play of a run's game returns, measured in a browser of this machine.
+ */
+export interface RandomPlay {
+  episodes: number;
+  /**
+   * Raw and undiscounted, over episodes and agents.
+   */
+  return_mean: number;
+  /**
+   * Of that mean.
+   */
+  standard_error: number;
+  /**
+   * Of the game, where the run sets some; a lesson's are not among them.
+   */
+  parameters: {
+    [k: string]: ParameterDistribution;
+  };
+}
+/**
  * One part of what `GET /readyz` looks at.
  */
 export interface ReadyPart {
@@ -629,6 +649,15 @@ export interface RunView {
   reports: GameReport[];
   findings: Finding[];
   evaluation: EvaluationView | null;
+  /**
+   * None until it was measured, which takes a browser of this machine.
+   */
+  random_play: RandomPlay | null;
+  /**
+   * Whether the return is above random play's by three standard errors of the difference; None where that
+   * cannot be told, as with fewer than 20 episodes on either side.
+   */
+  learned: boolean | null;
   /**
    * None without lessons.
    */

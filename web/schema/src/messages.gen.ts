@@ -296,6 +296,29 @@ export interface CheckGame {
    * Roughly how long the check may take.
    */
   budget_seconds: number;
+  /**
+   * Only play at random, until so many episodes have ended or the budget is spent.
+   */
+  random_episodes: number | null;
+  /**
+   * Of that play, drawn at each start; a parameter that is left out has its default.
+   */
+  parameters: {
+    [k: string]: ParameterDistribution;
+  };
+}
+/**
+ * How a game parameter is drawn at each `start()`, from stream `parameters`.
+ */
+export interface ParameterDistribution {
+  kind: "constant" | "uniform" | "normal" | "multi_range";
+  /**
+   * constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  values: number[];
 }
 /**
  * The random play of a check, in numbers.
@@ -304,6 +327,7 @@ export interface CheckedPlay {
   steps: number;
   episodes: number;
   return_mean: number | null;
+  return_std: number | null;
   length_mean: number | null;
   microseconds_per_tick: number;
   create_milliseconds: number;
@@ -401,19 +425,6 @@ export interface EpisodeTerms {
   parameters: {
     [k: string]: ParameterDistribution;
   };
-}
-/**
- * How a game parameter is drawn at each `start()`, from stream `parameters`.
- */
-export interface ParameterDistribution {
-  kind: "constant" | "uniform" | "normal" | "multi_range";
-  /**
-   * constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*.
-   *
-   * @minItems 1
-   * @maxItems 64
-   */
-  values: number[];
 }
 /**
  * Worker: an `evaluate` lease is done; one result per episode asked for, in that order.

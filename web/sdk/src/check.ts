@@ -12,7 +12,7 @@ import { stepValues } from "./failed-step.ts";
 import { ForbiddenCalls } from "./forbidden-globals.ts";
 import { createInstance } from "./group-instance.ts";
 import { methodSource } from "./method-source.ts";
-import { type PlaySummary, playAtRandom } from "./play-check.ts";
+import { type OnlyPlay, type PlaySummary, playAtRandom } from "./play-check.ts";
 import { RandomPlayer } from "./random-play.ts";
 
 export { CHECKS, type Finding } from "./check-finding.ts";
@@ -43,6 +43,8 @@ export interface CheckOptions extends Meters {
   module?: ModuleText;
   /** Being watched since before the module was loaded; default: watched from now on, and put back at the end. */
   calls?: ForbiddenCalls;
+  /** Only play at random: nothing is judged, and `play` is measured over more episodes. */
+  only?: OnlyPlay;
   /** Told what begins: if the game does not come back, that is where. */
   onPhase?(phase: string): void;
 }
@@ -114,6 +116,10 @@ class GameCheck {
   /** Phases for which there is no time left are left out: a slow game is told to be slow, and that is enough. */
   #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
     const definition = this.#definition;
+    if (this.#options.only !== undefined) {
+      const played = this.#playAtRandom(description, deadline);
+      return { ...played, microsecondsPerTick: 0, bytesPerTick: null, createMilliseconds: 0 };
+    }
     const summary = this.#playAtRandom(description, deadline.share(0.3));
     this.#phase("a measurement of its speed");
     const costs = this.#measure(summary, deadline.share(0.2));
@@ -147,13 +153,12 @@ class GameCheck {
       lastAction = action;
       step.call(instance, action);
     };
-    const steps = Math.min(
-      MOST_STEPS,
-      Math.max(this.#options.steps ?? 10_000, (description.max_steps ?? 0) + 1),
-    );
+    const { only } = this.#options;
+    const wanted = Math.max(this.#options.steps ?? 10_000, (description.max_steps ?? 0) + 1);
+    const steps = only === undefined ? Math.min(MOST_STEPS, wanted) : Number.POSITIVE_INFINITY;
     this.#phase("random play");
     try {
-      return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline);
+      return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline, only);
     } catch (error) {
       this.#isUnplayable = this.#failsAgain();
       if (error instanceof GameError) {

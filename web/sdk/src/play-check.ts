@@ -10,6 +10,7 @@ import { methodSource } from "./method-source.ts";
 import { nearestName } from "./nearest-name.ts";
 import { type ObservationEntry, observationEntries } from "./observation.ts";
 import { observationName, observationParts } from "./observed.ts";
+import { type ParameterDistribution, ParameterSampler } from "./parameters.ts";
 import { RandomPlayer } from "./random-play.ts";
 import { RewardWatch } from "./reward-check.ts";
 import { leafLimits } from "./spaces.ts";
@@ -21,6 +22,8 @@ const ENDLESS_STEPS = 5_000;
 /** An entry of more numbers is a picture or a board: numbers of it may well never change. */
 const LARGEST_VECTOR = 64;
 const MOST_NAMED = 6;
+/** Of the actions, and of the drawn parameters. */
+const SEED = 1;
 const RESULT_NAMES = [
   "observation",
   "reward",
@@ -37,9 +40,19 @@ export interface PlaySummary {
   ticks: number;
   episodes: number;
   endReasons: Partial<Record<EndReason, number>>;
-  /** Mean over finished episodes, raw, of agent 0; NaN without one. */
+  /** Raw, over finished episodes and their agents; NaN without one. */
   returnMean: number;
+  /** Standard deviation over those episodes, each the mean over its agents; NaN without one. */
+  returnStd: number;
   lengthMean: number;
+}
+
+/** A play that is measured and not judged. */
+export interface OnlyPlay {
+  /** Play until so many episodes have ended. */
+  episodes: number;
+  /** Drawn at each start; a parameter that is left out has its default. */
+  parameters: Readonly<Record<string, ParameterDistribution>>;
 }
 
 /** Plays up to `steps` steps. Raises GameError as the game does. */
@@ -55,17 +68,19 @@ export function* playingAtRandom(
   steps: number,
   report: Report,
   deadline: Deadline,
+  only?: OnlyPlay,
 ): Generator<Pause, PlaySummary> {
-  const player = new RandomPlayer(description.action, 1);
+  const player = new RandomPlayer(description.action, SEED);
+  const drawn = new ParameterSampler(only?.parameters ?? {});
   const watch = new ObservationWatch(definition, instance, report);
   const unread = watchResults(instance.game);
   const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
   let isNobodyTold = false;
-  let returns = 0;
+  const returns: number[] = [];
   let lengths = 0;
-  yield* started(instance, 0);
+  yield* started(instance, 0, drawn.sample(SEED, 0, 0, 0));
   watch.look("start", "at the start of episode 0");
   for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
     yield* stepped(instance, drawActions(instance, player));
@@ -85,14 +100,19 @@ export function* playingAtRandom(
     const reason = instance.endReason as EndReason;
     summary.endReasons[reason] = (summary.endReasons[reason] ?? 0) + 1;
     summary.episodes++;
-    returns += instance.episodeReturns[0];
+    returns.push(mean(instance.episodeReturns));
     lengths += instance.episodeSteps;
-    yield* started(instance, summary.episodes);
+    if (summary.episodes === only?.episodes) {
+      summary.steps++;
+      break;
+    }
+    yield* started(instance, summary.episodes, drawn.sample(SEED, 0, summary.episodes, 0));
     watch.look("start", `at the start of episode ${summary.episodes}`);
   }
   const played = {
     ...summary,
-    returnMean: returns / summary.episodes,
+    returnMean: mean(returns),
+    returnStd: deviation(returns),
     lengthMean: lengths / summary.episodes,
   };
   if (
@@ -120,11 +140,15 @@ export function* playingAtRandom(
 export type Pause = Promise<void> | null | undefined;
 
 /** Starts an episode, with a pause before it. */
-export function* started(instance: Instance, episode: number): Generator<Pause, void> {
+export function* started(
+  instance: Instance,
+  episode: number,
+  parameters?: Readonly<Record<string, number>>,
+): Generator<Pause, void> {
   yield;
-  const ahead = instance.startAhead(episode);
+  const ahead = instance.startAhead(episode, parameters);
   if (ahead !== null) yield ahead;
-  instance.start(episode);
+  instance.start(episode, parameters);
 }
 
 /** Takes a step, with a pause before it where the game needs one. */
@@ -140,6 +164,18 @@ export function drained<T>(play: Generator<Pause, T>): T {
     const next = play.next();
     if (next.done) return next.value;
   }
+}
+
+/** NaN of nothing. */
+function mean(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i];
+  return sum / values.length;
+}
+
+function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
 /** Hears what the game's first update returns: what stands under a name that nobody reads is lost. */

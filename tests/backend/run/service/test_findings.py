@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from attract.runs.metrics import MetricsStore
-from gateway_world import gateway
+from attract.schema.api import RandomPlay, RunView
+from gateway_world import GatewayWorld, gateway
 from service_run import finished, kinds, until_update
+from socket_fleet import random_play
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 """Of every step of the fake learner's updates."""
@@ -55,3 +57,53 @@ async def test_a_finding_is_withdrawn_when_it_no_longer_holds(tmp_path: Path):
         assert [(finding.finding_id, finding.withdrawn) for finding in result.findings] == [
             ("reward-constant", True)
         ]
+
+
+async def view_of(world: GatewayWorld, run_id: str) -> RunView:
+    """As pages get it."""
+    return RunView.model_validate((await world.client.get(f"/api/runs/{run_id}")).json())
+
+
+async def test_a_run_that_is_no_better_than_random_play_says_so_at_its_end(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet(random_play=random_play(11.0)).joined() as fleet:
+        first = await world.start(total_steps=640)
+        result = await finished(world)
+        # Each episode of the fleet returns 10.
+        assert result.verdict.text == "return 10, random play 11: not better than random play"
+        (finding,) = kinds(world, "finding")
+        assert finding == result.findings[0]
+        assert (finding.finding_id, finding.value) == ("not-above-random", 10.0)
+        assert finding.advice == "Train longer: `--total-steps 200000`"
+        kept = await view_of(world, first.run_id)
+        assert kept.random_play == RandomPlay(episodes=100, return_mean=11.0, standard_error=0.0)
+        assert (kept.learned, [finding.finding_id for finding in kept.findings]) == (
+            False,
+            ["not-above-random"],
+        )
+        # What was measured holds for the run that goes on: no browser is asked again.
+        assert len(fleet.checks) == 1
+        await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
+        assert (await finished(world)).verdict.random == result.verdict.random
+        assert len(fleet.checks) == 1
+
+
+async def test_a_run_that_is_better_than_random_play_has_no_such_finding(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet(random_play=random_play(9.0)).joined():
+        first = await world.start(total_steps=640)
+        result = await finished(world)
+        assert (result.verdict.learned, result.findings) == (True, [])
+        assert (await view_of(world, first.run_id)).learned is True
+        assert await world.service.random_play(first.run_id) == RandomPlay(
+            episodes=100, return_mean=9.0, standard_error=0.0
+        )
+
+
+async def test_a_run_without_random_play_has_no_verdict_and_an_evaluation_measures_it(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=640, parameters={"size": 7})
+        result = await finished(world)
+        assert (result.verdict.learned, result.verdict.text, result.findings) == (None, None, [])
+        fleet.random_play = random_play(9.0)
+        found = await world.service.random_play(first.run_id)
+        assert found is not None and found.return_mean == 9.0
+        assert [list(order.parameters) for order in fleet.checks] == [["size"]] * 3

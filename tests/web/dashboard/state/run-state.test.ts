@@ -29,6 +29,8 @@ const RUN: RunView = {
   elapsed_seconds: 5,
   steps_per_second: 600,
   episode_return_mean: 20,
+  random_play: null,
+  learned: null,
   goal: null,
   total_steps: null,
   error: null,

@@ -146,7 +146,8 @@ afterEach(() => {
 
 test("a check needs no run: it is played in a worker of its own, and its answer goes back", () => {
   start();
-  const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1 };
+  const play = { random_episodes: null, parameters: {} };
+  const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1, ...play };
   FakeSocket.last.hears(order);
   expect(checkWorkers[0].posted).toEqual([order]);
   const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };
@@ -154,10 +155,8 @@ test("a check needs no run: it is played in a worker of its own, and its answer 
   expect(FakeSocket.last.of("game_checked")).toEqual([answer]);
   FakeSocket.last.hears({ ...order, check_id: 6 });
   vi.advanceTimersByTime(30_000);
-  expect(FakeSocket.last.of("game_checked").at(-1)).toMatchObject({
-    check_id: 6,
-    findings: [{ id: "hang" }],
-  });
+  const hung = { check_id: 6, findings: [{ id: "hang" }] };
+  expect(FakeSocket.last.of("game_checked").at(-1)).toMatchObject(hung);
   expect(checkWorkers[1].isTerminated).toBe(true);
 });
 

@@ -70,6 +70,21 @@ test("a page whose episodes are over in their first step is named: as an error w
   expect(await severities((w) => Math.floor(10 * w.look().y))).toEqual(["warning"]);
 });
 
+test("random play alone takes so many episodes, and nothing is repeated", async () => {
+  const phases: string[] = [];
+  const { play, findings } = await checkPageGame(hop(), {
+    base: location.href,
+    now: () => performance.now(),
+    onPhase: (phase) => phases.push(phase),
+    only: { episodes: 3, parameters: {} },
+  });
+  expect(play).toMatchObject({ episodes: 3, steps: Math.round(3 * play!.lengthMean) });
+  expect(play!.returnStd).toBeGreaterThanOrEqual(0);
+  expect(findings).toEqual([]);
+  expect(phases).toEqual(["loading its page", "random play"]);
+  expect(numFrames()).toBe(0);
+});
+
 test("what outlives the game's own restart is named with the step and the number", async () => {
   const definition = hop(
     { observe: (w) => [w.eval("window.count ??= 0"), w.look().y] },

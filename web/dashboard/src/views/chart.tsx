@@ -10,8 +10,9 @@ import { lineOf, type Series } from "../state/series.ts";
 import { CHART_COLORS } from "../theme.ts";
 
 const SYNC_KEY = "attract";
-const LESSON_FONT = "SIZEpx ui-sans-serif, system-ui, sans-serif";
-const LESSON_SIZE = 10;
+const RANDOM_PLAY = "random play";
+const LABEL_FONT = "SIZEpx ui-sans-serif, system-ui, sans-serif";
+const LABEL_SIZE = 10;
 /** Width of the longest label of a time axis, half of which may stand out at its end. */
 const LAST_LABEL = 48;
 /** Between a label and the axis. */
@@ -29,11 +30,13 @@ interface ChartProps {
   axis: ChartAxis;
   nothing: string;
   goal: number | null;
+  /** Mean return of random play, in the chart of the return. */
+  randomReturn: number | null;
   /** Where lessons began; every chart shows them. */
   lessons: readonly LessonMark[];
 }
 
-export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProps) {
+export function Chart({ title, series, axis, nothing, goal, randomReturn, lessons }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(series);
@@ -46,7 +49,7 @@ export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProp
   useEffect(() => {
     const element = frame.current;
     if (element === null || !hasData) return;
-    const options = optionsOf(axis, scheme, goal, element);
+    const options = optionsOf(axis, scheme, { goal, randomReturn }, element);
     options.hooks?.draw?.push((made) => drawLessons(made, marks.current, axis, CHART_COLORS[scheme].text));
     const made = new uPlot(options, dataOf(latest.current, axis), element);
     plot.current = made;
@@ -59,7 +62,7 @@ export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProp
       made.destroy();
       plot.current = null;
     };
-  }, [axis, scheme, goal, hasData]);
+  }, [axis, scheme, goal, randomReturn, hasData]);
 
   useEffect(() => {
     plot.current?.setData(dataOf(series, axis));
@@ -69,7 +72,12 @@ export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProp
     ? `${title}: ${formatNumber(series.values[series.values.length - 1])} after ${formatCount(series.steps[series.steps.length - 1])} steps`
     : `${title}: ${nothing}`;
   return (
-    <div className="chart" ref={frame} role="img" aria-label={text + spoken(lessons)}>
+    <div
+      className="chart"
+      ref={frame}
+      role="img"
+      aria-label={text + spoken(lessons) + spokenRandom(randomReturn)}
+    >
       {!hasData && <div className="nothing">{nothing}</div>}
     </div>
   );
@@ -82,7 +90,7 @@ function dataOf(series: Series | undefined, axis: ChartAxis): uPlot.AlignedData 
 function optionsOf(
   axis: ChartAxis,
   scheme: "light" | "dark",
-  goal: number | null,
+  { goal, randomReturn }: Pick<ChartProps, "goal" | "randomReturn">,
   element: HTMLElement,
 ): uPlot.Options {
   const colors = CHART_COLORS[scheme];
@@ -96,7 +104,7 @@ function optionsOf(
     cursor: { sync: { key: SYNC_KEY }, drag: { x: false, y: false }, points: { size: 7 } },
     scales: {
       x: { time: false, range: (_plot, low, high) => xRange(low, high) },
-      y: { range: (_plot, low, high) => rangeOf(low, high, goal) },
+      y: { range: (_plot, low, high) => rangeOf(low, high, goal, randomReturn) },
     },
     axes: [
       {
@@ -130,17 +138,33 @@ function optionsOf(
       { stroke: "transparent", points: { show: false } },
     ],
     bands: [{ series: [3, 2], fill: colors.band }],
-    hooks: { draw: [(made) => drawGoal(made, goal, colors.text)], setCursor: [showValue] },
+    hooks: {
+      draw: [
+        (made) => drawLevel(made, goal, colors.text, [6, 6]),
+        (made) => drawLevel(made, randomReturn, colors.text, [2, 3], RANDOM_PLAY),
+      ],
+      setCursor: [showValue],
+    },
   };
 }
 
-/** Room above and below, so that a flat line is in the middle and the goal is in sight once half way. */
-function rangeOf(low: number, high: number, goal: number | null): [number, number] {
-  const top = goal !== null && high >= goal / 2 ? Math.max(high, goal) : high;
+/**
+ * Room above and below, so that a flat line is in the middle; random play is always in sight, the goal once the line is half way
+ * to it.
+ */
+function rangeOf(
+  low: number,
+  high: number,
+  goal: number | null,
+  randomReturn: number | null,
+): [number, number] {
+  const reached = goal !== null && high >= goal / 2 ? Math.max(high, goal) : high;
+  const top = Math.max(reached, randomReturn ?? reached);
+  const bottom = Math.min(low, randomReturn ?? low);
   // A line of noughts, or of one value, is no line of tiny differences.
-  const isFlat = top - low <= Math.abs(top) * 1e-9;
-  const room = isFlat ? Math.abs(top) * 0.1 || 1 : (top - low) * 0.08;
-  return [low - room, top + room];
+  const isFlat = top - bottom <= Math.abs(top) * 1e-9;
+  const room = isFlat ? Math.abs(top) * 0.1 || 1 : (top - bottom) * 0.08;
+  return [bottom - room, top + room];
 }
 
 /** One point alone stands in the middle. */
@@ -166,17 +190,27 @@ function labelWidth(plot: uPlot, labels: readonly string[]): number {
   return Math.ceil(widest) + LABEL_GAP;
 }
 
-function drawGoal(plot: uPlot, goal: number | null, color: string): void {
-  if (goal === null || goal > (plot.scales.y.max ?? 0)) return;
-  const y = plot.valToPos(goal, "y", true);
+/** A line across the chart, with its name above its right end where it has one. */
+function drawLevel(plot: uPlot, level: number | null, color: string, dash: number[], name = ""): void {
+  if (level === null || level > (plot.scales.y.max ?? 0)) return;
+  const y = plot.valToPos(level, "y", true);
   const { ctx: context, bbox } = plot;
+  const right = bbox.left + bbox.width;
+  const px = devicePixelRatio;
   context.save();
   context.strokeStyle = color;
-  context.setLineDash([6, 6]);
+  context.fillStyle = color;
+  context.setLineDash(dash.map((length) => length * px));
   context.beginPath();
   context.moveTo(bbox.left, y);
-  context.lineTo(bbox.left + bbox.width, y);
+  context.lineTo(right, y);
   context.stroke();
+  context.font = LABEL_FONT.replace("SIZE", String(Math.round(LABEL_SIZE * px)));
+  context.textAlign = "right";
+  // Below the line where there is no room above.
+  const isAtTop = y - bbox.top < (LABEL_SIZE + 4) * px;
+  context.textBaseline = isAtTop ? "top" : "bottom";
+  context.fillText(name, right - 4 * px, isAtTop ? y + 3 * px : y - 2 * px);
   context.restore();
 }
 
@@ -189,7 +223,7 @@ function drawLessons(plot: uPlot, lessons: readonly LessonMark[], axis: ChartAxi
   context.save();
   context.strokeStyle = color;
   context.fillStyle = color;
-  context.font = LESSON_FONT.replace("SIZE", String(Math.round(LESSON_SIZE * px)));
+  context.font = LABEL_FONT.replace("SIZE", String(Math.round(LABEL_SIZE * px)));
   context.textAlign = "left";
   context.textBaseline = "top";
   context.setLineDash([2, 4]);
@@ -206,9 +240,13 @@ function drawLessons(plot: uPlot, lessons: readonly LessonMark[], axis: ChartAxi
     const free = rowEnds.findIndex((end) => end <= left);
     const row = free < 0 ? rowEnds.length : free;
     rowEnds[row] = left + context.measureText(lesson.name).width + 4 * px;
-    context.fillText(lesson.name, left, bbox.top + row * (LESSON_SIZE + 2) * px);
+    context.fillText(lesson.name, left, bbox.top + row * (LABEL_SIZE + 2) * px);
   }
   context.restore();
+}
+
+function spokenRandom(randomReturn: number | null): string {
+  return randomReturn === null ? "" : `; ${RANDOM_PLAY} ${formatNumber(randomReturn)}`;
 }
 
 function spoken(lessons: readonly LessonMark[]): string {

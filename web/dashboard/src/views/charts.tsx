@@ -9,10 +9,14 @@ import { type ChartGroup, type ChartInfo, chartGroups } from "../state/metric-in
 import { lastValue, type SeriesByName } from "../state/series.ts";
 import { Chart } from "./chart.tsx";
 
+const RETURN = "rollout/ep_rew_mean";
+
 interface ChartsProps {
   series: SeriesByName;
   axis: ChartAxis;
   goal: number | null;
+  /** Mean return of random play; null: not measured. */
+  randomReturn: number | null;
   /** Names of the run's lessons, in order. */
   lessonNames: readonly string[];
   isLoading: boolean;
@@ -20,7 +24,7 @@ interface ChartsProps {
   isOver: boolean;
 }
 
-export function Charts({ series, axis, goal, lessonNames, isLoading, isOver }: ChartsProps) {
+export function Charts({ series, axis, goal, randomReturn, lessonNames, isLoading, isOver }: ChartsProps) {
   const lessons = lessonMarks(series[LESSON_METRIC], lessonNames);
   const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
   return chartGroups(Object.keys(series)).map((group) => (
@@ -30,6 +34,7 @@ export function Charts({ series, axis, goal, lessonNames, isLoading, isOver }: C
       series={series}
       axis={axis}
       goal={goal}
+      randomReturn={randomReturn}
       lessons={lessons}
       nothing={nothing}
     />
@@ -41,6 +46,7 @@ interface GroupProps {
   series: SeriesByName;
   axis: ChartAxis;
   goal: number | null;
+  randomReturn: number | null;
   lessons: readonly LessonMark[];
   /** Why charts without a value have none; null: they will. */
   nothing: string | null;
@@ -67,7 +73,7 @@ function Group({ group, ...common }: GroupProps) {
 }
 
 function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: ChartInfo }) {
-  const { series, axis, goal, lessons, nothing } = common;
+  const { series, axis, goal, randomReturn, lessons, nothing } = common;
   const { name } = chart;
   const one = series[name];
   const value = lastValue(one);
@@ -86,7 +92,8 @@ function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: Ch
         axis={axis}
         nothing={nothing ?? chart.nothing ?? "Comes with the first update"}
         lessons={lessons}
-        goal={name === "rollout/ep_rew_mean" ? goal : null}
+        goal={name === RETURN ? goal : null}
+        randomReturn={name === RETURN ? randomReturn : null}
       />
     </figure>
   );

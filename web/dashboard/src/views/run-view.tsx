@@ -74,6 +74,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           series={live.series}
           axis={route.axis}
           goal={run.goal}
+          // A lesson is another task than the one that was played at random.
+          randomReturn={run.lesson === null ? (run.random_play?.return_mean ?? null) : null}
           lessonNames={lessonNames(run)}
           isLoading={live.early !== null}
           isOver={!isRunning}

@@ -36,6 +36,10 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
     now,
     budgetMilliseconds: order.budget_seconds * 1000,
     onPhase: (phase: string) => post({ type: "phase", phase }),
+    only:
+      order.random_episodes === null
+        ? undefined
+        : { episodes: order.random_episodes, parameters: order.parameters },
   };
   // A page may call what it likes: its clock, its chance and its network are given to it.
   if (definition.page !== undefined) calls.restore();
@@ -65,6 +69,7 @@ function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNul
     steps: play.steps,
     episodes: play.episodes,
     return_mean: play.episodes === 0 ? null : play.returnMean,
+    return_std: play.episodes === 0 ? null : play.returnStd,
     length_mean: play.episodes === 0 ? null : play.lengthMean,
     microseconds_per_tick: play.microsecondsPerTick,
     create_milliseconds: play.createMilliseconds,

@@ -34,7 +34,8 @@ const REPRODUCIBLE =
 /** How a play is repeated, in which pages, and beside whom. */
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
 
-export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase"> {
+export interface PageCheckOptions
+  extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase" | "only"> {
   /** See `PageFramesOptions`. */
   base?: string;
 }
@@ -70,15 +71,15 @@ class PageCheck {
   }
 
   async run(): Promise<GameReport> {
-    const { now, budgetMilliseconds = Number.POSITIVE_INFINITY } = this.#options;
+    const { now, budgetMilliseconds = Number.POSITIVE_INFINITY, only } = this.#options;
     const deadline = new Deadline(now, now() + budgetMilliseconds);
     let description: GameDescription | null = null;
     let play: PlayMeasurements | null = null;
     let isUnplayable = false;
     try {
       description = describe(this.#definition);
-      play = await this.#play(description, deadline.share(0.4));
-      if (!deadline.isOver) await this.#repeat(deadline);
+      play = await this.#play(description, only === undefined ? deadline.share(0.4) : deadline);
+      if (!deadline.isOver && only === undefined) await this.#repeat(deadline);
     } catch (error) {
       isUnplayable = play === null;
       const isGames = error instanceof GameError;
@@ -103,7 +104,7 @@ class PageCheck {
   }
 
   async #play(description: GameDescription, deadline: Deadline): Promise<PlayMeasurements> {
-    const { now } = this.#options;
+    const { now, only } = this.#options;
     this.#phase("loading its page");
     const began = now();
     const frames = this.#frames({});
@@ -113,10 +114,11 @@ class PageCheck {
     const createMilliseconds = now() - began;
     const instance = this.#instance(frames, 1);
     this.#phase("random play");
-    const steps = Math.max(MOST_STEPS, (description.max_steps ?? 0) + 1);
+    const wanted = Math.max(MOST_STEPS, (description.max_steps ?? 0) + 1);
+    const steps = only === undefined ? wanted : Number.POSITIVE_INFINITY;
     const started = now();
     const summary = await this.#drained(
-      playingAtRandom(frames.definition, description, instance, steps, this.#report, deadline),
+      playingAtRandom(frames.definition, description, instance, steps, this.#report, deadline, only),
       [frames],
     );
     const microsecondsPerTick = (1000 * (now() - started)) / Math.max(1, summary.ticks);

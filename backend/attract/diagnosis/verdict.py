@@ -1,0 +1,102 @@
+"""Verdict on a run: whether its return lies above that of random play, beyond chance."""
+
+import math
+from dataclasses import dataclass
+from typing import Final, Self
+
+from attract.schema.api import RandomPlay
+
+CERTAIN_ERRORS: Final = 3.0
+"""Standard errors of the difference by which the return must lie above random play's."""
+MIN_EPISODES: Final = 20
+"""Of fewer episodes, on either side, the standard error itself is too uncertain."""
+EQUAL: Final = 1e-9
+"""Relative difference of two means below which they are the same: sums of equal returns are rounded."""
+PLAIN_BELOW: Final = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Raw undiscounted episode returns, each the mean over the game's agents."""
+
+    mean: float
+    standard_error: float
+    """Of the mean."""
+    episodes: int
+
+    @classmethod
+    def of(cls, mean: float, std: float, episodes: int) -> Self:
+        """From the standard deviation of so many episodes' returns; at least one."""
+        return cls(mean, std / math.sqrt(episodes), episodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A run's return beside random play's; None for what was not measured."""
+
+    trained: Measured | None
+    random: Measured | None
+    learned: bool | None
+    """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that cannot be told."""
+    text: str | None
+    """One line for people; None unless both were measured."""
+
+    def numbers(self) -> dict[str, float | int | bool | None]:
+        """The fields that `--json` prints."""
+        trained, random = self.trained, self.random
+        return {
+            "return": None if trained is None else trained.mean,
+            "standard_error": None if trained is None else trained.standard_error,
+            "random_return": None if random is None else random.mean,
+            "random_standard_error": None if random is None else random.standard_error,
+            "random_episodes": None if random is None else random.episodes,
+            "learned": self.learned,
+        }
+
+
+UNMEASURED: Final = Verdict(None, None, None, None)
+
+
+def judge(trained: Measured | None, random: Measured | None, *, num_agents: int, same_task: bool) -> Verdict:
+    """The verdict.
+
+    Args:
+        trained: of the trained policy: an evaluation, or the last training episodes.
+        random: of random play.
+        num_agents: of the game. Several may play against each other: their mean return then says nothing
+            where it is not above random play's, and `learned` is None there.
+        same_task: whether both were played with the same parameters; otherwise `learned` is None.
+    """
+    if trained is None or random is None:
+        return Verdict(trained, random, None, None)
+    beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
+    fewest = min(trained.episodes, random.episodes)
+    if fewest < MIN_EPISODES:
+        why = f"{fewest} of the {MIN_EPISODES} episodes that a comparison takes"
+        return Verdict(trained, random, None, f"{beside}: {why}")
+    if not same_task:
+        return Verdict(trained, random, None, f"{beside}, which played without the lesson: not compared")
+    if is_above(trained, random):
+        return Verdict(trained, random, True, f"{beside}: better than random play")
+    if num_agents > 1:
+        text = f"{beside}: no better on average over the agents, which may play against each other"
+        return Verdict(trained, random, None, text)
+    return Verdict(trained, random, False, f"{beside}: not better than random play")
+
+
+def as_measured(play: RandomPlay | None) -> Measured | None:
+    """A run's random play, as `judge` takes it."""
+    return None if play is None else Measured(play.return_mean, play.standard_error, play.episodes)
+
+
+def is_above(trained: Measured, random: Measured) -> bool:
+    """Whether the difference is positive and at least `CERTAIN_ERRORS` of its standard errors."""
+    difference = trained.mean - random.mean
+    error = math.hypot(trained.standard_error, random.standard_error)
+    is_more = difference > EQUAL * max(abs(trained.mean), abs(random.mean))
+    return is_more and difference >= CERTAIN_ERRORS * error
+
+
+def number_text(value: float) -> str:
+    """A return as people read it: four digits, thousands with commas."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < PLAIN_BELOW else f"{value:.4g}"

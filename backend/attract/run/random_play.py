@@ -1,0 +1,67 @@
+"""Measures random play of a run's game, with which the run's return is compared."""
+
+import math
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from attract.diagnosis.verdict import MIN_EPISODES
+from attract.games.library import GameModule
+from attract.schema.api import RandomPlay
+from attract.schema.game_messages import CheckedPlay, ParameterDistribution
+
+WANTED: Final = (100, 1.0)
+"""Episodes, and the seconds within which most games have played them."""
+NEEDED: Final = (MIN_EPISODES, 10.0)
+"""The same of a slow game, or of one with long episodes."""
+
+
+class Player(Protocol):
+    """Has a browser play a game at random; `GameChecker` is one."""
+
+    async def play(
+        self,
+        module: GameModule,
+        episodes: int,
+        budget_seconds: float,
+        parameters: Mapping[str, ParameterDistribution],
+    ) -> CheckedPlay | None:
+        """Play until so many episodes have ended or the time is over; None where the game failed."""
+        ...
+
+
+async def measure(
+    player: Player,
+    module: GameModule,
+    parameters: Mapping[str, ParameterDistribution],
+    *,
+    checked: CheckedPlay | None = None,
+) -> RandomPlay | None:
+    """What random play returns; None where not one episode ended.
+
+    Args:
+        player: asked only where episodes are missing.
+        module: the game.
+        parameters: of the game, as the run sets them; kept with the result.
+        checked: of the check of the game, which knows no parameters: not used where there are some.
+
+    Raises: AttractError: as `player` does.
+    """
+    best = None if parameters else checked
+    for episodes, seconds in (WANTED, NEEDED):
+        if _num_episodes(best) >= episodes:
+            break
+        found = await player.play(module, episodes, seconds, parameters)
+        if _num_episodes(found) > _num_episodes(best):
+            best = found
+    if best is None or best.return_mean is None or best.return_std is None:
+        return None
+    return RandomPlay(
+        episodes=best.episodes,
+        return_mean=best.return_mean,
+        standard_error=best.return_std / math.sqrt(best.episodes),
+        parameters=dict(parameters),
+    )
+
+
+def _num_episodes(play: CheckedPlay | None) -> int:
+    return 0 if play is None else play.episodes

@@ -1,0 +1,95 @@
+import pytest
+
+from attract.diagnosis.verdict import MIN_EPISODES, Measured, Verdict, judge, number_text
+
+
+def verdict(trained: Measured | None, random: Measured | None, *, num_agents: int = 1) -> Verdict:
+    return judge(trained, random, num_agents=num_agents, same_task=True)
+
+
+def test_the_standard_error_is_of_the_mean() -> None:
+    assert Measured.of(5.0, 2.0, 100) == Measured(5.0, 0.2, 100)  # 2 / sqrt(100)
+
+
+@pytest.mark.parametrize(
+    ("trained", "random", "learned"),
+    [
+        # sqrt(3^2 + 4^2) = 5: 15 above are three standard errors of the difference, 14.9 are not.
+        (Measured(25.0, 3.0, 100), Measured(10.0, 4.0, 100), True),
+        (Measured(24.9, 3.0, 100), Measured(10.0, 4.0, 100), False),
+        # Below random play, however certain.
+        (Measured(936.0, 10.0, 100), Measured(1142.0, 10.0, 100), False),
+        # Negative returns: -179 to -100 with sqrt(0.6^2 + 0.8^2) = 1.
+        (Measured(-100.0, 0.6, 100), Measured(-179.0, 0.8, 100), True),
+        (Measured(-179.0, 0.6, 100), Measured(-100.0, 0.8, 100), False),
+        # Without a spread the means decide; equal ones are no better.
+        (Measured(1.0, 0.0, 100), Measured(0.0, 0.0, 100), True),
+        (Measured(1.0, 0.0, 100), Measured(1.0, 0.0, 100), False),
+        (Measured(0.0, 0.0, 100), Measured(0.0, 0.0, 100), False),
+        (Measured(0.0, 0.0, 100), Measured(1.0, 0.0, 100), False),
+        # 0.1 added up a hundred times and divided again is another number than 0.1.
+        (Measured(sum([0.1] * 100) / 100, 0.0, 100), Measured(0.1 - 1e-17, 0.0, 100), False),
+    ],
+)
+def test_learned_is_three_standard_errors_above(trained: Measured, random: Measured, learned: bool) -> None:
+    assert verdict(trained, random).learned is learned
+
+
+def test_too_few_episodes_on_either_side_tell_nothing() -> None:
+    many, few = Measured(9.0, 0.1, MIN_EPISODES), Measured(1.0, 0.1, MIN_EPISODES - 1)
+    assert verdict(many, few).learned is None
+    assert verdict(few, many).learned is None
+    assert verdict(many, Measured(1.0, 0.1, MIN_EPISODES)).learned is True
+    assert verdict(many, few).text == (
+        "return 9, random play 1: 19 of the 20 episodes that a comparison takes"
+    )
+
+
+def test_what_was_not_measured_has_no_line() -> None:
+    one = Measured(9.0, 0.1, 100)
+    for found in (verdict(None, one), verdict(one, None), verdict(None, None)):
+        assert (found.learned, found.text) == (None, None)
+    assert verdict(one, None).numbers() == {
+        "return": 9.0,
+        "standard_error": 0.1,
+        "random_return": None,
+        "random_standard_error": None,
+        "random_episodes": None,
+        "learned": None,
+    }
+
+
+def test_the_line_and_the_numbers() -> None:
+    found = verdict(Measured(936.0, 10.0, 100), Measured(1142.4, 20.0, 57))
+    assert found.text == "return 936, random play 1,142: not better than random play"
+    assert found.numbers() == {
+        "return": 936.0,
+        "standard_error": 10.0,
+        "random_return": 1142.4,
+        "random_standard_error": 20.0,
+        "random_episodes": 57,
+        "learned": False,
+    }
+    better = verdict(Measured(15.8, 0.5, 100), Measured(8.7, 0.5, 100))
+    assert better.text == "return 15.8, random play 8.7: better than random play"
+
+
+def test_several_agents_may_be_better_but_never_fail() -> None:
+    # Who plays against its equal wins as much as it loses, however well it plays.
+    equal = verdict(Measured(0.0, 0.0, 100), Measured(0.0, 0.0, 100), num_agents=2)
+    assert equal.learned is None
+    assert "may play against each other" in (equal.text or "")
+    assert verdict(Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 100), num_agents=2).learned is True
+
+
+def test_returns_of_a_lesson_are_not_compared_with_play_without_it() -> None:
+    found = judge(Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 100), num_agents=1, same_task=False)
+    assert found.learned is None
+    assert found.text == "return 9, random play 1, which played without the lesson: not compared"
+
+
+def test_numbers_are_read_at_a_glance() -> None:
+    values = [0.0, 0.64, -0.12345, 936.26, 1142.4, -123456.7, 1e30]
+    assert [number_text(value) for value in values] == [
+        "0", "0.64", "-0.1235", "936.3", "1,142", "-123,457", "1e+30",
+    ]  # fmt: skip

@@ -1,0 +1,72 @@
+"""How random play is measured: by the check where that played enough, else for as long as it takes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from attract.games.library import GameLibrary, GameModule
+from attract.run.random_play import NEEDED, WANTED, measure
+from attract.schema.api import RandomPlay
+from attract.schema.game_messages import CheckedPlay, ParameterDistribution
+from socket_fleet import random_play
+
+FIXED = {"size": ParameterDistribution(values=[6.0])}
+
+
+class Player:
+    """Answers with what it is given, one after the other, and remembers what it was asked."""
+
+    def __init__(self, *answers: CheckedPlay | None) -> None:
+        self._answers = list(answers)
+        self.asked: list[tuple[int, float]] = []
+        self.parameters: list[Mapping[str, ParameterDistribution]] = []
+
+    async def play(
+        self,
+        module: GameModule,
+        episodes: int,
+        budget_seconds: float,
+        parameters: Mapping[str, ParameterDistribution],
+    ) -> CheckedPlay | None:
+        self.asked.append((episodes, budget_seconds))
+        self.parameters.append(parameters)
+        return self._answers.pop(0)
+
+
+async def module(folder: Path) -> GameModule:
+    (folder / "g.js").write_text("export default 1;\n")
+    return await GameLibrary(folder).resolve("g.js")
+
+
+async def test_the_check_s_own_play_is_enough_where_a_hundred_episodes_ended(tmp_path: Path) -> None:
+    player = Player()
+    found = await measure(player, await module(tmp_path), {}, checked=random_play(7.0, 2.0, episodes=100))
+    # 2 / sqrt(100)
+    assert found == RandomPlay(episodes=100, return_mean=7.0, standard_error=0.2)
+    assert player.asked == []
+
+
+async def test_a_game_whose_check_was_left_out_is_played_for_a_second(tmp_path: Path) -> None:
+    player = Player(random_play(7.0, 3.0, episodes=36))
+    found = await measure(player, await module(tmp_path), {})
+    # 3 / sqrt(36)
+    assert found == RandomPlay(episodes=36, return_mean=7.0, standard_error=0.5)
+    assert player.asked == [WANTED]
+
+
+async def test_a_slow_game_is_played_on_for_the_episodes_that_a_comparison_takes(tmp_path: Path) -> None:
+    player = Player(random_play(1.0, episodes=3), random_play(2.0, episodes=19))
+    found = await measure(player, await module(tmp_path), {}, checked=random_play(9.0, episodes=1))
+    assert found is not None and (found.episodes, found.return_mean) == (19, 2.0)
+    assert player.asked == [WANTED, NEEDED]
+    # What was measured stands, where the game fails later.
+    player = Player(None, None)
+    found = await measure(player, await module(tmp_path), {}, checked=random_play(9.0, episodes=1))
+    assert found is not None and found.episodes == 1
+    assert await measure(Player(None, None), await module(tmp_path), {}) is None
+
+
+async def test_under_the_run_s_parameters_the_check_says_nothing(tmp_path: Path) -> None:
+    player = Player(random_play(4.0, episodes=100))
+    found = await measure(player, await module(tmp_path), FIXED, checked=random_play(9.0, episodes=500))
+    assert found is not None and (found.return_mean, found.parameters) == (4.0, FIXED)
+    assert player.parameters == [FIXED]
