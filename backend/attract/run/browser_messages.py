@@ -85,6 +85,11 @@ class BrowserSide:
                 text = str(error)
                 self._runner.do(lambda core, now: core.fail(text, now, refused=True))
 
+    def unreadable(self, connection_id: int, what: str) -> None:
+        """A connected host or worker sent a frame that holds no message."""
+        if not self.is_closed:
+            self._runner.collect(lambda core, now: core.unreadable_message(connection_id, what, now))
+
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self.is_closed:

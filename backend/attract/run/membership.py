@@ -86,6 +86,12 @@ class Membership:
         elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
             log.debug("a host sent %s without a run", message.type)
 
+    def unreadable(self, active: ActiveRun | None, connection_id: int, what: str) -> None:
+        """A frame came that holds no message: the active run counts it against its sender."""
+        run = self._runs.get(connection_id)
+        if run is not None and run is active:
+            run.browsers.unreadable(connection_id, what)
+
     def disconnected(self, active: ActiveRun | None, connection_id: int) -> None:
         """A socket is gone."""
         self.checker.gone(connection_id)

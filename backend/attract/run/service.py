@@ -338,6 +338,10 @@ class RunService:
         """A message of a browser. Raises: ProtocolError: as `Membership.received`."""
         self._membership.received(self.active, connection_id, message)
 
+    def unreadable(self, connection_id: int, what: str) -> None:
+        """A frame came that holds no message."""
+        self._membership.unreadable(self.active, connection_id, what)
+
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         self._membership.disconnected(self.active, connection_id)

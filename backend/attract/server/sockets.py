@@ -57,6 +57,10 @@ class SocketHandler(Protocol):
         """
         ...
 
+    def unreadable(self, connection_id: int, what: str) -> None:
+        """A frame came that holds no message; `what` is wrong with it. The socket is closed."""
+        ...
+
     def disconnected(self, connection_id: int) -> None:
         """The socket is gone; called once for each `connected`."""
         ...
@@ -362,7 +366,11 @@ class SocketHub:
                     f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
                     "reload the page",
                 )
-            message = decode_from_browser(data)
+            try:
+                message = decode_from_browser(data)
+            except ProtocolError as error:
+                self._handler.unreadable(connection_id, error.reason)
+                raise
             if isinstance(message, Block) and message.packed:
                 # It is worth to us what it is unpacked to, as if it had come like that.
                 meter.count_bytes(claimed_bytes(message), now())

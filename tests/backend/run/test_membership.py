@@ -32,6 +32,9 @@ class Heard:
     def received(self, connection_id: int, _: object) -> None:
         self.calls.append(("received", connection_id))
 
+    def unreadable(self, connection_id: int, what: str) -> None:
+        self.calls.append((what, connection_id))
+
     def disconnected(self, connection_id: int) -> None:
         self.calls.append(("disconnected", connection_id))
 
@@ -83,3 +86,14 @@ def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):
 
 def hello_for(run_id: str) -> Hello:
     return host_hello().model_copy(update={"role": "worker", "run_id": run_id, "worker_key": "0" * 32})
+
+
+def test_hostile_D4_a_frame_that_cannot_be_read_is_told_to_the_run_of_its_socket(tmp_path: Path):
+    membership, _ = create(tmp_path)
+    membership.connected(None, 1, host_hello(), "invited", "me")
+    membership.unreadable(None, 1, "names")
+    run = Heard()
+    membership.hand_over(run.run)
+    membership.unreadable(run.run, 1, "names")
+    membership.unreadable(Heard().run, 1, "names of a run that is over")
+    assert run.calls == [("connected", 1), ("names", 1)]

@@ -44,7 +44,7 @@ class Handler:
 
     def __init__(self) -> None:
         self.connections: dict[int, tuple[Hello, str]] = {}
-        self.identities: list[str] = []
+        self.identities, self.unread = list[str](), list[str]()
         self.messages: asyncio.Queue[FromBrowser] = asyncio.Queue()
         self.known: asyncio.Queue[int] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
@@ -59,6 +59,9 @@ class Handler:
         if self.refuse:
             raise ProtocolError("not now", close_code=4005, fix="later")
         self.messages.put_nowait(message)
+
+    def unreadable(self, connection_id: int, what: str) -> None:
+        self.unread.append(what)
 
     def disconnected(self, connection_id: int) -> None:
         self.gone.put_nowait(connection_id)
@@ -201,6 +204,7 @@ async def test_a_malformed_frame_closes_the_socket_with_a_reason(frame: Any):
         refused, code = await refusal(socket)
         assert (refused.code, code) == ("malformed", 4005)
         assert await world.handler.gone.get() == connection_id
+        assert world.handler.unread == ([] if isinstance(frame, str) else [refused.reason])
 
 
 async def test_what_the_run_refuses_closes_the_socket_with_its_reason():
