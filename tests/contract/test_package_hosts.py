@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from attract.server.page_games import GAME_POLICY, PACKAGE_HOSTS
+from attract.browser.chromium import PACKAGE_HOSTS
+from attract.server.page_games import GAME_POLICY
 
 CLOCK = Path(__file__).parents[2] / "web" / "page-clock" / "src" / "package-hosts.ts"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.server
+import re
 import ssl
 import threading
 from collections.abc import Iterator
@@ -86,27 +87,34 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def seen_in_page(folder: Path, switches: list[str]) -> list[object]:
-    """What the page has of its packages, under the policy that pages of games are given."""
+async def seen_in_page(folder: Path, packages: int) -> list[object]:
+    """What the page has of its packages, under the policy and with the browser that pages of games get.
+
+    `packages`: port of the server that stands for those of packages.
+    """
     library = GameLibrary(folder)
     module = await library.resolve(str(folder / "counter.page.ts"))
     app = PageGameMiddleware(nothing_else, games=library, web_dir=PACKAGE_DIR / "web")
     async with serving_app(app) as server, async_playwright() as playwright:
+        url = f"http://g1-{module.reference.sha256[:32]}.localhost:{server}/index.html"
+        # The rules stay as they are, but for where those two names lead.
+        switches = [
+            re.sub(r"(cdn\.jsdelivr\.net|unpkg\.com):443 \1", rf"\1:443 127.0.0.1:{packages}", switch)
+            for switch in launch_switches(url)
+        ]
         browser = await playwright.chromium.launch(
-            executable_path=require_chromium().path, args=[*launch_switches(), *switches]
+            executable_path=require_chromium().path, args=[*switches, "--ignore-certificate-errors"]
         )
         page = await browser.new_page()
-        await page.goto(f"http://g1-{module.reference.sha256[:32]}.localhost:{server}/index.html")
+        await page.goto(url)
         seen = await page.evaluate("[typeof counter, window.step ?? null, ship.offsetWidth]")
         await browser.close()
     return seen
 
 
 def test_a_page_gets_scripts_modules_and_styles_of_published_packages(folder: Path, port: int) -> None:
-    hosts = [f"MAP {host} 127.0.0.1:{port}" for host in ("cdn.jsdelivr.net", "unpkg.com")]
-    switches = [f"--host-resolver-rules={','.join(hosts)}", "--ignore-certificate-errors"]
     # Not by the trials of page games, whose tab takes no policy.
-    assert asyncio.run(seen_in_page(folder, switches)) == ["object", 10, 70]
+    assert asyncio.run(seen_in_page(folder, port)) == ["object", 10, 70]
 
 
 def test_without_them_the_check_names_the_script_and_what_to_do(folder: Path) -> None:

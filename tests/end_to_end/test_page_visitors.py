@@ -90,7 +90,7 @@ async def visiting(link: str, profile: Path) -> AsyncGenerator[Page]:
     """A second Chromium that opened the link."""
     async with async_playwright() as playwright:
         visitor = await playwright.chromium.launch_persistent_context(
-            profile, executable_path=require_chromium().path, args=launch_switches()
+            profile, executable_path=require_chromium().path, args=launch_switches(link)
         )
         try:
             await visitor.pages[0].goto(link)

@@ -18,6 +18,7 @@ from attract.schema.messages import (
     FromBrowser,
     GameDescribed,
     Lease,
+    LeaseVoid,
     Policy,
     Progress,
     ToBrowser,
@@ -43,6 +44,10 @@ class Simulation:
     """From the end of an update until its version is durable; the next may be under way."""
     segment_seconds: tuple[float, ...] = (0.1,)
     local: bool = True
+    speaks: bool = False
+    """Whether workers tell of their steps while they play a segment, as browsers do."""
+    silences: list[int] = field(default_factory=list[int])
+    """Leases that lapsed since nothing renewed them."""
     draws_returns: bool = False
     """Whether episodes' returns come from their random streams (rule C5)."""
     now: float = 0.0
@@ -314,6 +319,8 @@ class Simulation:
             return
         if isinstance(message, Lease):
             self.leases.append((self.peers.index(peer), message))
+        if isinstance(message, LeaseVoid) and message.reason == "no progress was heard":
+            self.silences.append(message.lease_id)
 
         def arrive() -> None:
             if peer.connection_id == connection_id and not peer.dead:
@@ -331,6 +338,9 @@ class Simulation:
             return
         is_replay = peer.worker.leases[0].purpose == "replay"
         seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1) * (0.1 if is_replay else 1.0)
+
+        if self.speaks:
+            self._tell_steps(peer, seconds)
 
         def finish() -> None:
             peer.playing = False
@@ -353,6 +363,17 @@ class Simulation:
 
         self.after(seconds, finish)
 
+    def _tell_steps(self, peer: Peer, seconds: float) -> None:
+        """While it plays a segment, a worker says every 10 s how many of its steps it has played."""
+        lease_id, horizon = peer.worker.leases[0].lease_id, self.config.horizon
+        if peer.claimed_lease != lease_id:
+            peer.claimed_lease, peer.claimed_steps = lease_id, 0
+        before, peer.claimed_steps = peer.claimed_steps, peer.claimed_steps + horizon
+        for tenths in range(1, int(seconds / 10) + 1):
+            steps = before + int(horizon * 10 * tenths / seconds)
+            said = Progress(run_id=self.config.run_id, lease_id=lease_id, steps=steps)
+            self.after(10.0 * tenths, lambda said=said: self._answer(peer, [said]))
+
     def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
         """What a liar says instead; the blocks that are not true are remembered."""
         claimed = lie(peer, said)
@@ -366,8 +387,10 @@ class Simulation:
         peer.playing = False
         if peer.dead or not peer.worker.leases:
             return
-        peer.claimed_steps += peer.lies == "steps"
         lease_id = peer.worker.leases[0].lease_id
+        if peer.claimed_lease != lease_id:
+            peer.claimed_lease, peer.claimed_steps = lease_id, 0
+        peer.claimed_steps += peer.lies == "steps"
         self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.claimed_steps)])
         self._play(peer)
 

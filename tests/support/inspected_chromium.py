@@ -98,7 +98,7 @@ async def inspected_chromium(url: str, profile: Path) -> AsyncGenerator[Inspecte
     """
     process = await asyncio.create_subprocess_exec(
         require_chromium().path,
-        *launch_switches(),
+        *launch_switches(url),
         "--headless",
         "--remote-debugging-port=0",
         f"--user-data-dir={profile}",

@@ -25,6 +25,7 @@ class Peer:
     lies: str = ""
     """`progress`: it says every 2 s that it plays, and never does; `steps`: one step more each time."""
     claimed_steps: int = 0
+    claimed_lease: int | None = None
     identity: str = ""
     played_seconds: float = 0.0
     is_guest: bool = False

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from attract.errors import ConfigurationError
 
@@ -31,11 +35,29 @@ SWITCHES = (
     "--disable-sync",
     "--disable-gpu",
     "--mute-audio",
+    # WebRTC sends no UDP; its TCP connections go by the resolver's rules, see `resolver_rules`.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after
     # some wrong guesses WebAssembly is not optimised again: sessions then run at half their speed for good.
     "--js-flags=--max-semi-space-size=1 --no-wasm-deopt",
 )
 """A training host needs no network but the gateway's and no screen."""
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost", "*.localhost")
+"""This machine's names; games that live in pages have names below `localhost`."""
+PACKAGE_HOSTS: Final = (
+    "ajax.googleapis.com",
+    "cdn.babylonjs.com",
+    "cdn.jsdelivr.net",
+    "cdn.skypack.dev",
+    "cdnjs.cloudflare.com",
+    "code.createjs.com",
+    "code.jquery.com",
+    "esm.sh",
+    "ga.jspm.io",
+    "pixijs.download",
+    "unpkg.com",
+)
+"""Servers of published packages, from which pages load engines and libraries: equal to the clock's list."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +78,12 @@ class Chromium:
         return done.stdout.strip() or None if done.returncode == 0 else None
 
 
-def launch_switches() -> list[str]:
+def launch_switches(url: str | None = None) -> list[str]:
     """Switches for this user and machine; no sandbox for root, who cannot have it, or where told `off`.
+
+    Args:
+        url: of the page to be opened: of all servers but those of packages, only its own is reached. None:
+            every server on this machine.
 
     Raises: ConfigurationError: when the variable says neither `on` nor `off`.
     """
@@ -67,7 +93,44 @@ def launch_switches() -> list[str]:
         raise ConfigurationError(
             f"{wish!r} is neither on nor off", setting=SANDBOX, fix="use off, or unset it"
         )
-    return [*SWITCHES, *(["--no-sandbox"] if as_root or wish == "off" else [])]
+    rules = f"--host-resolver-rules={resolver_rules(url)}"
+    return [*SWITCHES, rules, *(["--no-sandbox"] if as_root or wish == "off" else [])]
+
+
+def resolver_rules(url: str | None) -> str:
+    """Value of Chromium's `--host-resolver-rules`; the first rule that matches a host and port decides.
+
+    Chromium applies it to names and addresses, of requests, prefetches and WebRTC alike. Every other name is
+    answered "not found" within the browser: no query leaves the machine.
+
+    Args:
+        url: see `launch_switches`.
+    """
+    parts = urlsplit(url or "")
+    host = parts.hostname or "localhost"
+    port = "*" if url is None else parts.port or (443 if parts.scheme == "https" else 80)
+    is_here = host in LOOPBACK or host.endswith(".localhost")
+    hosts = [f"{name}:{port}" for name in (LOOPBACK if is_here else (host, *_as_ipv6(host)))]
+    hosts += [f"{package}:443" for package in PACKAGE_HOSTS]
+    proxies = {urlsplit(proxy).hostname for proxy in getproxies().values()}
+    hosts += [f"{proxy}:*" for proxy in sorted(proxy for proxy in proxies if proxy)]
+    return ", ".join([*(_same(host) for host in hosts), "MAP * ~NOTFOUND"])
+
+
+def _as_ipv6(host: str) -> list[str]:
+    """An IPv4 address as visitors' page games spell it, see `ServerNames.games_address`."""
+    try:
+        number = int(IPv4Address(host))
+    except ValueError:
+        return []
+    return [f"::ffff:{number >> 16:x}:{number & 0xFFFF:x}"]
+
+
+def _same(host_and_port: str) -> str:
+    """The rule that lets a name be resolved as it is: a rule maps to a host, the port stays."""
+    host, _, port = host_and_port.rpartition(":")
+    name = f"[{host}]" if ":" in host else host
+    return f"MAP {name}:{port} {name.removeprefix('*.')}"
 
 
 def find_chromium(setting: str | None = None) -> Chromium | None:

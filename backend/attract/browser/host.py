@@ -83,7 +83,7 @@ class HeadlessHost:
         browser = await playwright.chromium.launch(
             executable_path=chromium.path,
             headless=True,
-            args=launch_switches(),
+            args=launch_switches(self._url),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,

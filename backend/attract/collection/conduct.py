@@ -6,7 +6,9 @@ from typing import Final
 from attract.collection.reports import FailureCount
 from attract.schema.tiers import Tier
 
-LONGEST_SIT_OUT_SECONDS: Final = 600.0
+MAX_SIT_OUT_SECONDS: Final = 600.0
+MAX_SIT_OUT_STALLS: Final = 10.0
+"""The same as a multiple of its longest stall, where that is longer: it costs a run a tenth of its time."""
 QUARANTINE_SECONDS: Final = 300.0
 """An identity that is left out is tried again after so long; twice as long each time."""
 PROBATION_UPDATES: Final = 10
@@ -17,6 +19,8 @@ WRONG_UPDATES: Final = 3
 """The same of a worker of the admin's own: in so many updates. Its machine may have a fault of its own."""
 WRONG_MESSAGES: Final = 3
 """So many messages that say what cannot be."""
+UNREADABLE_MESSAGES: Final = 2
+"""So many frames that hold no message: no worker sends one."""
 
 
 @dataclass(eq=False)
@@ -25,6 +29,8 @@ class Record:
 
     stalls: int = 0
     """Leases in a row in which it stood still while others went on."""
+    longest_stall: float = 0.0
+    """Seconds of the longest of them."""
     out_until: float | None = None
     """It gets no leases before that moment; None: it may have them."""
     played_at: float | None = None
@@ -36,6 +42,7 @@ class Record:
     game_failed: bool = False
     """It was left out for what it told of its games."""
     wrong_messages: int = 0
+    unreadable_messages: int = 0
     wrong_segments: int = 0
     wrong_updates: int = 0
     reason: str | None = None
@@ -62,8 +69,9 @@ class Conduct:
     def stalled(self, identity: str, since: float, now: float) -> float | None:
         """A lease that it had from `since` on stood still until it lapsed.
 
-        From the second in a row on, if others played meanwhile, it sits out: twice as long as it held others
-        up, then four times, so that whoever only says that he plays costs ever less.
+        If others played meanwhile, it sits out, so that a worker that only talks costs ever less. One that
+        has played before: from the second in a row on, twice as long as it held others up, then four times.
+        One that has never played: from the first on, four times as long, then eight times.
 
         Returns: the seconds that it sits out now, None when it does not.
         """
@@ -75,10 +83,11 @@ class Conduct:
         ):
             return None
         record.stalls += 1
-        if record.stalls < 2 or record.reason is not None:
+        lasted = record.longest_stall = max(record.longest_stall, now - since)
+        doublings = record.stalls + 1 if record.played_at is None else record.stalls - 1
+        if doublings == 0 or record.reason is not None:
             return None
-        lasted = now - since
-        seconds = min(lasted * 2.0 ** (record.stalls - 1), max(lasted, LONGEST_SIT_OUT_SECONDS))
+        seconds = min(lasted * 2.0**doublings, max(lasted * MAX_SIT_OUT_STALLS, MAX_SIT_OUT_SECONDS))
         record.out_until = now + seconds
         return seconds
 
@@ -89,7 +98,7 @@ class Conduct:
     def finished(self, identity: str) -> None:
         """It played a lease to its end."""
         record = self.of(identity)
-        record.stalls, record.has_finished = 0, True
+        record.stalls, record.longest_stall, record.has_finished = 0, 0.0, True
 
     # --- being wrong ---
 
@@ -99,6 +108,14 @@ class Conduct:
         record.wrong_messages += 1
         if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
             return self.leave_out(identity, f"what it sends cannot have happened: {what}", now)
+        return None
+
+    def unreadable_message(self, identity: str, now: float, what: str) -> str | None:
+        """It sent a frame that holds no message. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        record.unreadable_messages += 1
+        if record.on_probation or record.unreadable_messages >= UNREADABLE_MESSAGES:
+            return self.leave_out(identity, f"what it sends cannot be read: {what}", now)
         return None
 
     def wrong_segments(self, identity: str, tier: Tier, count: int, now: float) -> str | None:

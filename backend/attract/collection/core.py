@@ -272,7 +272,7 @@ class CollectionCore:
         worker.deflates = was_deflated
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None and lease.purpose == "replay":
-            lease.block_came(now)
+            self._state.book.block_came(lease, now)
             return Verdict(False, None, worker.worker_id)
         acceptance = described.acceptance
         check_names(block.episodes, described.description)
@@ -285,7 +285,7 @@ class CollectionCore:
             worker.rate.add(steps, now)
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None and verdict.accepted:
-            lease.block_came(now)
+            self._state.book.block_came(lease, now)
             worker.has_played = True
             self._state.conduct.played(worker.identity, now)
         return verdict
@@ -421,6 +421,14 @@ class CollectionCore:
                 self._state.described.audit.distrust(worker.identity)
             reason = self._state.conduct.wrong_message(worker.identity, now, what)
             leave_out(self._state, worker.identity, reason, now)
+        return self._done(now)
+
+    def unreadable_message(self, connection_id: int, what: str, now: float) -> list[Effect]:
+        """A host or worker sent a frame that holds no message: as `wrong_message`."""
+        who = self._state.fleet.of(connection_id)
+        if who is not None:
+            reason = self._state.conduct.unreadable_message(who.identity, now, what)
+            leave_out(self._state, who.identity, reason, now)
         return self._done(now)
 
     def request_evaluation(self, episodes: int, deterministic: bool, seed: Seed, now: float) -> list[Effect]:

@@ -18,13 +18,15 @@ SILENCE_SEGMENTS: Final = 3.0
 GRACE_SECONDS: Final = 2.0
 """Rule C3: how long a closed socket's leases wait for a reconnect."""
 START_SECONDS: Final = 60.0
-"""Rule C3: so long is a worker that has never played believed without a step: it may still be loading."""
-BLOCK_SECONDS: Final = 60.0
-"""Rule C3: shortest time in which the next block must come, however many steps are told of ..."""
-BLOCK_SEGMENTS: Final = 30.0
-"""... and the same in median segment times."""
+"""Rule C3: shortest time for the first block of a worker that has never played: it may still be loading."""
+BLOCK_SECONDS: Final = 15.0
+"""Rule C3: shortest time in which the next block must come, whatever is told of steps ..."""
+BLOCK_SEGMENTS: Final = 5.0
+"""... and the same in segment times: the median, or the worker's own where that is longer."""
+SLOWEST: Final = 10.0
+"""A worker's own segment time counts up to so many medians."""
 UNKNOWN_BLOCK_SECONDS: Final = 600.0
-"""The same while no segment time is known; twice as long after each lease that it ended."""
+"""The time for a block while no segment time is known."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ class Lease:
     """Segments per slot; 0 for `evaluate`."""
     local: bool
     last_seen_at: float
-    """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue."""
+    """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue.
+
+    Steps that are told of can only shorten what a lease with blocks has: see `LeaseBook.deadline`.
+    """
     most_steps: int = 0
     """Steps of each slot that it asks for; `evaluate`: those its episodes may have one after another."""
     steps: int = 0
@@ -68,6 +73,10 @@ class Lease:
     issued_at: float = 0.0
     sends_blocks: bool = True
     """Whether its worker sends blocks: an evaluation has none, those of central inference are made here."""
+    may_load: bool = False
+    """Whether its worker may still be loading the game: it has never played, and let no lease lapse."""
+    own_seconds: float = 0.0
+    """How long a segment took its worker so far; 0: not known."""
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
@@ -92,7 +101,7 @@ class Lease:
             self.front_since = self.last_seen_at = self.block_at = now
 
     def progressed(self, steps: int, now: float, *, is_first: bool) -> None:
-        """Its worker says how many steps it has played; only more than before renew it.
+        """Its worker says how many steps it has played; only more than before count.
 
         `is_first`: the worker has played nothing yet, and may still be loading.
         """
@@ -101,10 +110,6 @@ class Lease:
             self.steps, self.last_seen_at = grown, now
         elif is_first and self.front_since is not None and now < self.front_since + START_SECONDS:
             self.last_seen_at = now
-
-    def block_came(self, now: float) -> None:
-        """A block of it was accepted."""
-        self.last_seen_at = self.block_at = now
 
 
 class Promised(Collection[int]):
@@ -133,8 +138,11 @@ class LeaseBook:
         """What the open training leases may still give."""
         self.silence_seconds = SILENCE_SECONDS
         """Rule C3: max(15 s, 3 x the median segment time)."""
-        self.block_seconds = UNKNOWN_BLOCK_SECONDS
-        """Rule C3: max(60 s, 30 x the median segment time)."""
+        self._usual_seconds: float | None = None
+        """Median segment time of the last leases that were finished."""
+        self._patience = 1.0
+        """Factor of the time for a block: doubled whenever nobody's blocks come in time."""
+        self._last_block_at = float("-inf")
         self._first_id = self._next_id = first_id
         self._segment_seconds: deque[float] = deque(maxlen=101)
         self.num_lapsed = 0
@@ -158,6 +166,8 @@ class LeaseBook:
         now: float,
         most_steps: int = 1 << 53,
         sends_blocks: bool = True,
+        may_load: bool = False,
+        own_seconds: float = 0.0,
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
         replays: tuple[ReplayOrder, ...] = (),
@@ -175,6 +185,8 @@ class LeaseBook:
             last_seen_at=now,
             most_steps=most_steps,
             sends_blocks=sends_blocks,
+            may_load=may_load,
+            own_seconds=own_seconds,
             episodes=episodes,
             lesson=lesson or Lesson(),
             replays=replays,
@@ -208,18 +220,34 @@ class LeaseBook:
         """Learn from a finished lease how long a segment takes."""
         if lease.front_since is not None and lease.num_segments:
             self._segment_seconds.append((now - lease.front_since) / lease.num_segments)
-            usual = statistics.median(self._segment_seconds)
+            usual = self._usual_seconds = statistics.median(self._segment_seconds)
             self.silence_seconds = max(SILENCE_SECONDS, SILENCE_SEGMENTS * usual)
-            self.block_seconds = max(BLOCK_SECONDS, BLOCK_SEGMENTS * usual)
+            self._patience = 1.0
+
+    def block_came(self, lease: Lease, now: float) -> None:
+        """A block of it was accepted, which renews it."""
+        lease.last_seen_at = lease.block_at = self._last_block_at = now
+
+    def block_seconds(self, lease: Lease) -> float:
+        """Rule C3: in so long the next block of it must come."""
+        if self._usual_seconds is None:
+            return UNKNOWN_BLOCK_SECONDS * self._patience
+        usual = min(max(self._usual_seconds, lease.own_seconds), SLOWEST * self._usual_seconds)
+        shortest = START_SECONDS if lease.may_load else BLOCK_SECONDS
+        return max(shortest, BLOCK_SEGMENTS * usual) * self._patience
 
     def deadline(self, lease: Lease) -> float | None:
-        """When it lapses if no steps and no blocks come; None while it is queued behind another."""
+        """When it lapses if nothing renews it; None while it is queued behind another.
+
+        Steps renew only what has no blocks. Where blocks are to come, steps must grow too meanwhile, so that
+        a worker that has died is not waited for as long as one that plays.
+        """
         if lease.front_since is None:
             return None
         silence = lease.last_seen_at + self.silence_seconds
-        return min(silence, lease.block_at + self.block_seconds) if lease.sends_blocks else silence
+        return min(silence, lease.block_at + self.block_seconds(lease)) if lease.sends_blocks else silence
 
     def stalled(self, lease: Lease, now: float) -> None:
-        """It lapsed at its deadline. Before any segment time is known, segments may just take that long."""
-        if not self._segment_seconds and now >= lease.block_at + self.block_seconds:
-            self.block_seconds *= 2.0
+        """It lapsed at its deadline. Where nobody's blocks came meanwhile, segments may take longer now."""
+        if now >= lease.block_at + self.block_seconds(lease) and self._last_block_at <= lease.block_at:
+            self._patience *= 2.0

@@ -209,14 +209,14 @@ def touch_last_seen(state: CollectionState, worker: Worker, now: float) -> None:
 def stall(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
     """Its lease stood still for too long (rule C3); who does that again and again sits out for a while."""
     state.book.stalled(lease, now)
-    since = now if lease.front_since is None else lease.front_since
+    since = now if lease.front_since is None else lease.block_at
     silence(state, worker, now)
     seconds = state.conduct.stalled(worker.identity, since, now)
     if seconds is not None:
         state.fleet.look_at_conduct(state.conduct, now)
         state.note(
             "conduct",
-            f"worker {worker.worker_id} gets no lease for {seconds:.0f} s: it let several lapse in a row, "
+            f"worker {worker.worker_id} gets no lease for {seconds:.0f} s: it let leases lapse, "
             "while others played",
         )
 

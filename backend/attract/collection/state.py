@@ -1,5 +1,6 @@
 """State of the collection core, and its smallest steps: leases, policies, notes."""
 
+import math
 from collections import deque
 from collections.abc import Iterable
 
@@ -167,18 +168,21 @@ class CollectionState:
     ) -> Lease:
         """Give a worker a lease, with a row kept for each of its segments; a replay writes none."""
         agents = described.description.num_agents
+        slots = len(worker.instance_ids) * agents
         longest = self.config.longest_episode(described.description)
         lease = self.book.issue(
             worker_id=worker.worker_id,
             purpose=purpose,
             version=worker.sent_version or 0,
             first_slot=worker.instance_ids.start * agents,
-            num_slots=0 if replays else len(worker.instance_ids) * agents,
+            num_slots=0 if replays else slots,
             num_segments=num_segments,
             local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
             now=now,
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
+            may_load=not worker.has_played and not self.conduct.of(worker.identity).stalls,
+            own_seconds=slots * self.config.horizon / (worker.steps_per_second or math.inf),
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
             replays=replays,

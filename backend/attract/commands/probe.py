@@ -148,13 +148,14 @@ async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator
     chromium = require_chromium()
     app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
     async with serving_app(app) as port, async_playwright() as playwright:
+        url = f"http://g1-{KEY}.localhost:{port}{PROBE_PAGE}"
         browser = await playwright.chromium.launch(
-            executable_path=chromium.path, headless=True, args=launch_switches()
+            executable_path=chromium.path, headless=True, args=launch_switches(url)
         )
         try:
             tab = await browser.new_page()
             tab.set_default_timeout(PROBE_MS)
-            await tab.goto(f"http://g1-{KEY}.localhost:{port}{PROBE_PAGE}")
+            await tab.goto(url)
             yield tab
         finally:
             await browser.close()

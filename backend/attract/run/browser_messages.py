@@ -86,12 +86,15 @@ class BrowserSide:
                 self._runner.do(lambda core, now: core.fail(text, now, refused=True))
 
     def refused(self, connection_id: int, error: ProtocolError) -> None:
-        """A socket is being closed for what came by it.
+        """A socket is being closed for what came by it, which counts against its sender.
 
         If it was the admin's own host, asked to describe the game, the run ends: it would say the same again.
         """
         if self.is_closed or error.code not in ("malformed", "too_large"):
             return
+        if error.code == "malformed":
+            what = error.reason
+            self._runner.collect(lambda core, now: core.unreadable_message(connection_id, what, now))
         if self._runner.collection.is_describing(connection_id):
             text = f"the game cannot be trained: {error.reason}; {error.fix}"
             self._runner.do(lambda core, now: core.fail(text, now, refused=True))

@@ -1,6 +1,7 @@
 """Frames: one MessagePack map per message, checked whole before anyone sees it."""
 
 import struct
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import ormsgpack
@@ -9,12 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 from attract.errors import ProtocolError
 from attract.schema.base import WireModel
 from attract.schema.close_codes import MALFORMED
+from attract.schema.frame_size import check_names, check_size
 from attract.schema.inference import FROM_INFERENCE, TO_INFERENCE, FromInference, ToInference
 from attract.schema.learner import FROM_LEARNER, TO_LEARNER, FromLearner, ToLearner
 from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBrowser
 
 MAX_KEYS = 64
 """Top-level keys of a frame; no message has half as many, and an error is reported per unknown key."""
+MAX_PROBLEMS = 100
+"""With more, only their number is told: a report of each takes longer than to find it."""
 MAX_SHOWN = 80
 """Characters of an offending value that are quoted back."""
 MAX_FIX = 400
@@ -51,7 +55,8 @@ def decode_from_browser(data: bytes | bytearray | memoryview) -> FromBrowser:
 
     Raises: ProtocolError: code `malformed`, naming the field, what came and what would be right.
     """
-    return _decode(data, FROM_BROWSER)
+    check_size(data)
+    return _decode(data, FROM_BROWSER, check=check_names)
 
 
 def decode_to_browser(data: bytes | bytearray | memoryview) -> ToBrowser:
@@ -94,7 +99,11 @@ def decode_from_inference(data: bytes | bytearray | memoryview) -> FromInference
     return _decode(data, FROM_INFERENCE)
 
 
-def _decode(data: bytes | bytearray | memoryview, adapter: TypeAdapter[Message]) -> Message:
+def _decode(
+    data: bytes | bytearray | memoryview,
+    adapter: TypeAdapter[Message],
+    check: Callable[[dict[Any, Any]], None] | None = None,
+) -> Message:
     try:
         plain = ormsgpack.unpackb(data)
     except ormsgpack.MsgpackDecodeError as error:
@@ -107,9 +116,15 @@ def _decode(data: bytes | bytearray | memoryview, adapter: TypeAdapter[Message])
         raise malformed(
             f"the frame's map has {len(plain)} keys", fix=f"no message has more than {MAX_KEYS} keys"
         )
+    if check is not None:
+        check(plain)
     try:
         return adapter.validate_python(plain, strict=True)
     except ValidationError as error:
+        if error.error_count() > MAX_PROBLEMS:
+            raise malformed(
+                f"the frame has {error.error_count()} problems", fix="send what the schema says"
+            ) from None
         first = error.errors(include_url=False, include_context=False)[0]
         more = error.error_count() - 1
         field = ".".join(str(part) for part in first["loc"]) or "type"

@@ -51,8 +51,8 @@ class GameDescription(FiniteModel):
     observation: ObservationSpace
     action: ActionSpace
     action_mask: bool = False
-    keys: dict[str, float | list[float]] = {}
-    idle_action: float | list[float] | None = None
+    keys: dict[str, float | Annotated[list[float], Field(fail_fast=True)]] = {}
+    idle_action: float | Annotated[list[float], Field(fail_fast=True)] | None = None
     parameters: dict[str, ParameterRange] = {}
     metrics: dict[MetricName, Reduction] = {}
     reward_terms: dict[MetricName, float] = {}

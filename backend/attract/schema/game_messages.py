@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from attract.schema.base import Count, FiniteModel, Name, Seed, Text
 from attract.schema.game import GameDescription, GameReference
@@ -84,7 +84,7 @@ class GameChecked(FiniteModel):
 
     type: Literal["game_checked"] = "game_checked"
     check_id: Count
-    findings: Annotated[list[GameFinding], Field(max_length=200)]
+    findings: Annotated[list[GameFinding], Field(max_length=200), FailFast()]
     description: GameDescription | None
     """None when it could not be loaded."""
     play: CheckedPlay | None

@@ -99,7 +99,7 @@ class PolicyAck(FiniteModel):
 
 
 class Progress(FiniteModel):
-    """Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3)."""
+    """Worker: alive and playing; at least every 5 s while it holds a lease, which it does not renew (C3)."""
 
     type: Literal["progress"] = "progress"
     run_id: Name

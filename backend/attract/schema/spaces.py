@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from attract.schema.base import FiniteModel
 
 Dimension = Annotated[int, Field(ge=1, le=1 << 20)]
-Bound = float | list[float] | None
+Bound = float | Annotated[list[float], Field(fail_fast=True)] | None
 StoredType = Literal["float32", "uint8", "int32"]
 MAX_ELEMENTS: Final = 1 << 24
 """Numbers of one box."""
@@ -104,7 +104,7 @@ class DiscreteSpace(ChoiceSpace):
 
     kind: Literal["discrete"] = "discrete"
     n: Annotated[int, Field(ge=1, le=1 << 16)]
-    labels: list[str] | None = None
+    labels: Annotated[list[str], Field(fail_fast=True)] | None = None
 
     @property
     def choices(self) -> tuple[int, ...]:

@@ -9,10 +9,11 @@ from typing import Final, Protocol
 from urllib.parse import quote
 
 import anyio.to_thread
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from attract.browser.chromium import PACKAGE_HOSTS
 from attract.games.page_files import FetchedFile, PageAddress, PageFiles
 from attract.games.page_script import with_first_script
 from attract.server.names import ServerNames
@@ -46,21 +47,8 @@ PROBE_POLICY: Final = "default-src 'self'; frame-ancestors 'none'"
 CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame, on this machine."""
-PACKAGE_HOSTS: Final = (
-    "ajax.googleapis.com",
-    "cdn.babylonjs.com",
-    "cdn.jsdelivr.net",
-    "cdn.skypack.dev",
-    "cdnjs.cloudflare.com",
-    "code.createjs.com",
-    "code.jquery.com",
-    "esm.sh",
-    "ga.jspm.io",
-    "pixijs.download",
-    "unpkg.com",
-)
-"""Servers of published packages, from which pages load engines and libraries: equal to the clock's list."""
 PACKAGE_SOURCES: Final = " ".join(f"https://{host}" for host in PACKAGE_HOSTS)
+"""Servers of published packages, as sources of a policy."""
 OWN_SOURCES: Final = "'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' data: blob:"
 GAME_POLICY: Final = "; ".join(
     (
@@ -68,10 +56,11 @@ GAME_POLICY: Final = "; ".join(
         f"script-src {OWN_SOURCES} {PACKAGE_SOURCES}",
         f"style-src {OWN_SOURCES} {PACKAGE_SOURCES}",
         "form-action 'none'",
+        "sandbox allow-scripts allow-same-origin allow-pointer-lock",
         "frame-ancestors 'self' {owners}",
     )
 )
-"""A game gets its own files, and published packages: no advertisements, no analytics, no way out."""
+"""A game gets its own files, and published packages: no advertisements, no windows, no way out."""
 NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Of a page itself, which is read whole; what it loads may be of any size."""
@@ -101,6 +90,8 @@ class _Asked:
 class PageGameMiddleware:
     """Answers what is asked of the games' origins, itself, and hands on everything else.
 
+    Every response has a Content-Security-Policy: one of its own, or else `GAME_POLICY`.
+
     Whoever asks must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
     sockets and nothing but files.
     """
@@ -123,8 +114,18 @@ class PageGameMiddleware:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 4003, "reason": "no game has a socket here"})
             return
+        policy = GAME_POLICY.format(owners=asked.owners)
+
+        async def send_with_policy(message: Message) -> None:
+            # Scripts of workers, SVG, XML and errors too: what runs by a response without one is not bounded.
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                headers.setdefault("content-security-policy", policy)
+                message = {**message, "headers": headers.raw}
+            await send(message)
+
         response = await anyio.to_thread.run_sync(self._answer, scope, asked)
-        await response(scope, receive, send)
+        await response(scope, receive, send_with_policy)
 
     def _asked(self, scope: Scope) -> _Asked | None:
         hosts = Headers(scope=scope).getlist("host")
@@ -146,6 +147,9 @@ class PageGameMiddleware:
             return PlainTextResponse("only GET", 405)
         if not self._is_open(scope, asked):
             return PlainTextResponse("page games are played on the server's own machine", 403)
+        if "service-worker" in Headers(scope=scope):
+            # It could answer its page's requests itself, with documents that have no policy.
+            return PlainTextResponse("a page game has no service worker", 403)
         if asked.path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
             file = self._web_dir / "page" / asked.path.removeprefix(OWN)
             return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
@@ -166,11 +170,7 @@ class PageGameMiddleware:
             file = files.find(_with_query(scope, asked.path), is_visitors=asked.is_visitors)
         if file is None:
             return PlainTextResponse(f"there is no file {asked.path}", 404)
-        headers = FILE_HEADERS | {
-            "content-security-policy": GAME_POLICY.format(owners=asked.owners),
-            "origin-agent-cluster": "?1",
-        }
-        return _file_response(file, headers) if isinstance(file, Path) else _fetched_response(file, headers)
+        return _file_response(file) if isinstance(file, Path) else _fetched_response(file)
 
     def _is_open(self, scope: Scope, asked: _Asked) -> bool:
         if asked.is_visitors:
@@ -209,6 +209,7 @@ async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
 
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
 """The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
+PAGE_HEADERS: Final = FILE_HEADERS | {"origin-agent-cluster": "?1"}
 
 
 def _with_query(scope: Scope, path: str) -> str:
@@ -227,19 +228,19 @@ def _redirect(scope: Scope) -> Response:
     )
 
 
-def _file_response(file: Path, page_headers: dict[str, str]) -> Response:
+def _file_response(file: Path) -> Response:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     if kind != "text/html" or file.stat().st_size > MAX_PAGE_BYTES:
         return FileResponse(file, media_type=kind, headers=FILE_HEADERS)
-    return Response(with_clock(file.read_bytes()), media_type=kind, headers=page_headers)
+    return Response(with_clock(file.read_bytes()), media_type=kind, headers=PAGE_HEADERS)
 
 
-def _fetched_response(file: FetchedFile, page_headers: dict[str, str]) -> Response:
+def _fetched_response(file: FetchedFile) -> Response:
     if file.location is not None:
         return Response(status_code=302, headers={"location": file.location, "cache-control": "no-cache"})
     if not file.media_type.startswith("text/html"):
         return Response(file.body, headers=FILE_HEADERS | {"content-type": file.media_type})
-    return Response(with_clock(file.body), headers=page_headers | {"content-type": file.media_type})
+    return Response(with_clock(file.body), headers=PAGE_HEADERS | {"content-type": file.media_type})
 
 
 def with_clock(page: bytes) -> bytes:

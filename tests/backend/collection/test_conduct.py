@@ -3,6 +3,7 @@ from attract.collection.conduct import Conduct
 
 def test_hostile_03_who_stalls_again_sits_out_twice_as_long_as_it_held_others_up_then_four_times() -> None:
     conduct = Conduct()
+    conduct.played("liar", 0.0)
     conduct.played("honest", 1.0)
     assert conduct.stalled("liar", since=0.0, now=15.0) is None
     conduct.played("honest", 20.0)
@@ -26,14 +27,33 @@ def test_hostile_03_where_nobody_played_nobody_is_to_blame() -> None:
         assert not conduct.is_out("one", now)
 
 
-def test_hostile_03_nobody_sits_out_for_more_than_ten_minutes_or_as_long_as_it_held_others_up() -> None:
+def test_hostile_03_nobody_sits_out_for_more_than_ten_minutes_or_ten_times_as_long_as_it_held_others_up() -> (
+    None
+):
     conduct, now = Conduct(), 0.0
-    for expected in (None, 200.0, 400.0, 600.0, 600.0):
-        conduct.played("honest", now + 50.0)
-        assert conduct.stalled("liar", since=now, now=now + 100.0) == expected
+    conduct.played("liar", 0.0)
+    for expected in (None, 80.0, 160.0, 320.0, 600.0, 600.0):
+        conduct.played("honest", now + 20.0)
+        assert conduct.stalled("liar", since=now, now=now + 40.0) == expected
         now += 1000.0
     conduct.played("honest", now + 50.0)
-    assert conduct.stalled("liar", since=now, now=now + 900.0) == 900.0
+    assert conduct.stalled("liar", since=now, now=now + 900.0) == 9000.0
+
+
+def test_hostile_D5_who_has_never_played_sits_out_from_the_first_stall_on() -> None:
+    conduct = Conduct()
+    conduct.played("honest", 1.0)
+    assert conduct.stalled("liar", since=0.0, now=60.0) == 240.0
+    conduct.played("honest", 310.0)
+    assert conduct.stalled("liar", since=300.0, now=315.0) == 480.0, "by its longest, not its last"
+
+
+def test_hostile_D4_two_frames_that_cannot_be_read_are_enough() -> None:
+    conduct = Conduct()
+    assert conduct.unreadable_message("liar", 0.0, "names") is None
+    assert not conduct.is_out("liar", 0.0)
+    assert conduct.unreadable_message("liar", 1.0, "names") == "what it sends cannot be read: names"
+    assert conduct.is_out("liar", 1.0)
 
 
 def test_hostile_07_on_probation_one_lie_is_enough_and_costs_twice_the_time() -> None:

@@ -3,6 +3,7 @@ import pytest
 from attract.collection import effects
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.messages import (
+    LeaseVoid,
     RunEnded,
     Seed,
     WelcomeWorker,
@@ -168,3 +169,14 @@ def test_the_fleet_view_names_everybody() -> None:
     # 12 steps between the first block at 1 s and the second at 2 s
     assert host.workers[0].steps_per_second == pytest.approx(12.0, rel=0.15)
     assert view.leases_open == len([lease for worker in driven.workers.values() for lease in worker.leases])
+
+
+def test_hostile_D4_who_sends_two_frames_that_cannot_be_read_is_left_out() -> None:
+    driven = DrivenCore.started()
+    driven.do(driven.core.unreadable_message(10, "a map of 500000 names", driven.now))
+    assert not driven.messages(LeaseVoid, 10)
+    driven.do(driven.core.unreadable_message(10, "a map of 500000 names", driven.now))
+    assert driven.messages(LeaseVoid, 10)
+    (host,) = driven.core.fleet_view(driven.now).hosts
+    reasons = {worker.worker_index: worker.left_out for worker in host.workers}
+    assert reasons == {0: "what it sends cannot be read: a map of 500000 names", 1: None}

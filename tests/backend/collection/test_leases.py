@@ -146,17 +146,62 @@ def test_hostile_03_C3_more_steps_than_the_lease_has_are_no_progress() -> None:
     assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
-def test_hostile_03_C3_steps_told_of_without_a_block_last_as_long_as_thirty_segments() -> None:
+def lapsed(driven: DrivenCore, connection_id: int) -> set[int]:
+    return {message.lease_id for message in driven.messages(LeaseVoid, connection_id)}
+
+
+def test_hostile_D5_C3_steps_told_of_without_a_block_last_as_long_as_five_segments() -> None:
     driven = DrivenCore.started(schedule="sync", horizon=1_000)
     for connection_id in (10, 11):
         driven.wait(4.0)
-        driven.play(connection_id)  # segments of 4 and 8 s: a median of 6, thirty of them are 180 s
+        driven.play(connection_id)  # segments of 4 and 8 s: a median of 6, five of them are 30 s
     driven.publish()
     lease = driven.leases(10)[-1]
-    talk(driven, 175.0, lambda count: count)
-    assert lease.lease_id not in {message.lease_id for message in driven.messages(LeaseVoid, 10)}
+    talk(driven, 25.0, lambda count: count)
+    assert lease.lease_id not in lapsed(driven, 10)
+    talk(driven, 5.0, lambda count: 100 + count)
+    assert lease.lease_id in lapsed(driven, 10)
+
+
+def test_C3_a_slow_worker_has_five_of_its_own_segments_of_time() -> None:
+    book = LeaseBook()
+    for _ in range(3):
+        lease = issued(book)
+        lease.bring_to_front(0.0)
+        book.played(lease, 20.0)  # 10 s a segment
+
+    def seconds(own_seconds: float) -> float:
+        lease = issued(book)
+        lease.own_seconds = own_seconds
+        return book.block_seconds(lease)
+
+    assert seconds(0.0) == seconds(4.0) == 50.0
+    assert seconds(40.0) == 200.0
+    assert seconds(5000.0) == 500.0, "no worker makes itself slower than ten times the others"
+
+
+def test_C3_who_has_never_played_has_a_minute_for_its_first_block_whatever_it_says() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    driven.wait(1.0)
+    driven.play(11)
+    lease = driven.leases(10)[0]
+    talk(driven, 55.0, lambda count: count)
+    assert lease.lease_id not in lapsed(driven, 10)
     talk(driven, 10.0, lambda count: 100 + count)
-    assert lease.lease_id in {message.lease_id for message in driven.messages(LeaseVoid, 10)}
+    assert lease.lease_id in lapsed(driven, 10)
+
+
+def test_C3_where_the_whole_fleet_gets_slower_the_time_for_a_block_doubles() -> None:
+    driven = DrivenCore.started(schedule="sync", num_workers=1, horizon=1_000, batch_segments=3)
+    driven.wait(1.0)
+    driven.play(10)
+    driven.publish()
+    talk(
+        driven, 100.0, lambda count: count
+    )  # 15 s after 1 s a segment, then 30 s; the next would be after 60
+    assert len(lapsed(driven, 10)) == 2
+    driven.play(10)
+    assert driven.core.updating
 
 
 def test_C3_who_has_never_played_may_load_for_a_minute() -> None:

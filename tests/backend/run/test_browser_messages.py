@@ -275,6 +275,20 @@ def test_a_description_that_is_refused_ends_the_run_with_the_reason() -> None:
     )
 
 
+def test_hostile_D4_frames_that_cannot_be_read_count_against_their_sender() -> None:
+    world = World().joined()
+
+    def left_out() -> str | None:
+        (host,) = world.runner.collection.fleet_view(world.now).hosts
+        return host.workers[0].left_out
+
+    world.side.refused(WORKER, ProtocolError("more than 5 messages a second", code="full"))
+    world.side.refused(WORKER, REFUSED)
+    assert left_out() is None
+    world.side.refused(WORKER, REFUSED)
+    assert left_out() == "what it sends cannot be read: game_described.description.id: got 7"
+
+
 def test_what_a_host_says_once_the_game_is_known_ends_no_run() -> None:
     world = World().joined()
     world.side.refused(HOST, REFUSED)

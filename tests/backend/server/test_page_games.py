@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
+from attract.browser.chromium import PACKAGE_HOSTS
 from attract.games.library import GameLibrary
 from attract.server.names import ServerNames
-from attract.server.page_games import PACKAGE_HOSTS, PageGameMiddleware, with_clock
+from attract.server.page_games import MAX_PAGE_BYTES, PageGameMiddleware, with_clock
 from attract.settings.run import ServerSettings
 
 ADAPTER = b"export default definePageGame({})"
@@ -145,6 +146,64 @@ def test_the_clock_comes_first_in_pages_of_any_shape(page: bytes, clocked: bytes
 )
 def test_nothing_hidden_nothing_of_the_runs_and_nothing_outside_is_served(world: World, path: str) -> None:
     assert world.get(f"/{path}").status_code == 404
+
+
+FILES = {
+    "worker.js": b"postMessage(1)",
+    "ship.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "page.xhtml": b"<html xmlns='http://www.w3.org/1999/xhtml'/>",
+    "page.xml": b"<html xmlns='http://www.w3.org/1999/xhtml'/>",
+    "large.html": b"<!doctype html>" + b" " * MAX_PAGE_BYTES,
+    "engine.wasm": b"\0asm",
+    "levels.json": b"[]",
+    "sheet.xsl": b"<xsl/>",
+    "no-such-type.abc": b"?",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "more"),
+    [
+        *((f"/{name}", 200, {}) for name in FILES),
+        ("/site/index.html", 200, {}),
+        ("/worker.js", 200, {"method": "HEAD"}),
+        ("/worker.js", 206, {"headers": {"range": "bytes=0-3"}}),
+        ("/worker.js", 416, {"headers": {"range": "bytes=900-"}}),
+        ("/worker.js", 400, {"headers": {"range": "parsecs=1"}}),
+        ("/missing.js", 404, {}),
+        ("/worker.js", 405, {"method": "POST"}),
+        ("/worker.js", 403, {"address": "192.168.1.7"}),
+        ("/worker.js", 403, {"headers": {"service-worker": "script"}}),
+        ("/.attract/page-clock.js", 200, {}),
+        ("/.attract/portal.js", 200, {}),
+        ("/.attract/probe.html", 200, {}),
+        ("/.attract/page-thread.html", 200, {}),
+    ],
+)
+def test_every_response_has_a_policy(world: World, path: str, status: int, more: dict[str, Any]) -> None:
+    for name, content in FILES.items():
+        (world.games / name).write_bytes(content)
+    answer = world.get(path, **more)
+    assert answer.status_code == status
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith(("default-src 'self'", "default-src 'none'"))
+    if not path.endswith(("probe.html", "page-thread.html")):  # whose policies are stricter
+        assert "http" not in _beside_packages(policy)
+
+
+def test_every_response_to_a_visitor_has_a_policy(world: World) -> None:
+    (world.games / "worker.js").write_bytes(b"postMessage(1)")
+    key = world.sha256[:32]
+    asked_by = {"referer": f"{VISITED}/{key}/site/index.html"}
+    for answer in (
+        world.visit(f"/{key}/worker.js"),
+        world.visit("/worker.js", headers=asked_by),  # a redirect
+        world.visit("/worker.js"),  # not found
+        world.visit(f"/{key}/worker.js", is_open=False),
+    ):
+        assert answer.headers["content-security-policy"].split("frame-ancestors ")[1] == (
+            "'self' http://192.168.1.5:*"
+        )
 
 
 def test_only_the_folder_of_an_adapter_is_served(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Handler:
 
     def __init__(self) -> None:
         self.connections: dict[int, tuple[Hello, str]] = {}
-        self.identities: list[str] = []
+        self.identities = list[str]()
         self.messages: asyncio.Queue[FromBrowser] = asyncio.Queue()
         self.known: asyncio.Queue[int] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
@@ -196,6 +196,7 @@ async def test_a_malformed_frame_closes_the_socket_with_a_reason(frame: Any):
         refused, code = await refusal(socket)
         assert (refused.code, code) == ("malformed", 4005)
         assert await world.handler.gone.get() == connection_id
+        assert world.handler.refusals == [refused.reason]
 
 
 async def test_what_the_run_refuses_closes_the_socket_with_its_reason():

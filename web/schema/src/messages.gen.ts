@@ -650,7 +650,7 @@ export interface PolicyAck {
   error: string | null;
 }
 /**
- * Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3).
+ * Worker: alive and playing; at least every 5 s while it holds a lease, which it does not renew (C3).
  */
 export interface Progress {
   type: "progress";

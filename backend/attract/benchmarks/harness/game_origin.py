@@ -82,14 +82,15 @@ async def _at_origin(
         raise ConfigurationError(f"{game} lives in no page", setting="game")
     app = PageGameMiddleware(nothing_else, games=library, web_dir=PACKAGE_DIR / "web")
     async with serving_app(app) as port, async_playwright() as playwright:
+        url = f"http://g1-{module.reference.sha256[:32]}.localhost:{port}{PROBE_PAGE}"
         browser = await playwright.chromium.launch(
-            executable_path=require_chromium().path, headless=True, args=[*launch_switches(), *switches]
+            executable_path=require_chromium().path, headless=True, args=[*launch_switches(url), *switches]
         )
         try:
             # The trials are ours and no part of the game: its policy is not for them.
             tab = await browser.new_page(bypass_csp=True)
             tab.set_default_timeout(0)
-            await tab.goto(f"http://g1-{module.reference.sha256[:32]}.localhost:{port}{PROBE_PAGE}")
+            await tab.goto(url)
             await tab.evaluate(TRIALS.read_text(encoding="utf-8"))
             opened = await tab.evaluate("(text) => attractPageTrials.open(text)", module.code.decode())
             return await do(GameOrigin(browser, tab, opened["ticksPerStep"]))

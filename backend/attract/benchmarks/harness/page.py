@@ -69,7 +69,7 @@ def open_page(web_dir: Path = WEB_DIR) -> Generator[BenchPage]:
     chromium = require_chromium()
     with _served(web_dir) as base_url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium.path, headless=True, args=launch_switches()
+            executable_path=chromium.path, headless=True, args=launch_switches(base_url)
         )
         try:
             page = browser.new_page()

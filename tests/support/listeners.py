@@ -1,0 +1,65 @@
+"""What a page that should reach nothing would reach: ports of this machine that count who comes."""
+
+import contextlib
+import re
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+ANSWER = (
+    b"HTTP/1.1 200 OK\r\naccess-control-allow-origin: *\r\ncontent-type: text/javascript\r\n"
+    b"content-length: 2\r\nconnection: close\r\n\r\n//"
+)
+
+
+class Listeners:
+    """A TCP and a UDP port of 127.0.0.1; used as a context manager."""
+
+    def __init__(self) -> None:
+        self.requests: set[str] = set()
+        """Path of each HTTP request, without its slash."""
+        self.connections = 0
+        """TCP connections, with and without a request."""
+        self.datagrams = 0
+        self._tcp = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(("127.0.0.1", 0))
+        self.tcp, self.udp = self._tcp.getsockname()[1], self._udp.getsockname()[1]
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._accept, self._hear)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for listener in (self._tcp, self._udp):
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(10)
+        self._tcp.close()
+        self._udp.close()
+
+    def _hear(self) -> None:
+        # A socket that is shut down gives an empty datagram.
+        while self._udp.recvfrom(2048)[0]:
+            self.datagrams += 1
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._tcp.accept()
+                self.connections += 1
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(5)
+            asked = re.match(rb"[A-Z]+ /(\S*) HTTP", connection.recv(65536))
+            if asked is not None:
+                self.requests.add(asked[1].decode())
+                connection.sendall(ANSWER)
