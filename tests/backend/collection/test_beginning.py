@@ -12,7 +12,7 @@ def stage(driven: DrivenCore) -> tuple[str, int, int] | None:
     return None if beginning is None else (beginning.stage, beginning.steps, beginning.total_steps)
 
 
-def tell(driven: DrivenCore, connection_id: int, steps: int) -> None:
+def report(driven: DrivenCore, connection_id: int, steps: int) -> None:
     """The worker says that each slot of its newest lease has played so many steps."""
     lease = driven.leases(connection_id)[-1]
     driven.say(connection_id, Progress(run_id="run-1", lease_id=lease.lease_id, steps=steps))
@@ -30,7 +30,7 @@ def test_each_stage_is_told_with_its_steps_until_the_first_update() -> None:
     driven.join(11, 1)
     # Two workers of three slots play two segments of four steps: 48 steps, of which 3 x 3 are told of.
     assert stage(driven) == ("warmup", 0, 48)
-    tell(driven, 10, 3)
+    report(driven, 10, 3)
     assert stage(driven) == ("warmup", 9, 48)
     driven.play(10, 1)
     assert stage(driven) == ("warmup", 12, 48)

@@ -77,7 +77,7 @@ export function* playingAtRandom(
   const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
-  let isNobodyTold = false;
+  let isNobodyReported = false;
   const returns: number[] = [];
   let lengths = 0;
   yield* started(instance, 0, drawn.sample(SEED, 0, 0, 0));
@@ -93,8 +93,8 @@ export function* playingAtRandom(
     watch.look("update", `in step ${summary.steps}`);
     earned.look(instance);
     if (!instance.episodeOver) continue;
-    if (!isNobodyTold && instance.episodeSteps === 1 && !instance.valid.includes(1)) {
-      isNobodyTold = true;
+    if (!isNobodyReported && instance.episodeSteps === 1 && !instance.valid.includes(1)) {
+      isNobodyReported = true;
       reportNobody(instance, summary.episodes, report);
     }
     const reason = instance.endReason as EndReason;
