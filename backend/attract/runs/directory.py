@@ -172,7 +172,7 @@ class RunDirectory:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
                     setting="run_id",
-                    fix="name another; `attract train --resume` goes on with it, `--force` replaces it",
+                    fix="name another; `attract train` goes on by --resume, or replaces it by --force",
                 )
             fd = _lock(path)
             _to_trash(path)
