@@ -26,7 +26,7 @@ from attract.commands.train_display import (
     log_text,
     printable,
 )
-from attract.commands.waiting import WaitingForSteps, WaitingForWorkers
+from attract.commands.waiting import WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
@@ -212,7 +212,6 @@ async def _watch(
     lines = GuardedOutput(sys.stdout)
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
-    waiting_for_steps = WaitingForSteps(display)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -255,9 +254,11 @@ async def _watch(
                     run = service.view(run_id)
                     plan.update(run)
                     fleet = service.fleet(run_id)
-                    has_workers = any(host.workers for host in fleet.hosts)
-                    waiting.update(run, last_left_seconds=fleet.last_left_seconds, has_workers=has_workers)
-                    waiting_for_steps.update(run, has_workers=has_workers)
+                    waiting.update(
+                        run,
+                        last_left_seconds=fleet.last_left_seconds,
+                        has_workers=any(host.workers for host in fleet.hosts),
+                    )
                     display.refreshed(run)
             second.cancel()
             if not finished.done():
