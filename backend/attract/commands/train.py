@@ -30,7 +30,7 @@ from attract.commands.train_display import (
     log_text,
     printable,
 )
-from attract.commands.waiting import BeforeFirstUpdate, WaitingForSteps, WaitingForWorkers
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
@@ -231,7 +231,6 @@ async def _watch(
     lines = GuardedOutput(sys.stdout)
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
-    waiting_for_steps = WaitingForSteps(display)
     before = BeforeFirstUpdate(display, time.monotonic())
 
     def on_event(kind: str, body: WireModel) -> None:
@@ -276,9 +275,11 @@ async def _watch(
                     plan.update(run)
                     before.update(run, time.monotonic())
                     fleet = service.fleet(run_id)
-                    has_workers = any(host.workers for host in fleet.hosts)
-                    waiting.update(run, last_left_seconds=fleet.last_left_seconds, has_workers=has_workers)
-                    waiting_for_steps.update(run, has_workers=has_workers)
+                    waiting.update(
+                        run,
+                        last_left_seconds=fleet.last_left_seconds,
+                        has_workers=any(host.workers for host in fleet.hosts),
+                    )
                     display.refreshed(run)
             second.cancel()
             if not finished.done():

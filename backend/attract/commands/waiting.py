@@ -1,4 +1,4 @@
-"""Output of `attract train` before the first update: no worker, no step yet, warm-up."""
+"""Output of `attract train` before the first update: no worker, warm-up, first batch."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,6 @@ from attract.schema.api import BeginningStage, BeginningView, RunView
 
 STARTING_SECONDS = 30.0
 """A browser of our own may take so long to start on a busy machine."""
-NO_STEP_SECONDS = 10.0
 
 FIRST_LINE_SECONDS = 5.0
 """So long may nothing be said before the first update ..."""
@@ -86,30 +85,3 @@ class WaitingForWorkers:
             link = self._join_link()
             self._display.say(f"waiting for workers: {ago}\n  join: {link}\n  or: attract join '{link}'")
         self._waited = seconds
-
-
-class WaitingForSteps:
-    """Says once that workers are there and no step has come from them."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-        self._since: float | None = None
-        """Elapsed seconds of the run when a worker was there first."""
-        self._is_done = False
-
-    def update(self, run: RunView, *, has_workers: bool) -> None:
-        """The run as it stands now, and whether somebody is in its fleet."""
-        if self._is_done or not has_workers:
-            return
-        if self._since is None:
-            self._since = run.elapsed_seconds
-        warmup_steps = 0 if run.beginning is None else run.beginning.steps
-        if run.collected_steps > 0 or warmup_steps > 0:
-            self._is_done = True
-        elif run.elapsed_seconds - self._since >= NO_STEP_SECONDS:
-            self._is_done = True
-            seconds = run.elapsed_seconds - self._since
-            self._display.say(
-                f"no step has come for {seconds:.0f} s: its steps take long, or its episodes begin slowly "
-                f"and are over at once; attract check {run.game} measures both"
-            )

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from attract.commands.train_display import Display
-from attract.commands.waiting import BeforeFirstUpdate, WaitingForSteps, WaitingForWorkers, beginning_text
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers, beginning_text
 from attract.schema.api import BeginningView, GameReport, RunState, RunView
 
 GOLDEN = Path(__file__).resolve().parents[2] / "contract" / "golden"
@@ -77,50 +77,6 @@ def test_scale_03_nobody_is_there_where_a_run_is_stopped_before_anybody_came() -
     waiting.update(run(464.0), last_left_seconds=None, has_workers=False)
     waiting.update(run(None), last_left_seconds=None, has_workers=False)
     assert len(said.lines) == 1
-
-
-def test_it_says_once_that_no_step_has_come_from_the_workers_that_are_there() -> None:
-    said = Said()
-    waiting = WaitingForSteps(said)
-
-    def at(seconds: float, *, steps: int = 0, has_workers: bool = True) -> None:
-        view = RunView.model_construct(
-            game="hunt.page.ts", elapsed_seconds=seconds, collected_steps=steps, beginning=None
-        )
-        waiting.update(view, has_workers=has_workers)
-
-    at(20.0, has_workers=False)
-    at(21.0)
-    at(30.9)
-    assert said.lines == []
-    at(31.0)
-    at(60.0)
-    assert len(said.lines) == 1
-    assert said.lines[0].startswith("no step has come for 10 s: ")
-    assert "attract check hunt.page.ts" in said.lines[0]
-
-
-def test_where_steps_come_nothing_is_said_of_them() -> None:
-    said = Said()
-    waiting = WaitingForSteps(said)
-    for seconds, steps in ((0.0, 0), (9.0, 64), (30.0, 64)):
-        view = RunView.model_construct(
-            game="hunt", elapsed_seconds=seconds, collected_steps=steps, beginning=None
-        )
-        waiting.update(view, has_workers=True)
-    assert said.lines == []
-
-
-def test_steps_of_the_warm_up_are_steps() -> None:
-    said = Said()
-    waiting = WaitingForSteps(said)
-    warming = BeginningView(stage="warmup", seconds=9.0, steps=100, total_steps=2048)
-    for seconds, beginning in ((0.0, None), (9.0, warming), (30.0, None)):
-        view = RunView.model_construct(
-            game="hunt", elapsed_seconds=seconds, collected_steps=0, beginning=beginning
-        )
-        waiting.update(view, has_workers=True)
-    assert said.lines == []
 
 
 @pytest.mark.parametrize("case", BEGINNINGS, ids=[case["text"] for case in BEGINNINGS])
