@@ -172,8 +172,9 @@ def not_above_random_sign(verdict: Verdict, agent_steps: int) -> Sign | None:
     trained, random = verdict.trained, verdict.random
     if trained is None or random is None:
         return None
+    above = "clearly above" if trained.mean > random.mean else "above"
     text = (
-        f"the return, {number_text(trained.mean)}, is not above that of random play, "
+        f"the return, {number_text(trained.mean)}, is not {above} that of random play, "
         f"{number_text(random.mean)}"
     )
     if agent_steps < LATE_STEPS:

@@ -81,7 +81,8 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     if num_agents > 1:
         text = f"{beside}: no better on average over the agents, which may play against each other"
         return Verdict(trained, random, None, text)
-    return Verdict(trained, random, False, f"{beside}: not better than random play")
+    better = "clearly better" if trained.mean > random.mean else "better"
+    return Verdict(trained, random, False, f"{beside}: not {better} than random play")
 
 
 def as_measured(play: RandomPlay | None) -> Measured | None:

@@ -55,6 +55,8 @@ def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_expla
     assert finding.text == "the return, 4, is not above that of random play, 5"
     assert diagnosis.findings == [finding]
     assert diagnosis.ended(3, 3_000, judged(4.0)) == [], "said twice"
+    (unclear,) = Diagnosis(RunFacts()).ended(3, 3_000, judged(5.1))
+    assert unclear.text == "the return, 5.1, is not clearly above that of random play, 5"
     # What was said while it trained is taken back where the last returns are better.
     (withdrawn,) = diagnosis.ended(4, 4_000, judged(9.0))
     assert withdrawn.withdrawn and diagnosis.findings == []

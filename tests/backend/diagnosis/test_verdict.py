@@ -70,6 +70,9 @@ def test_the_line_and_the_numbers() -> None:
         "random_episodes": 57,
         "learned": False,
     }
+    # More, but by 1.75 where three standard errors are 1.8.
+    more = verdict(Measured(6.35, 0.6, 100), Measured(4.6, 0.0, 100))
+    assert more.text == "return 6.35, random play 4.6: not clearly better than random play"
     better = verdict(Measured(15.8, 0.5, 100), Measured(8.7, 0.5, 100))
     assert better.text == "return 15.8, random play 8.7: better than random play"
 
