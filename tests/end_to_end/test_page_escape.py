@@ -219,7 +219,6 @@ async def test_without_the_policies_each_kind_of_document_gets_out(folder: Path)
     ways = {request.partition("-")[2] for request in heard.requests}
     assert kinds >= {"page", "nested", "large", "svg", "xhtml", "xml", "blob", "data", "srcdoc", "blank"}
     assert kinds >= {"worker", "nestedworker", "module", "blobworker", "dataworker"}
-    assert kinds >= {"shared", "service", "made"}
     assert ways >= {"fetch", "post", "xhr", "socket", "events", "import", "scripts", "beacon", "image"}
     assert ways >= {"script", "frame", "object", "video", "style", "stylesheet", "ping"}
     assert ways >= {"prefetch", "preload", "modulepreload"}

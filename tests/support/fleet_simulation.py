@@ -340,7 +340,7 @@ class Simulation:
         seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1) * (0.1 if is_replay else 1.0)
 
         if self.speaks:
-            self._tell_steps(peer, seconds)
+            self._report_steps(peer, seconds)
 
         def finish() -> None:
             peer.playing = False
@@ -363,7 +363,7 @@ class Simulation:
 
         self.after(seconds, finish)
 
-    def _tell_steps(self, peer: Peer, seconds: float) -> None:
+    def _report_steps(self, peer: Peer, seconds: float) -> None:
         """While it plays a segment, a worker says every 10 s how many of its steps it has played."""
         lease_id, horizon = peer.worker.leases[0].lease_id, self.config.horizon
         if peer.claimed_lease != lease_id:

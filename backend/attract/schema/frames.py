@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from attract.errors import ProtocolError
 from attract.schema.base import WireModel
 from attract.schema.close_codes import MALFORMED
-from attract.schema.frame_size import check_names, check_size
+from attract.schema.frame_bounds import check_names, check_size
 from attract.schema.inference import FROM_INFERENCE, TO_INFERENCE, FromInference, ToInference
 from attract.schema.learner import FROM_LEARNER, TO_LEARNER, FromLearner, ToLearner
 from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBrowser

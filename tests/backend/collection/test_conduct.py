@@ -40,7 +40,7 @@ def test_hostile_03_nobody_sits_out_for_more_than_ten_minutes_or_ten_times_as_lo
     assert conduct.stalled("liar", since=now, now=now + 900.0) == 9000.0
 
 
-def test_hostile_D5_who_has_never_played_sits_out_from_the_first_stall_on() -> None:
+def test_hostile_D5_C3_who_has_never_played_sits_out_from_the_first_stall_on() -> None:
     conduct = Conduct()
     conduct.played("honest", 1.0)
     assert conduct.stalled("liar", since=0.0, now=60.0) == 240.0
