@@ -17,6 +17,7 @@ import type {
   ServerInfo,
   SettingProblem,
   SettingsForm,
+  SettingsRequest,
   SettingsView,
   StudySummary,
   StudyView,
@@ -83,9 +84,8 @@ export const api = {
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
   settingsForm: () => get<SettingsForm>("api/settings"),
-  /** What a run of `game` would use with `settings`, or what is wrong with them; nothing is started. */
-  trySettings: (game: string, settings: Record<string, unknown>) =>
-    post<SettingsView>("api/settings", { game, settings }),
+  /** What a run of a game would use with some settings, or what is wrong with them; nothing is started. */
+  trySettings: (request: Pick<SettingsRequest, "game"> & Partial<SettingsRequest>) => post<SettingsView>("api/settings", request),
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),
   demonstrations: (gameId: string) => get<DemonstrationEntry[]>(demonstrationsPath(gameId)),

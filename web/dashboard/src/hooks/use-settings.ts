@@ -1,6 +1,6 @@
 /** What a run of a game would use with some settings, asked of the server while the form is filled in. */
 
-import type { SettingsView } from "@attract/schema";
+import type { GameDescription, SettingsView } from "@attract/schema";
 import { useEffect, useState } from "react";
 import { api } from "../api/client.ts";
 
@@ -16,8 +16,12 @@ export interface TriedSettings {
 }
 
 /** `settings` nest as those of a run; what counts is what they say, not which object they are. */
-export function useSettings(game: string, settings: Record<string, unknown>): TriedSettings {
-  const asked = JSON.stringify(settings);
+export function useSettings(
+  game: string,
+  settings: Record<string, unknown>,
+  description: GameDescription | null,
+): TriedSettings {
+  const asked = JSON.stringify({ game, settings, description });
   const [state, setState] = useState<{ asked: string | null; view: SettingsView | null; error: unknown }>({
     asked: null,
     view: null,
@@ -27,7 +31,7 @@ export function useSettings(game: string, settings: Record<string, unknown>): Tr
   useEffect(() => {
     let isCurrent = true;
     const ask = () =>
-      api.trySettings(game, JSON.parse(asked)).then(
+      api.trySettings(JSON.parse(asked)).then(
         (view) => isCurrent && setState({ asked, view, error: null }),
         (error: unknown) => isCurrent && setState((old) => ({ ...old, asked, error })),
       );
@@ -36,6 +40,6 @@ export function useSettings(game: string, settings: Record<string, unknown>): Tr
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [game, asked, isFirst]);
+  }, [asked, isFirst]);
   return { view: state.view, isCurrent: state.asked === asked, error: state.error };
 }
