@@ -18,7 +18,7 @@ export interface RunState {
   readonly run: RunView | null;
   readonly fleet: FleetView | null;
   readonly series: SeriesByName;
-  /** Rows that came before the snapshot; null once it is there. */
+  /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
   /** What the first copy of the game wrote to its console last, oldest first. */
@@ -31,7 +31,10 @@ export interface RunState {
 export type RunEvent =
   | { type: "run"; run: RunView }
   | { type: "fleet"; fleet: FleetView }
-  | { type: "snapshot"; metrics: MetricsView }
+  /** A snapshot has been asked for, of which rows that come from now on may be part. */
+  | { type: "waiting" }
+  /** `log`: in place of the lines so far; null: it was not asked for. */
+  | { type: "snapshot"; metrics: MetricsView; log: readonly LogLine[] | null }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
   | { type: "log"; lines: readonly LogLine[] }
@@ -64,9 +67,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       };
     case "fleet":
       return { ...state, fleet: event.fleet };
+    case "waiting":
+      return { ...state, early: [] };
     case "snapshot": {
       const start = seriesFromSnapshot(event.metrics);
-      return { ...state, series: addRows(start, state.early ?? []), early: null };
+      const log = event.log ?? state.log;
+      return { ...state, series: addRows(start, state.early ?? []), early: null, log };
     }
     case "metrics": {
       const run = event.rows.reduce(withRow, state.run);
