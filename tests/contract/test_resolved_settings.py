@@ -1,7 +1,6 @@
 """What the start form reads for every bundled game and preset is what a run of it resolves to."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,9 +103,7 @@ def test_each_field_reads_what_the_run_resolves_to(
     driver: Callable[[Any], Any], descriptions: dict[str, GameDescription], game: str
 ):
     description = descriptions[game]
-    views = {
-        preset: settings_view(GAMES, game, {"preset": preset}, description) for preset in PRESETS
-    }
+    views = {preset: settings_view(GAMES, game, {"preset": preset}, description) for preset in PRESETS}
     made = driver(
         {
             "form": FORM.model_dump(mode="json"),

@@ -1,4 +1,4 @@
-"""What a run uses of the settings that are left to it: derived from the game, from other settings, or later."""
+"""What a run uses of settings that are left to it: from the game, from other settings, or decided later."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ResolvedSettings:
     """Both by path (`ppo.gae_lambda`); settings in neither are used as they stand."""
 
     values: Mapping[str, Any]
-    """What the run uses of settings that are empty (None: nothing), or that it uses otherwise than they stand."""
+    """What the run uses of each setting that is empty (None: nothing), and of each that is overruled."""
     undecided: Mapping[str, str]
     """For each that is known only once the run begins: what decides it, a sentence."""
 
@@ -149,9 +149,7 @@ def _resolve_minibatches(
         _put("ppo.minibatch_steps", steps, found, undecided)
 
 
-def _put(
-    path: str, by_policy: Mapping[str, int], found: dict[str, Any], undecided: dict[str, str]
-) -> None:
+def _put(path: str, by_policy: Mapping[str, int], found: dict[str, Any], undecided: dict[str, str]) -> None:
     if len(set(by_policy.values())) == 1:
         found[path] = next(iter(by_policy.values()))
     else:

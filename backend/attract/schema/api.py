@@ -361,6 +361,8 @@ class MetricsView(WireModel):
     """The axis that all series share: of each bucket of updates, the mean."""
     seconds: list[float]
     """The same in seconds since the start of the run."""
+    last_steps: Count | None = None
+    """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]
 
     def steps_of(self, name: str) -> list[float]:

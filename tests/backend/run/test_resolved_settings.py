@@ -11,14 +11,10 @@ from attract.schema.spaces import BoxSpace
 from attract.settings.run import RunSettings
 from socket_fleet import DESCRIPTION
 
-PICTURE = DESCRIPTION.model_copy(
-    update={"observation": BoxSpace(shape=[36, 36, 1], dtype="uint8")}
-)
+PICTURE = DESCRIPTION.model_copy(update={"observation": BoxSpace(shape=[36, 36, 1], dtype="uint8")})
 
 
-def resolve(
-    description: GameDescription | None = DESCRIPTION, **settings: Any
-) -> ResolvedSettings:
+def resolve(description: GameDescription | None = DESCRIPTION, **settings: Any) -> ResolvedSettings:
     return resolve_settings(RunSettings.from_mapping(settings), "small.ts", description)
 
 

@@ -410,6 +410,10 @@ export interface MetricsView {
    * The same in seconds since the start of the run.
    */
   seconds: number[];
+  /**
+   * Agent steps of the newest update that is part of it; None: there is none.
+   */
+  last_steps: number | null;
   series: MetricSeries[];
 }
 /**

@@ -74,6 +74,7 @@ const snapshot = {
   names: ["rollout/ep_rew_mean"],
   agent_steps: [1000, 2000],
   seconds: [1, 2],
+  last_steps: 2000,
   series: [{ name: "rollout/ep_rew_mean", at: null, values: [1, 2], low: null, high: null }],
 };
 

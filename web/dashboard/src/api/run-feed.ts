@@ -11,7 +11,7 @@ import type {
 } from "@attract/schema";
 import { isOver, type RunEvent } from "../state/run-state.ts";
 import { MAX_POINTS } from "../state/series.ts";
-import { api, runPath, serverUrl } from "./client.ts";
+import { api, isNoAnswer, runPath, serverUrl } from "./client.ts";
 
 /** Events are gathered this long before the page is drawn again: workers need the processor more. */
 const FLUSH_MS = 250;
@@ -109,7 +109,9 @@ export function followRun(
       if (isFollowed) open();
       else takeSnapshot();
     } catch (error) {
-      if (!isEnded) onError(error);
+      if (isEnded) return;
+      onError(error);
+      if (isNoAnswer(error)) retry = setTimeout(load, RETRY_MS);
     }
   };
   void load();

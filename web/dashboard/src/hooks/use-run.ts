@@ -10,19 +10,24 @@ export interface LiveRun extends RunState {
   error: unknown;
   /** Takes over a view that an action of ours returned, ahead of the event. */
   accept: (run: RunView) => void;
+  /** Listens from the beginning: the run was over, and goes on. */
+  restart: () => void;
 }
 
 export function useRun(runId: string): LiveRun {
   const [state, dispatch] = useReducer(reduceAll, EMPTY_RUN);
   const [error, setError] = useState<unknown>(null);
+  const [turn, setTurn] = useState(0);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` begins anew
   useEffect(() => {
     dispatch("reset");
     setError(null);
     return followRun(runId, (events) => dispatch(events), setError);
-  }, [runId]);
+  }, [runId, turn]);
 
-  return { ...state, error, accept: (run) => dispatch([{ type: "run", run }]) };
+  const restart = () => setTurn((old) => old + 1);
+  return { ...state, error, accept: (run) => dispatch([{ type: "run", run }]), restart };
 }
 
 function reduceAll(state: RunState, events: readonly RunEvent[] | "reset"): RunState {

@@ -3,6 +3,7 @@
 import type { GameDescription, SettingsView } from "@attract/schema";
 import { useEffect, useState } from "react";
 import { api } from "../api/client.ts";
+import { useServerAway } from "./use-server-away.ts";
 
 /** Keys are pressed faster than anyone reads what they change. */
 const PAUSE_MS = 200;
@@ -28,6 +29,8 @@ export function useSettings(
     error: null,
   });
   const isFirst = state.view === null;
+  const isAway = useServerAway();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again once the server answers
   useEffect(() => {
     let isCurrent = true;
     const ask = () =>
@@ -40,6 +43,6 @@ export function useSettings(
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [asked, isFirst]);
+  }, [asked, isFirst, isAway]);
   return { view: state.view, isCurrent: state.asked === asked, error: state.error };
 }

@@ -18,6 +18,8 @@ export interface RunState {
   readonly run: RunView | null;
   readonly fleet: FleetView | null;
   readonly series: SeriesByName;
+  /** Agent steps of the newest update in the snapshot, whose last points stand before it where they stand for several. */
+  readonly snapshotSteps: number;
   /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
@@ -49,6 +51,7 @@ export const EMPTY_RUN: RunState = {
   run: null,
   fleet: null,
   series: {},
+  snapshotSteps: -1,
   early: [],
   reports: [],
   log: [],
@@ -71,13 +74,15 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       return { ...state, early: [] };
     case "snapshot": {
       const start = seriesFromSnapshot(event.metrics);
+      const snapshotSteps = event.metrics.last_steps ?? -1;
+      const rows = laterThan(snapshotSteps, state.early ?? []);
       const log = event.log ?? state.log;
-      return { ...state, series: addRows(start, state.early ?? []), early: null, log };
+      return { ...state, series: addRows(start, rows), snapshotSteps, early: null, log };
     }
     case "metrics": {
       const run = event.rows.reduce(withRow, state.run);
       if (state.early !== null) return { ...state, run, early: [...state.early, ...event.rows] };
-      return { ...state, run, series: addRows(state.series, event.rows) };
+      return { ...state, run, series: addRows(state.series, laterThan(state.snapshotSteps, event.rows)) };
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
@@ -153,6 +158,10 @@ function mergeReports(old: readonly GameReport[], more: readonly GameReport[]): 
 /** Two reports with the same key are the same fault seen again. */
 export function reportKey(report: GameReport): string {
   return `${report.kind}\n${report.name}\n${report.text}`;
+}
+
+function laterThan(steps: number, rows: readonly MetricsRow[]): readonly MetricsRow[] {
+  return rows.filter((row) => row.agent_steps > steps);
 }
 
 /** The headline numbers move with each row, without waiting for the next whole view. */

@@ -1,11 +1,12 @@
 /** What a run will use: the common settings in sight, all others folded by section, every one explained. */
 
 import type { GameDescription, GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
-import { Anchor, Button, NativeSelect, Switch } from "@mantine/core";
+import { Anchor, NativeSelect, Switch } from "@mantine/core";
 import { type FormEvent, useMemo, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { goTo } from "../hooks/use-route.ts";
 import { useSettings } from "../hooks/use-settings.ts";
 import { formatRoute, runRoute } from "../routes.ts";
@@ -164,7 +165,7 @@ export function StartForm({ game, description, form, first, activeRun }: StartFo
           . Stop it before you start another.
         </p>
       )}
-      <Button
+      <ServerButton
         type="submit"
         size="md"
         fullWidth
@@ -173,7 +174,7 @@ export function StartForm({ game, description, form, first, activeRun }: StartFo
         disabled={!isFine || activeRun !== null}
       >
         Start training
-      </Button>
+      </ServerButton>
     </form>
   );
 }

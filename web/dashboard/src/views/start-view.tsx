@@ -26,10 +26,12 @@ interface StartViewProps {
   chosen: string | null;
   /** Id of a run whose settings the form begins with; null: the game's own. */
   from: string | null;
+  /** By path, what is changed of those. */
+  set: Changes | undefined;
   activeRun: string | null;
 }
 
-export function StartView({ chosen, from, activeRun }: StartViewProps) {
+export function StartView({ chosen, from, set, activeRun }: StartViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
   const { value: form, error: formError, reload: reloadForm } = useLoaded("settings", api.settingsForm);
   const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
@@ -40,7 +42,8 @@ export function StartView({ chosen, from, activeRun }: StartViewProps) {
   );
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
-  const first = useLoaded(`first ${game?.name ?? ""} ${from ?? ""}`, () => firstChanges(game, from));
+  const start = `${game?.name ?? ""} ${from ?? ""} ${JSON.stringify(set ?? {})}`;
+  const first = useLoaded(`first ${start}`, async () => ({ ...(await firstChanges(game, from)), ...set }));
 
   return (
     <main id="content">
@@ -73,7 +76,7 @@ export function StartView({ chosen, from, activeRun }: StartViewProps) {
             {game !== null && form !== null && first.error !== null && <ErrorNotice error={first.error} />}
             {game !== null && form !== null && first.value !== null && (
               <StartForm
-                key={`${game.name} ${from}`}
+                key={start}
                 game={game}
                 description={descriptions[game.name] ?? null}
                 form={form}
