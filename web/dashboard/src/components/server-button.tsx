@@ -1,14 +1,10 @@
 /** Buttons and links that need the server: disabled while it does not answer. */
 
 import { Button, type ButtonProps } from "@mantine/core";
-import type { ReactNode } from "react";
+import type { ComponentPropsWithoutRef, ReactNode } from "react";
 import { useServerAway } from "../hooks/use-server-away.ts";
 
-interface ServerButtonProps extends ButtonProps {
-  type?: "button" | "submit";
-  onClick?: () => void;
-  children: ReactNode;
-}
+type ServerButtonProps = ButtonProps & Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps>;
 
 export function ServerButton({ disabled, ...props }: ServerButtonProps) {
   const isAway = useServerAway();

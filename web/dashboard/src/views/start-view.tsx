@@ -5,6 +5,7 @@ import { Button, Loader } from "@mantine/core";
 import { useCallback, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import type { Opened, Reset } from "../game/stage.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
@@ -170,7 +171,7 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
         )}
       </button>
       {card !== null && (
-        <Button
+        <ServerButton
           size="xs"
           variant="default"
           onClick={() => {
@@ -179,7 +180,7 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
           }}
         >
           {isPlaying ? "Stop" : "Watch the trained agent"}
-        </Button>
+        </ServerButton>
       )}
     </div>
   );

@@ -228,7 +228,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
               />
             )}
             <HudButton
-              text={isPaused ? "Go on" : "Pause"}
+              text={isPaused ? "Go on" : "Pause the game"}
               label={isPaused ? "Go on with the game" : "Pause the game"}
               onClick={changePaused}
             />
