@@ -25,7 +25,7 @@ class FakeSource extends EventTarget {
   close() {
     this.readyState = FakeSource.CLOSED;
   }
-  tell(kind: string, body: unknown) {
+  emit(kind: string, body: unknown) {
     this.dispatchEvent(Object.assign(new Event(kind), { data: JSON.stringify(body) }));
   }
 }
@@ -88,7 +88,7 @@ beforeEach(async () => {
   });
   leave = follow();
   await settle();
-  newest().tell("open", null);
+  newest().emit("open", null);
   await settle();
 });
 
@@ -100,17 +100,17 @@ afterEach(() => {
 
 /** The stream breaks, `missed` updates pass, it opens again and the server repeats the newest of them. */
 async function cut(missed: number) {
-  newest().tell("error", null);
+  newest().emit("error", null);
   updates += missed;
-  newest().tell("open", null);
+  newest().emit("open", null);
   for (let update = updates - REPLAYED_UPDATES + 1; update <= updates; update++)
-    newest().tell("metrics", rowOf(update));
+    newest().emit("metrics", rowOf(update));
   await settle();
 }
 
 describe("followRun", () => {
   it("has the snapshot, and the rows that come after it", async () => {
-    newest().tell("metrics", rowOf(105));
+    newest().emit("metrics", rowOf(105));
     await settle();
     expect(stepsShown()?.slice(-3)).toEqual([1015, 1035, 1050]);
   });
@@ -121,7 +121,7 @@ describe("followRun", () => {
     leave();
     leave = follow();
     await settle();
-    newest().tell("open", null);
+    newest().emit("open", null);
     await settle();
     expect(healed).toEqual({ series: state.series, log: state.log });
     expect(healed.series[NAME].steps).toHaveLength(752);
@@ -130,8 +130,8 @@ describe("followRun", () => {
 
   it("goes on with the rows that come after the cut, each once", async () => {
     await cut(1400);
-    newest().tell("metrics", rowOf(1505));
-    newest().tell("metrics", rowOf(1505));
+    newest().emit("metrics", rowOf(1505));
+    newest().emit("metrics", rowOf(1505));
     await settle();
     expect(stepsShown()?.slice(-2)).toEqual([15_035, 15_050]);
   });
@@ -147,11 +147,11 @@ describe("followRun", () => {
 
   it("opens a stream that the browser has given up", async () => {
     newest().close();
-    newest().tell("error", null);
+    newest().emit("error", null);
     await vi.advanceTimersByTimeAsync(2500);
     expect(FakeSource.made).toHaveLength(2);
     updates = 2000;
-    newest().tell("open", null);
+    newest().emit("open", null);
     await settle();
     expect(stepsShown()).toHaveLength(1000);
   });

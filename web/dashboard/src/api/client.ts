@@ -162,15 +162,15 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(serverUrl(path), { credentials: "same-origin", ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    serverLink.told(false);
+    serverLink.report(false);
     throw new ApiError(0, "The server does not answer.", "Is it still running? Look at its terminal.");
   }
   if (response.ok) {
-    serverLink.told(true);
+    serverLink.report(true);
     return response;
   }
   const problem = await problemOf(response);
-  serverLink.told(!isNoAnswer(problem));
+  serverLink.report(!isNoAnswer(problem));
   throw problem;
 }
 

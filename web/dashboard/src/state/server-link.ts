@@ -13,7 +13,7 @@ export class ServerLink {
   readonly isAway = (): boolean => this.#isAway;
 
   /** A request was answered, or could not be. */
-  told(hasAnswered: boolean): void {
+  report(hasAnswered: boolean): void {
     if (this.#isAway === !hasAnswered) return;
     this.#isAway = !hasAnswered;
     for (const listener of [...this.#listeners]) listener();
