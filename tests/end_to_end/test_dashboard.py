@@ -21,6 +21,7 @@ from dashboard_page import (
     photograph_all,
     read_number,
     serve,
+    stop_run,
     wait_for_more,
     wait_until,
 )
@@ -137,14 +138,14 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await check_accessible(page, "a run")
         await photograph_all(page, pictures, "run")
 
-        await page.get_by_role("button", name="Pause", exact=True).click()
+        await page.get_by_role("button", name="Pause training").click()
         await expect(state_pill(page)).to_have_text("Paused")
-        await page.get_by_role("button", name="Resume").click()
+        await page.get_by_role("button", name="Resume training").click()
         await expect(state_pill(page)).to_have_text("Training")
         points = await read_number(page, RETURN_CHART, "data-points")
         await wait_for_more(page, RETURN_CHART, "data-points", points + 1)
 
-        await page.get_by_role("button", name="Stop", exact=True).click()
+        await stop_run(page)
         await expect(state_pill(page)).to_have_text("Stopped")
         link = await page.get_by_role("link", name="Get policy", exact=True).get_attribute("href")
         answer = await page.request.get(str(link))

@@ -15,6 +15,7 @@ from dashboard_page import (
     open_page,
     photograph,
     serve,
+    stop_run,
     wait_for_more,
 )
 
@@ -236,7 +237,7 @@ async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_
             await expect(choices.nth(0)).to_have_attribute("data-taken", "true")
 
             # It has no update() that a page could call with an action.
-            await page.get_by_role("button", name="Stop", exact=True).click()
+            await stop_run(page)
             ship = page.get_by_test_id("ship")
             await expect(ship).to_contain_text(re.compile(r"attract export moles-\S+ --out site --page"))
             await expect(ship).not_to_contain_text("game.update")

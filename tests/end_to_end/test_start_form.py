@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from attract.settings.schema import run_settings_schema, setting_paths
-from dashboard_page import check_accessible, chromium, open_page, photograph, serve, wait_until
+from dashboard_page import check_accessible, chromium, open_page, photograph, serve, stop_run, wait_until
 
 expect.set_options(timeout=60_000)
 
@@ -50,6 +50,10 @@ PIXELS = """(canvas) => {
 """What a game's canvas shows: its colour, and how high it has drawn the right half."""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path]")].map((field) =>
   [field.dataset.path, field.querySelector("input, select").value]))"""
+
+PLACEHOLDERS = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path] input")]
+  .filter((input) => input.value === "").map((input) =>
+    [input.closest(".field").dataset.path, input.placeholder]))"""
 
 
 @pytest.fixture
@@ -179,7 +183,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
 
         # Nobody joins; stopped, the run has nothing to show and asks for no model that is not there.
         await expect(page.get_by_test_id("waiting")).to_be_visible()
-        await page.get_by_role("button", name="Stop", exact=True).click()
+        await stop_run(page)
         await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
         kept = await call(page, f"api/runs/{run_id}")
         assert kept["newest_model"] is None
@@ -190,6 +194,34 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         # Trained again it begins with the same settings.
         await page.get_by_role("link", name="Train again").click()
         await expect(page.locator(f'.field[data-path="{path}"]')).to_have_attribute("data-changed", "you")
+
+
+async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        for game, preset, expected in (
+            ("Snake", "", {"ppo.gae_lambda": "0.95 (automatic)", "ppo.minibatch_steps": "256 (automatic)"}),
+            ("Meteors", "memory", {"ppo.gae_lambda": "0.95 (automatic)"}),
+            (
+                "Foragers",
+                "long-run",
+                {"collection.seats": "main, main, main (automatic)", "ppo.gae_lambda": "automatic"},
+            ),
+        ):
+            await page.get_by_role("button", name=re.compile(f"^{game}")).click()
+            form = page.get_by_role("form", name=f"Train {game}")
+            await form.get_by_label("Settings", exact=True).select_option(preset)
+            # The game is loaded first: several settings depend on it.
+            batch = form.locator('[data-path="ppo.batch_segments"] input')
+            await expect(batch).to_have_attribute("placeholder", re.compile(r"^\d+ \(automatic\)$"))
+            read = await page.evaluate(PLACEHOLDERS)
+            assert {path: read[path] for path in expected} == expected
+            wrong = {text for text in read.values() if not re.search(r"^none$|automatic\)?$", text)}
+            assert wrong == set()
+        await page.locator("details.fold").evaluate_all(
+            "(all) => all.forEach((fold) => { fold.open = true; })"
+        )
+        await check_accessible(page, "a form with notes")
+        await photograph(page, PICTURES / "form-resolved.png")
 
 
 @pytest.mark.long

@@ -142,6 +142,12 @@ async def photograph_all(page: Page, folder: Path, name: str) -> None:
             await photograph(page, folder / f"{name}-{device}-{scheme}.png")
 
 
+async def stop_run(page: Page) -> None:
+    """Stop the run of this page, and say yes to the question."""
+    await page.get_by_role("button", name="Stop", exact=True).click()
+    await page.get_by_role("dialog").get_by_role("button", name="Stop training").click()
+
+
 async def read_number(page: Page, selector: str, attribute: str) -> int:
     """A whole number in an attribute."""
     return int(await page.locator(selector).get_attribute(attribute) or "0")

@@ -79,7 +79,7 @@ def plan_of(
     return ClusterPlan(
         game=order.game,
         words=order.words,
-        run_id=order.run_id or create_run_id(order.game),
+        run_id=order.run_id or create_run_id(order.game, project_dir=server.project_dir),
         runs_dir=str(server.runs_dir.resolve()),
         folder=str(folder),
         environment=dict(environment),

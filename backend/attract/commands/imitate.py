@@ -74,9 +74,8 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
     _say(console, _described(game, played))
     plan = FitPlan(epochs=order.epochs, held_out=order.held_out)
     fitted = await asyncio.to_thread(_fit, console, game, settings, played, plan)
-    directory = RunDirectory.create(
-        server.runs_dir, order.run_id or create_run_id(order.game), force=order.force
-    )
+    run_id = order.run_id or create_run_id(order.game, project_dir=server.project_dir)
+    directory = RunDirectory.create(server.runs_dir, run_id, force=order.force)
     try:
         write_start(directory, order.game, settings, module)
         directory.write_game(module.reference, game)

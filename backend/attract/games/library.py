@@ -22,6 +22,7 @@ from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
 from attract.games.project import find_project_dir, shared_folder
 from attract.games.source_maps import SourceMap
+from attract.runs.directory import game_stem
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
@@ -48,9 +49,6 @@ SKIPPED_FOLDERS = frozenset(
 )
 EXPORTED = "policy.json"
 """A folder with it is an export: the game in it is a copy."""
-# Of a project with one game the file says nothing, the folder does.
-COMMON_STEMS = frozenset({"game", "index", "main"})
-SOURCE_FOLDERS = frozenset({"src", "source", "lib", "app"})
 MAX_DEPTH = 3
 MAX_FILES = 2_000
 MAX_MODULES = 50
@@ -205,12 +203,7 @@ class GameLibrary:
 
     def title_of(self, game: str) -> str:
         """What a bundled game, or a module's file, is called on screen."""
-        path = self._project_dir / game
-        stem = path.name.split(".")[0]
-        if stem in COMMON_STEMS:
-            folders = (folder.name for folder in path.parents if folder.name not in SOURCE_FOLDERS)
-            stem = next(folders, "") or stem
-        stem = re.sub(r"[-_.\s]+", " ", stem).strip()
+        stem = re.sub(r"[-_.\s]+", " ", game_stem(self._project_dir / game)).strip()
         words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
         return self._titles().get(game, words or game)
 

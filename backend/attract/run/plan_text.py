@@ -103,12 +103,19 @@ def _minibatch_lines(settings: RunSettings, description: GameDescription, game: 
     return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]
 
 
+def minibatch_sizes(settings: RunSettings, segments: int) -> tuple[int, int]:
+    """Minibatches of each epoch over a batch of so many segments, and the most steps of one (rule S5)."""
+    ppo = settings.ppo
+    is_whole = ppo.unit_for(is_recurrent=settings.policy.state_size > 0) == "segment"
+    units = segments if is_whole else segments * ppo.horizon
+    parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
+    return parts, -(-units // parts) * (ppo.horizon if is_whole else 1)
+
+
 def _cut(settings: RunSettings, segments: int) -> str:
     ppo = settings.ppo
     unit = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
-    units = segments if unit == "segment" else segments * ppo.horizon
-    parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
-    steps = -(-units // parts) * (ppo.horizon if unit == "segment" else 1)
+    parts, steps = minibatch_sizes(settings, segments)
     drawn = f"segments drawn by priority (alpha {ppo.prio_alpha:g})" if ppo.prio_alpha else f"by {unit}"
     return (
         f"{parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
@@ -117,27 +124,32 @@ def _cut(settings: RunSettings, segments: int) -> str:
 
 
 def _learner_line(settings: RunSettings, description: GameDescription) -> str:
-    why = _why_autograd(settings, description)
+    why = why_autograd(settings, description)
     if why is not None:
         return f"learner: autograd, {why}"
     return "learner: fused on a CPU (--learner autograd: by torch's autograd)"
 
 
-def _why_autograd(settings: RunSettings, description: GameDescription) -> str | None:
+def why_autograd(settings: RunSettings, description: GameDescription) -> str | None:
     """What keeps the learner from its fused steps; None: nothing, where it computes on a CPU."""
-    observation = description.observation
-    entries = observation.spaces.values() if isinstance(observation, DictSpace) else [observation]
     if settings.learner == "autograd":
         return "as it is set"
     if settings.device == "cuda":
         return "for it computes on a GPU"
     if settings.policy.recurrent != "none":
         return f"for the policy has a memory ({settings.policy.recurrent})"
-    if any(isinstance(entry, BoxSpace) and entry.is_image for entry in entries):
+    if sees_pictures(description):
         return "for the policy sees pictures"
     if settings.cloning.demonstrations is not None:
         return "for demonstrations count beside experience"
     return None
+
+
+def sees_pictures(description: GameDescription) -> bool:
+    """Whether an agent observes a picture, alone or among other things."""
+    observation = description.observation
+    entries = observation.spaces.values() if isinstance(observation, DictSpace) else [observation]
+    return any(isinstance(entry, BoxSpace) and entry.is_image for entry in entries)
 
 
 def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:

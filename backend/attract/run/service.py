@@ -159,7 +159,7 @@ class RunService:
             if resume and run_id is not None:
                 directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
             else:
-                name = run_id or create_run_id(game)
+                name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
                 write_start(directory, game, chosen, module)
@@ -197,10 +197,18 @@ class RunService:
         return run.view()
 
     async def resume(self, run_id: str) -> RunView:
-        """Go on with the paused run. Raises: UnknownRunError: when it is not this one."""
-        run = self._require_active(run_id)
-        await run.resume()
-        return run.view()
+        """Go on with the paused run, or with one that is over, as `attract train --resume` does.
+
+        Raises:
+            UnknownRunError: there is no such run.
+            RunActiveError: another run is active.
+            ConfigurationError, GameError: as `start_run`.
+        """
+        if self.active is not None and self.active.run_id == run_id:
+            await self.active.resume()
+            return self.active.view()
+        run_id = self.view(run_id).run_id
+        return await self.start_run("", {}, run_id=run_id, resume=True, check=True)
 
     async def stop(self, run_id: str) -> RunView:
         """Finish the update, save, export, end. Raises: UnknownRunError: when it is not this one."""

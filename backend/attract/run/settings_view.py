@@ -5,8 +5,10 @@ from typing import Any
 
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
+from attract.run.resolved_settings import ResolvedSettings, resolve_settings
 from attract.runs.plain_text import shortened
 from attract.schema.api import PresetView, SettingProblem, SettingsForm, SettingsView
+from attract.schema.game import GameDescription
 from attract.settings.presets import PRESET_HELP, PRESETS, layer_settings
 from attract.settings.run import RunSettings
 from attract.settings.schema import COMMON, run_settings_schema
@@ -26,17 +28,38 @@ def settings_of(games: GameLibrary, game: str, given: Mapping[str, Any]) -> RunS
     return RunSettings.from_mapping(layer_settings(games.recommended(game), given))
 
 
-def settings_view(games: GameLibrary, game: str, given: Mapping[str, Any]) -> SettingsView:
+def settings_view(
+    games: GameLibrary, game: str, given: Mapping[str, Any], description: GameDescription | None = None
+) -> SettingsView:
     """What a new run of `game` would use with `given`, or why it cannot.
+
+    Args:
+        description: what the game says of itself, for settings that depend on it; None: not known.
 
     Raises: ConfigurationError: no such game, or one whose own settings cannot work.
     """
-    own = settings_of(games, game, {}).model_dump(mode="json")
+    own = settings_of(games, game, {})
     try:
-        effective = settings_of(games, game, given).model_dump(mode="json")
+        chosen = settings_of(games, game, given)
+        resolved = resolve_settings(chosen, game, description)
     except ConfigurationError as error:
-        return SettingsView(own=own, effective=None, problems=setting_problems(error))
-    return SettingsView(own=own, effective=effective, problems=[])
+        return _settings_view(own, None, resolve_settings(own, game, None), setting_problems(error))
+    return _settings_view(own, chosen, resolved, [])
+
+
+def _settings_view(
+    own: RunSettings,
+    effective: RunSettings | None,
+    resolved: ResolvedSettings,
+    problems: list[SettingProblem],
+) -> SettingsView:
+    return SettingsView(
+        own=own.model_dump(mode="json"),
+        effective=None if effective is None else effective.model_dump(mode="json"),
+        resolved=dict(resolved.values),
+        undecided=dict(resolved.undecided),
+        problems=problems,
+    )
 
 
 def setting_problems(error: ConfigurationError) -> list[SettingProblem]:

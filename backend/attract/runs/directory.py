@@ -39,6 +39,9 @@ FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
 KEPT_VERSIONS = 20
+# Of a project with one game the file says nothing, the folder does.
+COMMON_STEMS = frozenset({"game", "index", "main"})
+SOURCE_FOLDERS = frozenset({"src", "source", "lib", "app"})
 KEPT_EVERY = 100
 MAX_KEPT = 100
 """Versions that are kept for their number; where there are more, they are kept twice as far apart."""
@@ -62,9 +65,27 @@ def check_run_id(run_id: str) -> str:
     return run_id
 
 
-def create_run_id(game: str, now: datetime | None = None) -> str:
-    """`<game>-<UTC yyyymmdd-hhmmss>-<4 hex>`; `game` may be a path, its stem is taken."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(game).name.split(".")[0]).strip("-._") or "game"
+def game_stem(path: Path) -> str:
+    """What tells a game from others: its file's name, or of a `game.ts` the name of the project's folder.
+
+    Args:
+        path: of the module, absolute.
+    """
+    stem = path.name.split(".")[0]
+    if stem not in COMMON_STEMS:
+        return stem
+    return next((folder.name for folder in path.parents if folder.name not in SOURCE_FOLDERS), "") or stem
+
+
+def create_run_id(game: str, now: datetime | None = None, *, project_dir: Path = Path()) -> str:
+    """`<game>-<UTC yyyymmdd-hhmmss>-<4 hex>`, a plain folder name whatever `game` holds.
+
+    Args:
+        game: a bundled name, or a module's path, relative to `project_dir` or absolute.
+        now: None: the current time.
+    """
+    stem = game_stem((project_dir / game).absolute())
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "game"
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
     return f"{stem[:60]}-{stamp}-{secrets.token_hex(2)}"
 

@@ -336,6 +336,7 @@ class MetricsStore:
         return MetricsView(
             run_id=run_id,
             names=known,
+            last_steps=rows[-1].agent_steps if rows else None,
             agent_steps=buckets.means([row.agent_steps for row in rows], used),
             seconds=buckets.means([row.seconds for row in rows], used),
             series=[_series(name, points, place) for name, points in found],

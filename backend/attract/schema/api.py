@@ -90,6 +90,8 @@ class SettingsRequest(WireModel):
 
     game: Name
     settings: dict[str, Any] = {}
+    description: GameDescription | None = None
+    """What the game says of itself, where the asker has loaded it: several settings depend on it."""
 
 
 class SettingsView(WireModel):
@@ -98,7 +100,12 @@ class SettingsView(WireModel):
     own: dict[str, Any]
     """Every setting as a run uses it when nothing is sent: defaults, and the game's own above them."""
     effective: dict[str, Any] | None
-    """Every setting as a run would use it with what was sent; None when that cannot work."""
+    """Every setting with what was sent; None when that cannot work."""
+    resolved: dict[str, Any]
+    """What a run uses in place of what stands in `effective` (else `own`), by path, such as
+    {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled."""
+    undecided: dict[str, Text]
+    """A sentence for each setting whose value is known only once the game is loaded or the run has begun."""
     problems: list[SettingProblem]
     """Why it cannot work."""
 
@@ -393,6 +400,8 @@ class MetricsView(WireModel):
     """The axis that all series share: of each bucket of updates, the mean."""
     seconds: list[float]
     """The same in seconds since the start of the run."""
+    last_steps: Count | None = None
+    """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]
 
     def steps_of(self, name: str) -> list[float]:

@@ -140,7 +140,7 @@ def _add_server_routes(
     @app.post("/api/settings")
     @role("viewer")
     def try_settings(body: SettingsRequest) -> SettingsView:
-        return settings_view(games, body.game, body.settings)
+        return settings_view(games, body.game, body.settings, body.description)
 
     # The content hash is 256 bits that only members of a run are told; a module worker cannot send a token.
     @app.get("/games/{sha256}.js")

@@ -137,14 +137,18 @@ class PpoSettings(Settings):
         """The same with minibatches half as large."""
         if self.num_minibatches is not None:
             return self.model_copy(update={"num_minibatches": 2 * self.num_minibatches})
-        steps = self.minibatch_steps or DEFAULT_MINIBATCH_STEPS
-        return self.model_copy(update={"minibatch_steps": max(1, steps // 2)})
+        return self.model_copy(update={"minibatch_steps": max(1, self.minibatch_limit // 2)})
+
+    @property
+    def minibatch_limit(self) -> int:
+        """Steps per minibatch, at most, unless `num_minibatches` is given."""
+        return self.minibatch_steps or DEFAULT_MINIBATCH_STEPS
 
     def minibatches_for(self, num_steps: int) -> int:
         """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
         if self.num_minibatches is not None:
             return min(self.num_minibatches, max(1, num_steps))
-        return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
+        return max(1, -(-num_steps // self.minibatch_limit))
 
 
 DEFAULT_MINIBATCH_STEPS = 256

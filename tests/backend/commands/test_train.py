@@ -113,16 +113,15 @@ def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     trained, random = Measured(936.0, 8.0, 100), Measured(1142.0, 9.0, 57)
     verdict = judge(trained, random, num_agents=1, same_task=True)
     result = dataclasses.replace(_result("finished"), episode_return_mean=936.0, verdict=verdict)
-    out = io.StringIO()
-    _print_result(Console(file=out, width=120), result, None, [])
-    assert "return 936, random play 1,142: not better than random play" in out.getvalue().splitlines()
-    printed = _json_object(result)
+    lines = _printed(result, None, Path("runs")).splitlines()
+    assert "return 936, random play 1,142: not better than random play" in lines
+    printed = _json_object(result, None)
     names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
     assert [printed[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
     assert printed["learned"] is False
     # It is no failure: how a run ended is one thing, what came of it another.
     assert exit_code(result, None) == 0
-    assert _json_object(_result("finished"))["learned"] is None
+    assert _json_object(_result("finished"), None)["learned"] is None
 
 
 @pytest.mark.parametrize(
@@ -213,9 +212,8 @@ def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own
             of_cell(dataclasses.replace(order, run_id=missing), cell(0))
 
 
-def test_a_run_that_failed_before_its_first_update_says_why_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_failed_before_its_first_update_says_why_alone() -> None:
     failed = dataclasses.replace(_result("failed"), agent_steps=0, updates=0, error="another action space")
-    _print_result(Console(), failed, None, [])
-    assert capsys.readouterr().out == "error: another action space\n"
-    _print_result(Console(), dataclasses.replace(failed, updates=1), None, [])
-    assert capsys.readouterr().out.startswith("failed: 0 steps in 1 updates, ")
+    assert _printed(failed, None, Path("runs")) == "error: another action space\n"
+    later = dataclasses.replace(failed, updates=1)
+    assert _printed(later, None, Path("runs")).startswith("failed: 0 steps in 1 updates, ")

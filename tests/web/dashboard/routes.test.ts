@@ -7,6 +7,15 @@ const ROUTES: [string, Route][] = [
   ["#/", { view: "start", game: null, from: null }],
   ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts", from: null }],
   ["#/?game=snake&from=snake-1", { view: "start", game: "snake", from: "snake-1" }],
+  [
+    "#/?game=snake&from=snake-1&set=ppo.gamma%3D0.9&set=collection.seats%3Da%3Db",
+    {
+      view: "start",
+      game: "snake",
+      from: "snake-1",
+      set: { "ppo.gamma": "0.9", "collection.seats": "a=b" },
+    },
+  ],
   ["#/runs", { view: "runs" }],
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],

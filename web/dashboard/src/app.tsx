@@ -11,9 +11,11 @@ import {
 import { type FormEvent, useEffect, useState } from "react";
 import { ApiError, api } from "./api/client.ts";
 import { ErrorNotice } from "./components/notice.tsx";
+import { ServerButton, ServerStrip } from "./components/server-button.tsx";
 import { Wordmark } from "./components/wordmark.tsx";
 import { useLoaded } from "./hooks/use-loaded.ts";
 import { useRoute } from "./hooks/use-route.ts";
+import { useServerAway } from "./hooks/use-server-away.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
 import { RunView } from "./views/run-view.tsx";
@@ -31,25 +33,38 @@ export function App({ session }: { session: Promise<void> }) {
   useEffect(() => {
     session.then(() => setReady(true), setError);
   }, [session]);
-  if (error !== null) return <SignedOut error={error} />;
-  return isReady ? <SignedIn /> : <Loader m="xl" aria-label="Opening" />;
+  return (
+    <>
+      <ServerStrip />
+      {error !== null ? (
+        <SignedOut error={error} />
+      ) : isReady ? (
+        <SignedIn />
+      ) : (
+        <Loader m="xl" aria-label="Opening" />
+      )}
+    </>
+  );
 }
 
 function SignedIn() {
   const route = useRoute();
+  const isAway = useServerAway();
   const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
   const [known, setKnown] = useState(info);
   if (info !== null && info !== known) setKnown(info);
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
     return <SignedOut error={error} />;
-  const activeRun = known?.active_run ?? null;
+  const activeRun = isAway ? null : (known?.active_run ?? null);
   return (
     <div className="page">
       <button type="button" className="skip" onClick={focusContent}>
         Skip to content
       </button>
       <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
-      {route.view === "start" && <StartView chosen={route.game} from={route.from} activeRun={activeRun} />}
+      {route.view === "start" && (
+        <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
+      )}
       {route.view === "runs" && <RunsView />}
       {route.view === "access" && <AccessView />}
       {route.view === "tuning" && <TuningView />}
@@ -97,9 +112,9 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
             </a>
           )}
         </nav>
-        <Button className="log-out" variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
+        <ServerButton className="log-out" variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
           Log out
-        </Button>
+        </ServerButton>
         <SchemeToggle />
       </div>
       <div className="bulbs" data-lit={activeRun !== null} aria-hidden="true" />
@@ -167,7 +182,10 @@ function SignedOut({ error }: { error: unknown }) {
             <TokenForm />
           </>
         ) : (
-          <ErrorNotice error={error} onRetry={() => location.reload()} />
+          <>
+            <ErrorNotice error={error} />
+            <Button onClick={() => location.reload()}>Try again</Button>
+          </>
         )}
       </main>
     </div>

@@ -6,9 +6,9 @@ export type Stage = "watch" | "play";
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
-/** `from`: a run whose settings the start form begins with. */
+/** `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them. */
 export type Route =
-  | { view: "start"; game: string | null; from: string | null }
+  | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
   | { view: "runs" }
   | { view: "access" }
   | { view: "tuning" }
@@ -32,7 +32,9 @@ export function parseRoute(fragment: string): Route {
       axis: search.get("x") === "time" ? "time" : "steps",
     };
   }
-  return { view: "start", game: search.get("game"), from: search.get("from") };
+  const start = { view: "start", game: search.get("game"), from: search.get("from") } as const;
+  const set = search.getAll("set").map((text) => text.split(/=(.*)/s, 2) as [string, string]);
+  return set.length === 0 ? start : { ...start, set: Object.fromEntries(set) };
 }
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
@@ -43,6 +45,7 @@ export function formatRoute(route: Route): string {
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);
     if (route.from !== null) search.set("from", route.from);
+    for (const [path, value] of Object.entries(route.set ?? {})) search.append("set", `${path}=${value}`);
     return withSearch("#/", search);
   }
   if (route.stage !== "watch") search.set("stage", route.stage);

@@ -432,6 +432,10 @@ export interface MetricsView {
    * The same in seconds since the start of the run.
    */
   seconds: number[];
+  /**
+   * Agent steps of the newest update that is part of it; None: there is none.
+   */
+  last_steps: number | null;
   series: MetricSeries[];
 }
 /**
@@ -704,6 +708,10 @@ export interface SettingsRequest {
   settings: {
     [k: string]: unknown;
   };
+  /**
+   * What the game says of itself, where the asker has loaded it: several settings depend on it.
+   */
+  description: GameDescription | null;
 }
 /**
  * Answer to `POST /api/settings`.
@@ -716,11 +724,24 @@ export interface SettingsView {
     [k: string]: unknown;
   };
   /**
-   * Every setting as a run would use it with what was sent; None when that cannot work.
+   * Every setting with what was sent; None when that cannot work.
    */
   effective: {
     [k: string]: unknown;
   } | null;
+  /**
+   * What a run uses in place of what stands in `effective` (else `own`), by path, such as
+   * {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled.
+   */
+  resolved: {
+    [k: string]: unknown;
+  };
+  /**
+   * A sentence for each setting whose value is known only once the game is loaded or the run has begun.
+   */
+  undecided: {
+    [k: string]: string;
+  };
   /**
    * Why it cannot work.
    */

@@ -11,6 +11,7 @@ from attract.schema.api import (
 )
 from attract.server.audit_trail import AUDIT_FILE
 from gateway_world import SMALL, GatewayWorld
+from waiting import until
 
 
 async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: GatewayWorld):
@@ -31,6 +32,28 @@ async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: Gatewa
         stopped = await world.client.post(f"/api/runs/{view.run_id}/stop", json={})
         assert stopped.json()["state"] == "stopped"
         assert [run["run_id"] for run in (await world.client.get("/api/runs")).json()] == [view.run_id]
+
+
+async def test_a_stopped_run_is_resumed_over_http_and_refusals_are_sentences(world: GatewayWorld):
+    async with world.fleet().joined():
+        view = await world.start()
+        await until(lambda: world.service.view(view.run_id).updates >= 2, 20)
+        stopped = await world.client.post(f"/api/runs/{view.run_id}/stop", json={})
+        assert stopped.json()["state"] == "stopped"
+        updates = stopped.json()["updates"]
+        other = await world.start()
+        refused = await world.client.post(f"/api/runs/{view.run_id}/resume", json={})
+        assert refused.status_code == 409
+        assert other.run_id in refused.json()["error"]
+        await world.service.stop(other.run_id)
+        resumed = await world.client.post(f"/api/runs/{view.run_id}/resume", json={})
+        assert resumed.status_code == 200
+        assert resumed.json()["run_id"] == view.run_id
+        await until(lambda: world.service.view(view.run_id).updates >= updates + 2, 20)
+    gone = await world.client.post("/api/runs/gone/resume", json={})
+    assert gone.status_code == 404
+    async with world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}") as viewer:
+        assert (await viewer.post(f"/api/runs/{view.run_id}/resume", json={})).status_code == 403
 
 
 @pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2fruns", ".trash", "a%00b", "gone"])

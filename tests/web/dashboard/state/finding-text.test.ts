@@ -1,11 +1,22 @@
 /** What a finding's card says. */
 
 import { describe, expect, it } from "vitest";
-import { sentenceParts, titleOfFinding } from "../../../../web/dashboard/src/state/finding-text.ts";
+import {
+  changesOfFlag,
+  sentenceParts,
+  titleOfFinding,
+} from "../../../../web/dashboard/src/state/finding-text.ts";
 
 describe("a finding", () => {
   it("is headed by its id in words", () => {
     expect(titleOfFinding({ finding_id: "no-episode-ended" })).toBe("No episode ended");
+  });
+
+  it("changes the setting of its flag", () => {
+    expect(changesOfFlag("--ppo.learning-rate 0.0025")).toEqual({ "ppo.learning_rate": "0.0025" });
+    expect(changesOfFlag("--instances 8")).toEqual({ "collection.instances_per_worker": "8" });
+    expect(changesOfFlag("--preset explore")).toEqual({ preset: "explore" });
+    expect(changesOfFlag("no flag")).toEqual({});
   });
 
   it("is a sentence in which what can be typed stands apart", () => {

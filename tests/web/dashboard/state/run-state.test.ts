@@ -77,6 +77,7 @@ const snapshot = {
   names: ["rollout/ep_rew_mean"],
   agent_steps: [1000, 2000],
   seconds: [1, 2],
+  last_steps: 2000,
   series: [{ name: "rollout/ep_rew_mean", at: null, values: [1, 2], low: null, high: null }],
 };
 
@@ -107,7 +108,7 @@ describe("metrics", () => {
   it("that come before the snapshot are kept and put after it, each once", () => {
     const early = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(2, 99), row(3, 3)] });
     expect(early.series).toEqual({});
-    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot });
+    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot, log: null });
     const live = reduceRun(loaded, { type: "metrics", rows: [row(4, 4)] });
     expect(live.series["rollout/ep_rew_mean"].values).toEqual([1, 2, 3, 4]);
   });

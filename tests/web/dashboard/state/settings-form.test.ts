@@ -6,11 +6,13 @@ import {
   changedBy,
   changesFrom,
   checkField,
+  emptyText,
   fieldsOf,
   problemsByField,
   settingsFromForm,
   suggestedWorkers,
   textOf,
+  usedNote,
   valueAt,
   workersOf,
   yamlOf,
@@ -72,8 +74,37 @@ describe("fieldsOf", () => {
       ["Learning", ["Learning rate", "Gamma", "Normalise"]],
       ["Workers", ["Schedule", "Policies", "Sizes"]],
     ]);
-    expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true, empty: "no goal" });
+    expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true });
     expect(field("parameters")).toMatchObject({ kind: "json", help: "Help of Parameters." });
+  });
+});
+
+describe("what a field reads", () => {
+  const view = { own: OWN, effective: OWN, resolved: {}, undecided: {} };
+
+  it("is the server's value where the field is empty, never the help's text", () => {
+    const resolved = { until_return: 0.95 };
+    expect(emptyText(field("until_return"), { ...view, resolved })).toBe("0.95 (automatic)");
+    expect(emptyText(field("until_return"), { ...view, resolved: { until_return: null } })).toBe("none");
+    expect(emptyText(field("until_return"), null)).toBe("automatic");
+  });
+
+  it("says in words what is decided later", () => {
+    const undecided = { until_return: "The learner decides." };
+    expect(emptyText(field("until_return"), { ...view, undecided })).toBe("automatic");
+    expect(usedNote(field("until_return"), "", { ...view, undecided })).toBe("The learner decides.");
+  });
+
+  it("is followed by what the run uses where another setting overrules it", () => {
+    const resolved = { "collection.num_workers": 1 };
+    expect(usedNote(field("collection.num_workers"), "2", { ...view, resolved })).toBe("The run uses 1.");
+    // What is being typed has not been asked about yet.
+    expect(usedNote(field("collection.num_workers"), "3", { ...view, resolved })).toBeNull();
+    expect(usedNote(field("ppo.gamma"), "0.9", { ...view, resolved })).toBeNull();
+  });
+
+  it("is left open while the settings cannot work", () => {
+    expect(emptyText(field("ppo.gamma"), { ...view, effective: null })).toBe("automatic");
   });
 });
 

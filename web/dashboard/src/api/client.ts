@@ -17,10 +17,12 @@ import type {
   ServerInfo,
   SettingProblem,
   SettingsForm,
+  SettingsRequest,
   SettingsView,
   StudySummary,
   StudyView,
 } from "@attract/schema";
+import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
 /** The server said no, or could not be reached (`status` 0); `fix` is what mends it, where known. */
@@ -83,9 +85,9 @@ export const api = {
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
   settingsForm: () => get<SettingsForm>("api/settings"),
-  /** What a run of `game` would use with `settings`, or what is wrong with them; nothing is started. */
-  trySettings: (game: string, settings: Record<string, unknown>) =>
-    post<SettingsView>("api/settings", { game, settings }),
+  /** What a run of a game would use with some settings, or what is wrong with them; nothing is started. */
+  trySettings: (request: Pick<SettingsRequest, "game"> & Partial<SettingsRequest>) =>
+    post<SettingsView>("api/settings", request),
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),
   demonstrations: (gameId: string) => get<DemonstrationEntry[]>(demonstrationsPath(gameId)),
@@ -160,10 +162,24 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(serverUrl(path), { credentials: "same-origin", ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    serverLink.report(false);
     throw new ApiError(0, "The server does not answer.", "Is it still running? Look at its terminal.");
   }
-  if (response.ok) return response;
-  throw await problemOf(response);
+  if (response.ok) {
+    serverLink.report(true);
+    return response;
+  }
+  const problem = await problemOf(response);
+  serverLink.report(!isNoAnswer(problem));
+  throw problem;
+}
+
+/** How a proxy answers whose server is gone. */
+const NO_SERVER = new Set([502, 503, 504]);
+
+/** Whether nobody answered: the strip at the page's top says so. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || NO_SERVER.has(error.status));
 }
 
 async function problemOf(response: Response): Promise<ApiError> {

@@ -1,9 +1,11 @@
 /** Something went wrong, or there is nothing yet: one sentence, and what to do about it. */
 
 import { Alert, Button, Text } from "@mantine/core";
-import { describeError } from "../api/client.ts";
+import { describeError, isNoAnswer } from "../api/client.ts";
 
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  // The strip at the page's top says so, once.
+  if (isNoAnswer(error)) return null;
   const { text, fix } = describeError(error);
   return (
     <Alert color="red" variant="light" title={text} role="alert">

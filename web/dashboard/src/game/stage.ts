@@ -15,8 +15,11 @@ const LOAD_MS = 30_000;
 
 let frames: SandboxFrames | null = null;
 
+/** What a game says of itself once it is loaded. */
+export type Opened = Extract<StageToPage, { type: "opened" }>;
+
 /** How a game that lives in a page begins its episodes; null: it lives in none. */
-export type Reset = Extract<StageToPage, { type: "opened" }>["reset"];
+export type Reset = Opened["reset"];
 
 export interface StageOptions {
   reference: GameReference;
@@ -24,7 +27,7 @@ export interface StageOptions {
   canvas: HTMLCanvasElement;
   player: StagePlayer;
   parameters?: RunView["parameters"];
-  onOpened?(opened: Extract<StageToPage, { type: "opened" }>): void;
+  onOpened?(opened: Opened): void;
   /** Where a policy plays, or a person in its place: once a step. */
   onDecided?(decision: Decision): void;
   onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;

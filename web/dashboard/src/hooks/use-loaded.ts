@@ -1,6 +1,8 @@
 /** A value fetched once, with its loading and error states. */
 
 import { useCallback, useEffect, useState } from "react";
+import { isNoAnswer } from "../api/client.ts";
+import { useServerAway } from "./use-server-away.ts";
 
 export interface Loaded<T> {
   value: T | null;
@@ -10,7 +12,8 @@ export interface Loaded<T> {
 
 /**
  * Calls `load` at first and whenever `key` changes; with `everyMs`, again and again while the page is visible. The old value
- * stays while a newer one is fetched, and when fetching it fails.
+ * stays while a newer one is fetched, and when fetching it fails. That the server does not answer is no error here, since the page
+ * says it at its top: it is asked again once it answers.
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: number): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | null; error: unknown }>({
@@ -19,6 +22,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: numb
     error: null,
   });
   const [turn, setTurn] = useState(0);
+  const isMissing = useServerAway() && isNoAnswer(state.error);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for everything `load` depends on
   useEffect(() => {
     let isCurrent = true;
@@ -35,7 +39,11 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: numb
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [key, everyMs, turn]);
+  }, [key, everyMs, turn, isMissing]);
   const reload = useCallback(() => setTurn((old) => old + 1), []);
-  return { value: state.key === key ? state.value : null, error: state.error, reload };
+  return {
+    value: state.key === key ? state.value : null,
+    error: isNoAnswer(state.error) ? null : state.error,
+    reload,
+  };
 }

@@ -18,7 +18,9 @@ export interface RunState {
   readonly run: RunView | null;
   readonly fleet: FleetView | null;
   readonly series: SeriesByName;
-  /** Rows that came before the snapshot; null once it is there. */
+  /** Agent steps of the newest update in the snapshot, whose last points stand before it where they stand for several. */
+  readonly snapshotSteps: number;
+  /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
   /** What the first copy of the game wrote to its console last, oldest first. */
@@ -31,7 +33,10 @@ export interface RunState {
 export type RunEvent =
   | { type: "run"; run: RunView }
   | { type: "fleet"; fleet: FleetView }
-  | { type: "snapshot"; metrics: MetricsView }
+  /** A snapshot has been asked for, of which rows that come from now on may be part. */
+  | { type: "waiting" }
+  /** `log`: in place of the lines so far; null: it was not asked for. */
+  | { type: "snapshot"; metrics: MetricsView; log: readonly LogLine[] | null }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
   | { type: "log"; lines: readonly LogLine[] }
@@ -46,6 +51,7 @@ export const EMPTY_RUN: RunState = {
   run: null,
   fleet: null,
   series: {},
+  snapshotSteps: -1,
   early: [],
   reports: [],
   log: [],
@@ -64,14 +70,19 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       };
     case "fleet":
       return { ...state, fleet: event.fleet };
+    case "waiting":
+      return { ...state, early: [] };
     case "snapshot": {
       const start = seriesFromSnapshot(event.metrics);
-      return { ...state, series: addRows(start, state.early ?? []), early: null };
+      const snapshotSteps = event.metrics.last_steps ?? -1;
+      const rows = laterThan(snapshotSteps, state.early ?? []);
+      const log = event.log ?? state.log;
+      return { ...state, series: addRows(start, rows), snapshotSteps, early: null, log };
     }
     case "metrics": {
       const run = event.rows.reduce(withRow, state.run);
       if (state.early !== null) return { ...state, run, early: [...state.early, ...event.rows] };
-      return { ...state, run, series: addRows(state.series, event.rows) };
+      return { ...state, run, series: addRows(state.series, laterThan(state.snapshotSteps, event.rows)) };
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
@@ -147,6 +158,10 @@ function mergeReports(old: readonly GameReport[], more: readonly GameReport[]): 
 /** Two reports with the same key are the same fault seen again. */
 export function reportKey(report: GameReport): string {
   return `${report.kind}\n${report.name}\n${report.text}`;
+}
+
+function laterThan(steps: number, rows: readonly MetricsRow[]): readonly MetricsRow[] {
+  return rows.filter((row) => row.agent_steps > steps);
 }
 
 /** The headline numbers move with each row, without waiting for the next whole view. */

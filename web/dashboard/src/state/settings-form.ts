@@ -12,8 +12,6 @@ export interface Field {
   kind: FieldKind;
   /** Whether the setting may be empty. */
   isNullable: boolean;
-  /** What an empty one means. */
-  empty: string;
   min?: number;
   /** As `min`, but the value must lie above it. */
   above?: number;
@@ -39,6 +37,8 @@ export interface Fields {
 
 /** What a person has changed, by path: what stands in the field. A path that is missing shows what the run would use. */
 export type Changes = Readonly<Record<string, string>>;
+
+type Resolved = Pick<SettingsView, "own" | "effective" | "resolved" | "undecided">;
 
 /** The part of JSON Schema that `GET /api/settings` uses. */
 interface Schema {
@@ -109,6 +109,24 @@ export function textOf(field: Field, value: unknown): string {
   if (field.kind === "json") return JSON.stringify(value);
   if (Array.isArray(value)) return value.join(", ");
   return String(value);
+}
+
+/** What an empty field reads: what the run uses in its place, as the server says. */
+export function emptyText(field: Field, view: Resolved | null): string {
+  const value = view?.resolved[field.path];
+  const text = textOf(field, value);
+  if (text !== "") return `${text} (automatic)`;
+  return value === null || (view?.effective != null && view.undecided[field.path] === undefined)
+    ? "none"
+    : "automatic";
+}
+
+/** What stands below a field that shows `text`: what the run uses instead, or what decides it; null: it is used as it stands. */
+export function usedNote(field: Field, text: string, view: Resolved | null): string | null {
+  if (view === null || text !== textOf(field, valueAt(view.effective ?? view.own, field.path))) return null;
+  if (view.undecided[field.path] !== undefined) return view.undecided[field.path];
+  const used = view.resolved[field.path];
+  return text === "" || used === undefined ? null : `The run uses ${textOf(field, used)}.`;
 }
 
 /** What is wrong with `text` in `field` at first sight, or null; the server looks at the whole. */
@@ -222,7 +240,6 @@ function fieldOf(path: string, schema: Schema): Field {
     help: schema.description ?? "",
     kind: kindOf(one),
     isNullable,
-    empty: emptyOf(schema.description ?? ""),
   };
   if (one.minimum !== undefined) field.min = one.minimum;
   if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
@@ -232,14 +249,6 @@ function fieldOf(path: string, schema: Schema): Field {
   if (field.kind === "list") field.item = ITEMS[one.items?.type ?? ""] ?? "text";
   return field;
 }
-
-/** What a setting's help says of an empty one, where that is short enough to stand in the field. */
-function emptyOf(help: string): string {
-  const text = /Empty: ([^.;,]+)/.exec(help)?.[1] ?? "none";
-  return text.length <= MOST_EMPTY_CHARACTERS ? text : "automatic";
-}
-
-const MOST_EMPTY_CHARACTERS = 20;
 
 const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "integer", number: "number" };
 

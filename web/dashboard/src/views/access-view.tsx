@@ -1,10 +1,11 @@
 /** Who may come in: browsers that are signed in, and join links; each can be ended. */
 
 import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attract/schema";
-import { Button, Loader } from "@mantine/core";
+import { Loader } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
 
@@ -110,9 +111,9 @@ function Row({ title, facts, button, onEnd }: RowProps) {
         <br />
         <span className="soft">{facts}</span>
       </span>
-      <Button variant="default" size="xs" onClick={onEnd}>
+      <ServerButton variant="default" size="xs" onClick={onEnd}>
         {button}
-      </Button>
+      </ServerButton>
     </li>
   );
 }

@@ -7,6 +7,7 @@ import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { demonstrationTitle } from "../state/demonstration-text.ts";
 
 export interface Recorder {
@@ -80,7 +81,7 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
             {shown.map((entry) => (
               <li key={entry.id}>
                 <span>{demonstrationTitle(entry, now)}</span>
-                <Button
+                <ServerButton
                   size="compact-xs"
                   variant={asked === entry.id ? "filled" : "subtle"}
                   color={asked === entry.id ? "red.8" : "dark.2"}
@@ -92,7 +93,7 @@ export function Demonstrations({ recorder, game }: { recorder: Recorder; game: s
                   }}
                 >
                   {asked === entry.id ? "Really delete?" : "Delete"}
-                </Button>
+                </ServerButton>
               </li>
             ))}
           </ul>

@@ -1,11 +1,14 @@
 /** What keeps the run from learning, as its diagnosis says it, and one thing to try for each. */
 
-import type { Finding } from "@attract/schema";
+import type { RunView } from "@attract/schema";
+import { Anchor } from "@mantine/core";
 import "../styles/findings.css";
-import { sentenceParts, titleOfFinding } from "../state/finding-text.ts";
+import { formatRoute } from "../routes.ts";
+import { changesOfFlag, sentenceParts, titleOfFinding } from "../state/finding-text.ts";
 import { formatCount } from "../state/format.ts";
 
-export function FindingsCard({ findings }: { findings: readonly Finding[] }) {
+export function FindingsCard({ run }: { run: RunView }) {
+  const { findings } = run;
   if (findings.length === 0) return null;
   return (
     <section className="card findings" aria-labelledby="findings-title" data-testid="findings">
@@ -21,7 +24,21 @@ export function FindingsCard({ findings }: { findings: readonly Finding[] }) {
             </p>
             <p>
               <strong>Try: </strong>
-              <Sentence text={finding.advice} />
+              <Sentence text={finding.advice} />{" "}
+              {finding.setting !== null && (
+                <Anchor
+                  c="inherit"
+                  underline="always"
+                  href={formatRoute({
+                    view: "start",
+                    game: run.game,
+                    from: run.run_id,
+                    set: changesOfFlag(finding.setting),
+                  })}
+                >
+                  Set it for a new run
+                </Anchor>
+              )}
             </p>
             <p className="soft">Since {formatCount(finding.first_agent_steps)} steps.</p>
           </li>

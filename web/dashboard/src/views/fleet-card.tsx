@@ -3,6 +3,7 @@
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
 import { api } from "../api/client.ts";
 import { Help } from "../components/help.tsx";
+import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
@@ -42,8 +43,8 @@ export function FleetCard({
           <span className="soft">
             {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
             {formatCount(here.length === 0 ? 0 : fleet.steps_per_second)} steps per second
-            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "order")} given up`}
-            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "late part")} refused`}
+            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "task")} not returned in time`}
+            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "result")} discarded`}
             {fleet.sockets_refused > 0 && `, ${plural(fleet.sockets_refused, "connection")} refused`}
           </span>
         )}
@@ -106,6 +107,7 @@ function Head({
 }
 
 function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runId: string }) {
+  const isAway = useServerAway();
   return (
     <tr data-worker={worker.worker_id} data-state={worker.state}>
       <td>
@@ -124,6 +126,7 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
             <span className="soft">: {worker.left_out}</span>{" "}
             <button
               type="button"
+              disabled={isAway}
               onClick={() => void api.letIn(runId, worker.identity).catch(() => undefined)}
             >
               Let in again

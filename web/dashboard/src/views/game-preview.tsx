@@ -3,7 +3,7 @@
 import type { GameEntry, GameReference } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
 import { describeError, fetchKeptPolicy, serverUrl } from "../api/client.ts";
-import { type Reset, Stage } from "../game/stage.ts";
+import { type Opened, Stage } from "../game/stage.ts";
 
 /** In the place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
 export function StillPreview({ game }: { game: GameEntry }) {
@@ -24,8 +24,10 @@ interface GamePreviewProps {
   reference: GameReference;
   /** The bundled game whose kept policy plays; null: chance does. */
   trained: string | null;
-  /** Told once how a game that lives in a page begins its episodes; the same function at each call. */
-  onReset: (reset: Reset) => void;
+  /** Whether the game is loaded even while its card is out of sight. */
+  isNeeded: boolean;
+  /** Told once what the game says of itself; the same function at each call. */
+  onOpened: (opened: Opened) => void;
 }
 
 async function play(stage: Stage, game: string): Promise<void> {
@@ -33,25 +35,31 @@ async function play(stage: Stage, game: string): Promise<void> {
   stage.start();
 }
 
-export function GamePreview({ reference, trained, onReset }: GamePreviewProps) {
+export function GamePreview({ reference, trained, isNeeded, onOpened }: GamePreviewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);
+  const loader = useRef<() => Stage | null>(() => null);
 
   useEffect(() => {
     let stage: Stage | null = null;
     const element = canvas.current as HTMLCanvasElement;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const load = (): Stage => {
+      stage ??= new Stage({
+        reference,
+        canvas: element,
+        player: trained === null ? "chance" : "policy",
+        onOpened,
+        onError: setError,
+      });
+      return stage;
+    };
+    loader.current = load;
     const seen = new IntersectionObserver(([entry]) => {
       if (entry.isIntersecting) {
-        stage ??= new Stage({
-          reference,
-          canvas: element,
-          player: trained === null ? "chance" : "policy",
-          onOpened: ({ reset }) => onReset(reset),
-          onError: setError,
-        });
-        if (trained !== null) play(stage, trained).catch(setError);
-        else if (!still) stage.start();
+        const loaded = load();
+        if (trained !== null) play(loaded, trained).catch(setError);
+        else if (!still) loaded.start();
       } else stage?.stop();
     });
     seen.observe(element);
@@ -59,7 +67,11 @@ export function GamePreview({ reference, trained, onReset }: GamePreviewProps) {
       seen.disconnect();
       stage?.close();
     };
-  }, [reference, trained, onReset]);
+  }, [reference, trained, onOpened]);
+
+  useEffect(() => {
+    if (isNeeded) loader.current();
+  }, [isNeeded]);
 
   return (
     <div className="screen" aria-hidden="true">

@@ -8,6 +8,7 @@ import { CopyText } from "../components/copy-text.tsx";
 import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { QrCode } from "../components/qr-code.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { plural } from "../state/format.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
@@ -47,10 +48,10 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
           onChange={(value) => setWanted(Math.max(1, Math.min(64, Number(value) || 1)))}
         />
         {numWorkers === 0 ? (
-          <Button onClick={() => join(wanted)}>Start</Button>
+          <ServerButton onClick={() => join(wanted)}>Start</ServerButton>
         ) : (
           <>
-            {wanted !== numWorkers && <Button onClick={() => join(wanted)}>Change</Button>}
+            {wanted !== numWorkers && <ServerButton onClick={() => join(wanted)}>Change</ServerButton>}
             <Button variant="default" onClick={() => tabHost.leave()}>
               End
             </Button>
@@ -85,9 +86,9 @@ function InviteLink() {
   if (link === null) {
     return (
       <>
-        <Button variant="default" onClick={make}>
+        <ServerButton variant="default" onClick={make}>
           Invite another device
-        </Button>
+        </ServerButton>
         {error !== null && <ErrorNotice error={error} />}
       </>
     );

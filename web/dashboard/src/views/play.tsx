@@ -6,6 +6,7 @@ import { Button } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
+import { ServerButton } from "../components/server-button.tsx";
 import { type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
 import { useHands } from "../hooks/use-hands.ts";
@@ -158,7 +159,7 @@ export function Play({ reference, parameters }: PlayProps) {
         >
           {isSlow ? "½×" : "1×"}
         </Button>
-        <Button
+        <ServerButton
           size="compact-sm"
           variant={recorder.isOn ? "filled" : "outline"}
           color={recorder.isOn ? "red.8" : "dark.2"}
@@ -167,7 +168,7 @@ export function Play({ reference, parameters }: PlayProps) {
           onClick={recorder.toggle}
         >
           Record
-        </Button>
+        </ServerButton>
       </Hud>
       <TouchKeys buttons={buttons} stage={stage} onPress={() => mayBegin && begin.current()} />
       <Demonstrations recorder={recorder} game={reference.name} />

@@ -1,10 +1,10 @@
 /** What broke in the game, in the words of the game, and where to find it again. */
 
 import type { GameReport, RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { ownStack, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
@@ -112,9 +112,9 @@ function RollBack({
   }
   return (
     <>
-      <Button variant="default" loading={isPending} disabled={!isOver(run.state)} onClick={goBack}>
+      <ServerButton variant="default" loading={isPending} disabled={!isOver(run.state)} onClick={goBack}>
         Go back to version {version}
-      </Button>
+      </ServerButton>
       {!isOver(run.state) && <p className="soft">Stop the run first.</p>}
       {error !== null && <ErrorNotice error={error} />}
     </>

@@ -1,14 +1,17 @@
 /** The run's name, what it is doing, and the buttons that change that. */
 
 import type { FleetView, RunView } from "@attract/schema";
-import { Anchor, Button } from "@mantine/core";
+import { Anchor } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { api, policyPath, serverUrl } from "../api/client.ts";
+import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
+import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
-import { plural } from "../state/format.ts";
+import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
@@ -19,31 +22,41 @@ interface RunHeadProps {
   fleet: FleetView | null;
   connection: Connection;
   onChange: (run: RunView) => void;
+  /** The run goes on that was over. */
+  onRestart: () => void;
 }
 
-export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
-  const [pending, setPending] = useState<string | null>(null);
+type Action = "pause" | "resume" | "stop";
+
+export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHeadProps) {
+  const [pending, setPending] = useState<Action | null>(null);
+  const [isAsking, setAsking] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const act = async (name: "pause" | "resume" | "stop") => {
+  const isAway = useServerAway();
+  const isDone = isOver(run.state);
+  const act = async (name: Action) => {
     setPending(name);
     setError(null);
     try {
-      const view = await api[name](run.run_id);
-      if (view !== undefined) onChange(view);
+      onChange(await api[name](run.run_id));
+      if (isDone) {
+        onRestart();
+        await tabHost.join(workersHere(run));
+      }
     } catch (problem) {
       setError(problem);
     }
     setPending(null);
   };
-  const button = (name: "pause" | "resume" | "stop", text: string, variant: "filled" | "default") => (
-    <Button
-      variant={variant}
-      loading={pending === name}
-      disabled={pending !== null}
-      onClick={() => act(name)}
-    >
+  const button = (
+    name: Action,
+    text: string,
+    variant: "filled" | "default",
+    onClick: () => void = () => void act(name),
+  ) => (
+    <ServerButton variant={variant} loading={pending === name} disabled={pending !== null} onClick={onClick}>
       {text}
-    </Button>
+    </ServerButton>
   );
 
   return (
@@ -53,36 +66,52 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
           <h1>{run.title}</h1>
           <span className="mono soft run-id">{run.run_id}</span>
         </div>
-        <StatePill state={run.state} isWaiting={waitsForWorkers(run, fleet)} />
+        {(isDone || !isAway) && <StatePill state={run.state} isWaiting={waitsForWorkers(run, fleet)} />}
         {run.lesson !== null && (
           <span className="soft" data-testid="lesson">
             Lesson {run.lesson.number} of {run.lesson.num_lessons}: {run.lesson.name}
           </span>
         )}
-        {connection === "lost" && <span className="soft">Connection lost. Trying again.</span>}
+        {connection === "lost" && !isAway && <span className="soft">Connection lost. Trying again.</span>}
         <div className="actions">
-          {run.state === "running" && button("pause", "Pause", "default")}
-          {run.state === "paused" && button("resume", "Resume", "filled")}
-          {!isOver(run.state) && button("stop", "Stop", "default")}
-          {isOver(run.state) && (
-            <Button component="a" href={formatRoute({ view: "start", game: run.game, from: run.run_id })}>
-              Train again
-            </Button>
-          )}
           {run.newest_model !== null &&
             policyIdsOf(seatsOf(run)).map((policyId) => (
-              <Button
+              <ServerLink
                 key={policyId}
-                component="a"
-                variant="default"
+                variant={isDone ? "filled" : "default"}
                 href={serverUrl(policyPath(run.run_id, "latest", policyId)).href}
                 download={modelFileOf(policyId)}
               >
                 Get {policyId ?? "policy"}
-              </Button>
+              </ServerLink>
             ))}
+          {run.state === "running" && button("pause", "Pause training", "default")}
+          {run.state === "paused" && button("resume", "Resume training", "filled")}
+          {!isDone && button("stop", "Stop", "default", () => setAsking(true))}
+          {(run.state === "stopped" || run.state === "failed") && button("resume", "Resume", "default")}
+          {isDone && (
+            <ServerLink
+              variant={run.newest_model === null ? "filled" : "default"}
+              href={formatRoute({ view: "start", game: run.game, from: run.run_id })}
+            >
+              Train again
+            </ServerLink>
+          )}
         </div>
       </div>
+      {isAsking && (
+        <ConfirmDialog
+          title="Stop training?"
+          yes="Stop training"
+          no="Keep training"
+          onAnswer={(isYes) => {
+            setAsking(false);
+            if (isYes) void act("stop");
+          }}
+        >
+          The run ends after the current update and keeps its newest policy. It can be resumed later.
+        </ConfirmDialog>
+      )}
       {error !== null && <ErrorNotice error={error} />}
       {(run.state === "failed" || run.state === "paused") && run.error !== null && (
         <ErrorNotice error={new Error(run.error)} />
@@ -117,21 +146,28 @@ function Waiting({
       </p>
     );
   }
-  const wanted = Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
+  const wanted = workersHere(run);
   return (
     <div className="card waiting" role="status" data-testid="waiting">
       <span>
         No worker plays this game now, so nothing is learned.
-        {lastLeftSeconds !== null && ` The last one left ${Math.round(lastLeftSeconds)} s ago.`} Let this tab
-        run {plural(wanted, "worker")}, or{" "}
+        {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`} Let this
+        tab run {plural(wanted, "worker")}, or{" "}
         <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
           add another device
         </Anchor>
         .
       </span>
-      <Button onClick={() => tabHost.join(wanted).catch(onError)}>Run {plural(wanted, "worker")} here</Button>
+      <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
+        Run {plural(wanted, "worker")} here
+      </ServerButton>
     </div>
   );
+}
+
+/** Of the workers that the run waits for, as many as this machine runs well. */
+function workersHere(run: RunView): number {
+  return Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
 }
 
 function showJoin(event: React.MouseEvent): void {

@@ -22,15 +22,15 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
           <dd data-testid="return">
             {formatNumber(run.episode_return_mean)}
             {run.goal !== null && <small>goal {formatNumber(run.goal)}</small>}
+            {progress !== null && (
+              <Progress
+                value={progress * 100}
+                mt={10}
+                size="sm"
+                aria-label={run.goal !== null ? "Progress to the goal" : "Progress to the last step"}
+              />
+            )}
           </dd>
-          {progress !== null && (
-            <Progress
-              value={progress * 100}
-              mt={10}
-              size="sm"
-              aria-label={run.goal !== null ? "Progress to the goal" : "Progress to the last step"}
-            />
-          )}
         </div>
         <Score
           name="Steps"
@@ -53,7 +53,8 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
           value={String(run.policy_version)}
           help="The policy gets a new version after each update; workers always play the newest."
         />
-        <Score name="Updates" value={formatCount(run.updates)} />
+        {/* An update that is undone gives no version: usually both are one number. */}
+        {run.updates !== run.policy_version && <Score name="Updates" value={formatCount(run.updates)} />}
       </dl>
       {run.evaluation !== null && (
         <p className="soft evaluation">

@@ -1,7 +1,7 @@
 /** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
 
 import { Anchor, Loader, SegmentedControl } from "@mantine/core";
-import { ApiError } from "../api/client.ts";
+import { ApiError, isNoAnswer } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
@@ -24,7 +24,7 @@ type RunRoute = Extract<Route, { view: "run" }>;
 export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const { run } = live;
-  if (live.error !== null && run === null) {
+  if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
   }
@@ -37,9 +37,10 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         fleet={live.fleet}
         connection={isRunning ? live.connection : "live"}
         onChange={live.accept}
+        onRestart={live.restart}
       />
       <Reports reports={live.reports} run={run} onChange={live.accept} />
-      <FindingsCard findings={run.findings} />
+      <FindingsCard run={run} />
       <div className="run-top">
         <GamePanel
           run={run}

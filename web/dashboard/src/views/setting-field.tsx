@@ -8,6 +8,10 @@ interface SettingFieldProps {
   field: Field;
   /** What stands in the field. */
   text: string;
+  /** What it reads while it is empty. */
+  empty: string;
+  /** What the run makes of it, where that is not what stands in it. */
+  note: string | null;
   changedBy: "you" | "preset" | null;
   /** What the run uses without the change; for the button that goes back. */
   ownText: string;
@@ -17,7 +21,7 @@ interface SettingFieldProps {
 }
 
 export function SettingField(props: SettingFieldProps) {
-  const { field, text, changedBy, ownText, problem, onChange, onReset } = props;
+  const { field, text, empty, note, changedBy, ownText, problem, onChange, onReset } = props;
   const id = `field-${field.path.replaceAll(".", "-")}`;
   return (
     <div className="field" data-path={field.path} data-changed={changedBy ?? "no"}>
@@ -28,8 +32,8 @@ export function SettingField(props: SettingFieldProps) {
           <button
             type="button"
             className="reset"
-            aria-label={`Back to ${ownText || field.empty}: ${field.label}`}
-            title={`Back to ${ownText || field.empty}`}
+            aria-label={`Back to ${ownText || "empty"}: ${field.label}`}
+            title={`Back to ${ownText || "empty"}`}
             onClick={() => onReset(field.path)}
           >
             ↺
@@ -41,7 +45,9 @@ export function SettingField(props: SettingFieldProps) {
         <NativeSelect
           id={id}
           value={text}
-          data={choicesOf(field)}
+          data={choicesOf(field, empty)}
+          description={note}
+          inputWrapperOrder={ORDER}
           error={problem}
           onChange={(event) => onChange(field.path, event.currentTarget.value)}
         />
@@ -49,7 +55,9 @@ export function SettingField(props: SettingFieldProps) {
         <TextInput
           id={id}
           value={text}
-          placeholder={field.empty}
+          placeholder={empty}
+          description={note}
+          inputWrapperOrder={ORDER}
           inputMode={field.kind === "integer" || field.kind === "number" ? "decimal" : "text"}
           autoComplete="off"
           error={problem}
@@ -62,8 +70,10 @@ export function SettingField(props: SettingFieldProps) {
   );
 }
 
-function choicesOf(field: Field): { value: string; label: string }[] {
-  const none = field.isNullable ? [{ value: "", label: field.empty }] : [];
+const ORDER: ("label" | "input" | "description" | "error")[] = ["label", "input", "description", "error"];
+
+function choicesOf(field: Field, empty: string): { value: string; label: string }[] {
+  const none = field.isNullable ? [{ value: "", label: empty }] : [];
   if (field.kind === "boolean") {
     return [...none, { value: "true", label: "Yes" }, { value: "false", label: "No" }];
   }

@@ -1,9 +1,9 @@
 /** The end of a run: its agent, to be put into one's own game. */
 
 import type { RunView } from "@attract/schema";
-import { Button } from "@mantine/core";
 import { policyPath, runPath, serverUrl } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
+import { ServerLink } from "../components/server-button.tsx";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { commandOf, FOLDER, resultOf, snippetOf } from "../state/shipping-text.ts";
 
@@ -37,16 +37,9 @@ export function ShipCard({ run }: { run: RunView }) {
       {command === null && (
         <div className="ship-files">
           {files.map(({ name, path }) => (
-            <Button
-              key={name}
-              component="a"
-              size="xs"
-              variant="default"
-              href={serverUrl(path).href}
-              download={name}
-            >
+            <ServerLink key={name} size="xs" variant="default" href={serverUrl(path).href} download={name}>
               {name}
-            </Button>
+            </ServerLink>
           ))}
         </div>
       )}

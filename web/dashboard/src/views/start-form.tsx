@@ -1,11 +1,12 @@
 /** What a run will use: the common settings in sight, all others folded by section, every one explained. */
 
-import type { GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
-import { Anchor, Button, NativeSelect, Switch } from "@mantine/core";
+import type { GameDescription, GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
+import { Anchor, NativeSelect, Switch } from "@mantine/core";
 import { type FormEvent, useMemo, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { goTo } from "../hooks/use-route.ts";
 import { useSettings } from "../hooks/use-settings.ts";
 import { formatRoute, runRoute } from "../routes.ts";
@@ -13,12 +14,14 @@ import {
   type Changes,
   changedBy,
   checkField,
+  emptyText,
   type Field,
   fieldsOf,
   PRESET,
   problemsByField,
   settingsFromForm,
   textOf,
+  usedNote,
   valueAt,
   WORKERS,
   yamlOf,
@@ -28,20 +31,22 @@ import { SettingField } from "./setting-field.tsx";
 
 interface StartFormProps {
   game: GameEntry;
+  /** What the game says of itself; null: it has not been loaded yet. */
+  description: GameDescription | null;
   form: SettingsForm;
   /** What is changed to begin with. */
   first: Changes;
   activeRun: string | null;
 }
 
-export function StartForm({ game, form, first, activeRun }: StartFormProps) {
+export function StartForm({ game, description, form, first, activeRun }: StartFormProps) {
   const fields = useMemo(() => fieldsOf(form), [form]);
   const [changes, setChanges] = useState(first);
   const [joins, setJoins] = useState(true);
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const settings = settingsFromForm(fields.all, changes);
-  const tried = useSettings(game.name, settings);
+  const tried = useSettings(game.name, settings, description);
   const { view } = tried;
   const refused: readonly SettingProblem[] = [
     ...(tried.isCurrent ? (view?.problems ?? []) : []),
@@ -81,11 +86,14 @@ export function StartForm({ game, form, first, activeRun }: StartFormProps) {
   };
 
   const shown = view?.effective ?? view?.own;
+  const textIn = (field: Field) => changes[field.path] ?? textOf(field, valueAt(shown, field.path));
   const input = (field: Field) => (
     <SettingField
       key={field.path}
       field={field}
-      text={changes[field.path] ?? textOf(field, valueAt(shown, field.path))}
+      text={textIn(field)}
+      empty={emptyText(field, view)}
+      note={usedNote(field, textIn(field), view)}
       changedBy={view === null ? null : changedBy(field, view, changes)}
       ownText={textOf(field, valueAt(view?.own, field.path))}
       problem={problemOf(field)}
@@ -157,7 +165,7 @@ export function StartForm({ game, form, first, activeRun }: StartFormProps) {
           . Stop it before you start another.
         </p>
       )}
-      <Button
+      <ServerButton
         type="submit"
         size="md"
         fullWidth
@@ -166,7 +174,7 @@ export function StartForm({ game, form, first, activeRun }: StartFormProps) {
         disabled={!isFine || activeRun !== null}
       >
         Start training
-      </Button>
+      </ServerButton>
     </form>
   );
 }

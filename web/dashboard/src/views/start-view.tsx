@@ -1,11 +1,12 @@
 /** The first page: choose a game, set what matters, start. */
 
-import type { GameEntry } from "@attract/schema";
+import type { GameDescription, GameEntry } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import type { Reset } from "../game/stage.ts";
+import { ServerButton } from "../components/server-button.tsx";
+import type { Opened, Reset } from "../game/stage.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { formatNumber } from "../state/format.ts";
@@ -26,15 +27,24 @@ interface StartViewProps {
   chosen: string | null;
   /** Id of a run whose settings the form begins with; null: the game's own. */
   from: string | null;
+  /** By path, what is changed of those. */
+  set: Changes | undefined;
   activeRun: string | null;
 }
 
-export function StartView({ chosen, from, activeRun }: StartViewProps) {
+export function StartView({ chosen, from, set, activeRun }: StartViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
   const { value: form, error: formError, reload: reloadForm } = useLoaded("settings", api.settingsForm);
+  const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
+  const describe = useCallback(
+    (name: string, description: GameDescription) =>
+      setDescriptions((known) => ({ ...known, [name]: description })),
+    [],
+  );
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
-  const first = useLoaded(`first ${game?.name ?? ""} ${from ?? ""}`, () => firstChanges(game, from));
+  const start = `${game?.name ?? ""} ${from ?? ""} ${JSON.stringify(set ?? {})}`;
+  const first = useLoaded(`first ${start}`, async () => ({ ...(await firstChanges(game, from)), ...set }));
 
   return (
     <main id="content">
@@ -57,7 +67,7 @@ export function StartView({ chosen, from, activeRun }: StartViewProps) {
           <div className="games">
             {games.map((entry) =>
               entry.error === null ? (
-                <GameCard key={entry.name} entry={entry} isChosen={entry === game} />
+                <GameCard key={entry.name} entry={entry} isChosen={entry === game} onDescribed={describe} />
               ) : (
                 <BrokenCard key={entry.name} entry={entry} onRetry={reload} />
               ),
@@ -67,8 +77,9 @@ export function StartView({ chosen, from, activeRun }: StartViewProps) {
             {game !== null && form !== null && first.error !== null && <ErrorNotice error={first.error} />}
             {game !== null && form !== null && first.value !== null && (
               <StartForm
-                key={`${game.name} ${from}`}
+                key={start}
                 game={game}
+                description={descriptions[game.name] ?? null}
                 form={form}
                 first={first.value}
                 activeRun={activeRun}
@@ -84,7 +95,7 @@ export function StartView({ chosen, from, activeRun }: StartViewProps) {
 /** What the form begins with: as many workers as this machine runs well, or the settings of run `from`. */
 async function firstChanges(game: GameEntry | null, from: string | null): Promise<Changes> {
   if (game === null) return {};
-  const { own } = await api.trySettings(game.name, {});
+  const { own } = await api.trySettings({ game: game.name });
   if (from !== null) {
     const [form, run] = await Promise.all([api.settingsForm(), api.run(from)]);
     return changesFrom(fieldsOf(form).all, own, run.settings);
@@ -103,9 +114,23 @@ const RESETS: ReadonlyMap<unknown, readonly [text: string, title: string]> = new
   ["reload", ["fresh page", "Each episode has a fresh page."]],
 ]);
 
-function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) {
+interface GameCardProps {
+  entry: GameEntry;
+  isChosen: boolean;
+  /** Told once what the game says of itself; the same function at each call. */
+  onDescribed: (name: string, description: GameDescription) => void;
+}
+
+function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
   const [reset, setReset] = useState<Reset>(null);
   const [isWatched, setWatched] = useState(false);
+  const opened = useCallback(
+    (game: Opened) => {
+      setReset(game.reset);
+      onDescribed(entry.name, game.description);
+    },
+    [entry.name, onDescribed],
+  );
   const [resetText, resetTitle] = RESETS.get(reset) ?? [];
   const { card } = entry;
   const isPlaying = isWatched && isChosen;
@@ -124,7 +149,8 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
               key={String(isPlaying)}
               reference={entry.reference}
               trained={isPlaying ? entry.name : null}
-              onReset={setReset}
+              isNeeded={isChosen}
+              onOpened={opened}
             />
           ))}
         <span className="name">
@@ -145,7 +171,7 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
         )}
       </button>
       {card !== null && (
-        <Button
+        <ServerButton
           size="xs"
           variant="default"
           onClick={() => {
@@ -154,7 +180,7 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
           }}
         >
           {isPlaying ? "Stop" : "Watch the trained agent"}
-        </Button>
+        </ServerButton>
       )}
     </div>
   );

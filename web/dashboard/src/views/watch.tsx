@@ -15,7 +15,15 @@ import { Decisions } from "./decisions.tsx";
 import { Hud, Item, useScore } from "./hud.tsx";
 import { TouchKeys } from "./play.tsx";
 
-const SPEEDS = [1, 2, 4];
+const SPEEDS: readonly [speed: number, text: string][] = [
+  [0.25, "¼×"],
+  [0.5, "½×"],
+  [1, "1×"],
+  [2, "2×"],
+  [4, "4×"],
+  [8, "8×"],
+  [16, "16×"],
+];
 const RETRY_MS = 1500;
 /** How long the last picture of an episode stays. */
 const REST_MS = 900;
@@ -60,6 +68,8 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
   pausedNow.current = isPaused;
   const resume = useRef<() => void>(() => undefined);
   const [attempt, setAttempt] = useState(0);
+  /** How the parameters of the episode on the screen were drawn. */
+  const [drawnBy, setDrawnBy] = useState(parameters);
   const [error, setError] = useState<unknown>(null);
   const { score, end: endScore } = useScore(stage);
 
@@ -88,8 +98,11 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
     });
     const actor = new NewestPolicy(runId, made, seats);
     const renew = async () => {
+      const chosen = drawn.current;
       if (newest.current !== null) await actor.renew(newest.current);
-      if (!isGone) setShown(actor.version);
+      if (isGone) return;
+      setShown(actor.version);
+      setDrawnBy(chosen);
     };
     const goOn = async () => {
       // A version that cannot be had (the server is away) is no reason to stop: the one at hand plays on.
@@ -118,6 +131,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
       );
     };
     setError(null);
+    setEnd(null);
     setByHand(false);
     if (hasPolicy) begin();
     return () => {
@@ -130,8 +144,8 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
 
   useEffect(() => stage.current?.send({ type: "parameters", parameters }), [parameters]);
 
-  const changeSpeed = () => {
-    const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
+  const isOld = shown >= 0 && version !== null && (version > shown || drawnBy !== parameters);
+  const changeSpeed = (next: number) => {
     setSpeed(next);
     stage.current?.send({ type: "speed", speed: next });
   };
@@ -160,6 +174,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
     isPress: (code) => !NO_PRESS.test(code),
     onPress: () => takeOver(true),
   });
+  const isEmpty = !hasPolicy && waitingFor === "nothing";
   const buttons = useMemo(() => (description === null ? [] : touchKeys(description)), [description]);
 
   return (
@@ -195,36 +210,74 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
           {error === null && shown < 0 && <Before hasPolicy={hasPolicy} waitingFor={waitingFor} />}
           {end !== null && <span className="ended">{REASONS[end]}</span>}
         </div>
-        {description !== null && (
+        {description !== null && !isEmpty && (
           <Decisions description={description} listener={listener} isByHand={isByHand} />
         )}
       </div>
-      <Hud score={score}>
-        <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
-        <span className="push">
-          {isByHand && (
+      {isEmpty ? (
+        <div className="hud" />
+      ) : (
+        <Hud score={score}>
+          <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
+          <span className="push">
+            {isByHand && (
+              <HudButton
+                text="Hand back"
+                label="Hand back the controls to the policy"
+                onClick={() => takeOver(false)}
+              />
+            )}
             <HudButton
-              text="Hand back"
-              label="Hand back the controls to the policy"
-              onClick={() => takeOver(false)}
+              text={isPaused ? "Go on" : "Pause the game"}
+              label={isPaused ? "Go on with the game" : "Pause the game"}
+              onClick={changePaused}
             />
-          )}
-          <HudButton
-            text={isPaused ? "Go on" : "Pause"}
-            label={isPaused ? "Go on with the game" : "Pause the game"}
-            onClick={changePaused}
-          />
-          <HudButton text={`${speed}×`} label={`Speed ${speed}×`} onClick={changeSpeed} />
-        </span>
-      </Hud>
+            {waitingFor !== "nothing" && (
+              <HudButton
+                text="Skip to the newest"
+                label="Skip to the newest version and lesson"
+                isDisabled={!isOld}
+                onClick={() => setAttempt(attempt + 1)}
+              />
+            )}
+            <select
+              className="hud-speed"
+              aria-label="Speed of the game"
+              value={speed}
+              onChange={(event) => changeSpeed(Number(event.currentTarget.value))}
+            >
+              {SPEEDS.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </span>
+        </Hud>
+      )}
       {isByHand && <TouchKeys buttons={buttons} stage={stage} onPress={() => undefined} />}
     </>
   );
 }
 
-function HudButton({ text, label, onClick }: { text: string; label: string; onClick: () => void }) {
+interface HudButtonProps {
+  text: string;
+  label: string;
+  isDisabled?: boolean;
+  onClick: () => void;
+}
+
+function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
   return (
-    <Button size="compact-sm" variant="outline" color="dark.2" onClick={onClick} aria-label={label}>
+    <Button
+      className="hud-button"
+      size="compact-sm"
+      variant="outline"
+      color="dark.2"
+      disabled={isDisabled}
+      onClick={onClick}
+      aria-label={label}
+    >
       {text}
     </Button>
   );

@@ -1,0 +1,168 @@
+"""What a run uses of settings that are left to it: from the game, from other settings, or decided later."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from attract.collection.config import CollectionConfig
+from attract.run.plan import collection_config
+from attract.run.plan_text import minibatch_sizes, sees_pictures, why_autograd
+from attract.schema.game import GameDescription, GameReference
+from attract.settings.run import RunSettings
+from attract.settings.schema import run_settings_schema, setting_paths
+
+DERIVED: Final = (
+    "collection.max_workers",
+    "collection.instances_per_worker",
+    "collection.seats",
+    "collection.desync_steps",
+    "ppo.batch_segments",
+    "ppo.num_minibatches",
+    "ppo.minibatch_steps",
+    "ppo.gae_lambda",
+)
+"""Paths of the settings that depend on the game where they are empty."""
+NO_GAME: Final = "Depends on the game, which has not been loaded yet."
+DEVICE: Final = "cuda where torch finds a GPU, else cpu. The learner looks when it starts."
+THREADS: Final = "The learner decides when it starts, from the free cores of its machine."
+GRADIENTS: Final = "Written out if the learner computes on a CPU, else by torch. It looks when it starts."
+
+
+@dataclass(frozen=True)
+class ResolvedSettings:
+    """Both by path (`ppo.gae_lambda`); settings in neither are used as they stand."""
+
+    values: Mapping[str, Any]
+    """What the run uses of each setting that is empty (None: nothing), and of each that is overruled."""
+    undecided: Mapping[str, str]
+    """For each that is known only once the run begins: what decides it, a sentence."""
+
+
+def resolve_settings(
+    settings: RunSettings, game: str, description: GameDescription | None
+) -> ResolvedSettings:
+    """What a new run of `game` uses with `settings`.
+
+    Args:
+        description: what the game says of itself; None: not known, then what depends on it is undecided.
+
+    Raises: ConfigurationError: the game cannot be played with these settings.
+    """
+    given = {path: _value_at(settings, path) for path in _paths()}
+    found: dict[str, Any] = {path: None for path, value in given.items() if value is None}
+    undecided = dict[str, str]()
+    _resolve_machine(settings, description, found, undecided)
+    _resolve_alone(settings, found)
+    if description is None:
+        undecided |= {path: NO_GAME for path in DERIVED if given[path] in (None, ())}
+    else:
+        _resolve_for_game(settings, game, description, found, undecided)
+    values = {
+        path: value
+        for path, value in found.items()
+        if path not in undecided and (given[path] is None or value != given[path])
+    }
+    return ResolvedSettings(values, undecided)
+
+
+def _resolve_machine(
+    settings: RunSettings,
+    description: GameDescription | None,
+    found: dict[str, Any],
+    undecided: dict[str, str],
+) -> None:
+    if settings.device == "auto":
+        undecided["device"] = DEVICE
+    if settings.learner_threads == 0:
+        undecided["learner_threads"] = THREADS
+    if settings.learner != "auto":
+        return
+    if description is None:
+        undecided["learner"] = GRADIENTS
+    elif why_autograd(settings, description) is not None:
+        found["learner"] = "autograd"
+    elif settings.device == "auto":
+        undecided["learner"] = GRADIENTS
+
+
+def _resolve_alone(settings: RunSettings, found: dict[str, Any]) -> None:
+    """What other settings decide, whatever the game."""
+    ppo, collection = settings.ppo, settings.collection
+    found["ppo.rollout_steps"] = ppo.rollout_segments * ppo.horizon
+    found["ppo.minibatch_unit"] = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
+    found["ppo.lag_correction"] = settings.lag_correction
+    found["ppo.schedule_steps"] = settings.schedule_steps
+    found["collection.max_policy_lag"] = collection.policy_lag
+
+
+def _resolve_for_game(
+    settings: RunSettings,
+    game: str,
+    description: GameDescription,
+    found: dict[str, Any],
+    undecided: dict[str, str],
+) -> None:
+    reference = GameReference(name=game, sha256="0" * 64, url="")
+    config = collection_config(settings, "plan", reference).fitted(description)
+    found |= {
+        # As many as are kept rows for; central inference takes no more than are expected.
+        "collection.max_workers": config.row_workers,
+        "collection.instances_per_worker": config.num_instances,
+        "collection.seats": list(config.seating(description).seats),
+        "collection.desync_steps": config.desync_limit(description),
+        "collection.warmup_steps": config.settings.warmup_steps,
+        "ppo.batch_segments": config.batch_target(description),
+    }
+    _resolve_minibatches(config, description, found, undecided)
+    ppo = settings.ppo
+    usual = ppo.lambda_for(sees_pictures=sees_pictures(description))
+    zero_sum = ppo.lambda_for(sees_pictures=False, is_zero_sum=True)
+    seating = config.seating(description)
+    has_opponents = any(len(seating.agents_of(policy_id)) > 1 for policy_id in seating.policy_ids)
+    if has_opponents and usual != zero_sum:
+        undecided["ppo.gae_lambda"] = (
+            f"{usual:g}, or {zero_sum:g} as long as what one agent wins another loses: the rewards tell."
+        )
+    else:
+        found["ppo.gae_lambda"] = usual
+
+
+def _resolve_minibatches(
+    config: CollectionConfig,
+    description: GameDescription,
+    found: dict[str, Any],
+    undecided: dict[str, str],
+) -> None:
+    """Of the two settings that say how a batch is cut, the one that was not given follows from the other."""
+    ppo = config.run.ppo
+    cuts = {
+        policy_id: minibatch_sizes(config.run, segments)
+        for policy_id, segments in config.batch_targets(description).items()
+    }
+    steps = {policy_id: size for policy_id, (_, size) in cuts.items()}
+    counts = {policy_id: count for policy_id, (count, _) in cuts.items()}
+    if ppo.num_minibatches is None:
+        found["ppo.minibatch_steps"] = ppo.minibatch_limit
+        _put("ppo.num_minibatches", counts, found, undecided)
+    else:
+        _put("ppo.minibatch_steps", steps, found, undecided)
+
+
+def _put(path: str, by_policy: Mapping[str, int], found: dict[str, Any], undecided: dict[str, str]) -> None:
+    if len(set(by_policy.values())) == 1:
+        found[path] = next(iter(by_policy.values()))
+    else:
+        undecided[path] = ", ".join(f"{value} for {name}" for name, value in by_policy.items()) + "."
+
+
+@cache
+def _paths() -> list[str]:
+    return [path for path, _ in setting_paths(run_settings_schema())]
+
+
+def _value_at(settings: RunSettings, path: str) -> Any:
+    value: Any = settings
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value

@@ -1,0 +1,38 @@
+/** What games say of themselves, and what the start form reads; run by `test_resolved_settings.py` as `node driver.mjs IN OUT`. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import type { SettingsForm, SettingsView } from "@attract/schema";
+import { describe } from "attract/description";
+import {
+  emptyText,
+  fieldsOf,
+  textOf,
+  usedNote,
+  valueAt,
+} from "../../web/dashboard/src/state/settings-form.ts";
+
+const [, , inputPath, outputPath] = process.argv;
+const order = JSON.parse(readFileSync(inputPath, "utf8")) as
+  | { modules: string[] }
+  | { form: SettingsForm; views: SettingsView[] };
+
+/** Of each field: what stands in it, or grey while it is empty, and what stands below it. */
+function readings(form: SettingsForm, view: SettingsView) {
+  const { all } = fieldsOf(form);
+  return Object.fromEntries(
+    all.map((field) => {
+      const text = textOf(field, valueAt(view.effective, field.path));
+      return [
+        field.path,
+        { text, empty: text === "" ? emptyText(field, view) : null, note: usedNote(field, text, view) },
+      ];
+    }),
+  );
+}
+
+async function main() {
+  if ("form" in order) return order.views.map((view) => readings(order.form, view));
+  return Promise.all(order.modules.map(async (path) => describe((await import(path)).default)));
+}
+
+writeFileSync(outputPath, JSON.stringify(await main()));

@@ -1,0 +1,197 @@
+"""The dashboard beside a server that is cut off, ends and comes back, in a real browser."""
+
+import asyncio
+import contextlib
+import re
+import shutil
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from attract.games.library import PACKAGE_DIR
+from dashboard_page import check_accessible, chromium, photograph
+from gateway_world import GatewayWorld, gateway
+from waiting import until
+
+expect.set_options(timeout=60_000)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
+MORE_UPDATES = 800
+"""Two events each: more than the server repeats."""
+CANVASES = """async () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  await new Promise((done) => setTimeout(done, 300));
+  return [...document.querySelectorAll(".chart canvas")].map((canvas) => canvas.toDataURL());
+}"""
+"""What every chart shows, to the pixel."""
+
+
+class CuttableProxy:
+    """A TCP proxy before a server that can be cut off: what was open breaks, what comes is refused."""
+
+    def __init__(self) -> None:
+        self.target = 0
+        self.port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen, on the same port each time."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        """Break every connection and take no more."""
+        assert self._server is not None
+        self._server.close()
+        await self._server.wait_closed()
+        for writer in self._open:
+            writer.transport.abort()
+        await until(lambda: not self._open, 10)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except ConnectionError:
+            writer.close()
+            return
+        ends = {writer, back}
+        self._open |= ends
+        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+        for end in ends:
+            with contextlib.suppress(ConnectionError):
+                await end.wait_closed()
+        self._open -= ends
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, CuttableProxy]]:
+    """A gateway with the real dashboard and the fake learner, reached through the proxy."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    proxy = CuttableProxy()
+    await proxy.start()
+    address = f"http://127.0.0.1:{proxy.port}"
+    async with gateway(folder, public_url=address) as world:
+        shutil.copytree(PACKAGE_DIR / "web/dashboard", folder / "web/dashboard", dirs_exist_ok=True)
+        proxy.target = world.port
+        try:
+            yield world, proxy
+        finally:
+            await proxy.cut()
+
+
+@contextlib.asynccontextmanager
+async def page_of(world: GatewayWorld, proxy: CuttableProxy, path: str) -> AsyncGenerator[Page]:
+    """A signed-in page at that route."""
+    async with chromium() as browser:
+        page = await browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(60_000)
+        await page.goto(f"http://127.0.0.1:{proxy.port}/#token={world.guard.admin_token}")
+        await expect(page.locator("h1")).to_be_visible(timeout=60_000)
+        await page.goto(f"http://127.0.0.1:{proxy.port}/#{path}")
+        yield page
+
+
+async def until_updates(world: GatewayWorld, run_id: str, updates: int) -> None:
+    """Wait until the run has made so many."""
+    await until(lambda: world.service.view(run_id).updates >= updates, 240)
+
+
+async def test_after_a_long_cut_the_charts_are_those_of_a_page_loaded_then(tmp_path: Path) -> None:
+    async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
+        run_id = (await world.start()).run_id
+        async with page_of(world, proxy, f"/runs/{run_id}") as page:
+            await until_updates(world, run_id, 20)
+            await expect(page.locator(".chart canvas").first).to_be_visible()
+            await proxy.cut()
+            await until_updates(world, run_id, world.service.view(run_id).updates + MORE_UPDATES)
+            await expect(page.get_by_test_id("server-strip")).to_be_visible()
+            # With nothing new after the cut both pages have the same updates, however they are thinned.
+            await world.service.pause(run_id)
+            await proxy.start()
+            await expect(page.get_by_test_id("server-strip")).to_have_count(0)
+            version = world.service.view(run_id).policy_version
+            await expect(page.get_by_test_id("version")).to_have_text(str(version))
+            await page.wait_for_timeout(1000)
+            healed = await page.evaluate(CANVASES)
+            await photograph(page, PICTURES / "healed-after-cut.png")
+            await page.reload()
+            await expect(page.locator(".chart canvas").first).to_be_visible()
+            await page.wait_for_timeout(1000)
+            loaded = await page.evaluate(CANVASES)
+        assert len(healed) == len(loaded) > 10
+        assert [
+            index for index, pair in enumerate(zip(healed, loaded, strict=True)) if len(set(pair)) > 1
+        ] == []
+
+
+async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path) -> None:
+    async with behind_proxy(tmp_path) as (world, proxy):
+        run_id = await world.trained(192)
+        async with page_of(world, proxy, f"/runs/{run_id}") as page:
+            get = page.get_by_role("link", name="Get policy", exact=True)
+            await expect(get).to_be_visible()
+            await proxy.cut()
+            strip = page.get_by_test_id("server-strip")
+            await expect(strip).to_have_text("The server has ended. Start it: attract serve")
+            # Nothing leads to "connection refused", and no run is said to be live.
+            await expect(get).to_have_count(0)
+            for name in ("Get policy", "Train again", "agent.js", "policy.json", "Log out"):
+                await expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+            await expect(page.get_by_role("link", name="Live")).to_have_count(0)
+            await check_accessible(page, "a finished run whose server has ended")
+            await photograph(page, PICTURES / "server-ended-desktop.png")
+            await page.set_viewport_size({"width": 390, "height": 844})
+            await photograph(page, PICTURES / "server-ended-phone.png", full_page=False)
+            await page.set_viewport_size({"width": 1440, "height": 900})
+            for route in ("/", "/runs", "/tuning", "/access"):
+                await page.evaluate("(route) => { location.hash = route; }", route)
+                await expect(page.locator("h1")).to_be_visible()
+                await expect(strip).to_have_count(1)
+                await expect(page.get_by_role("alert")).to_have_count(0)
+            await proxy.start()
+            await expect(strip).to_have_count(0)
+            await expect(page.get_by_text("Browsers that are signed in")).to_be_visible()
+            await page.evaluate("(route) => { location.hash = route; }", f"/runs/{run_id}")
+            await expect(get).to_be_visible()
+
+
+async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path) -> None:
+    async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
+        run_id = (await world.start()).run_id
+        async with page_of(world, proxy, f"/runs/{run_id}") as page:
+            await until_updates(world, run_id, 3)
+            pill = page.locator(".run-head .state-pill")
+            await expect(page.get_by_role("button", name="Pause training")).to_be_visible()
+            await expect(page.get_by_role("button", name="Pause the game")).to_be_visible()
+            stop = page.get_by_role("button", name="Stop", exact=True)
+            dialog = page.get_by_role("dialog", name="Stop training?")
+            await stop.click()
+            await expect(dialog).to_be_visible()
+            await expect(dialog).to_contain_text("can be resumed")
+            await check_accessible(page, "the question before a stop")
+            await photograph(page, PICTURES / "stop-asks-desktop.png", full_page=False)
+            await page.keyboard.press("Escape")
+            await expect(dialog).to_have_count(0)
+            await expect(stop).to_be_focused()
+            await expect(pill).to_have_text("Training")
+            await stop.click()
+            await dialog.get_by_role("button", name="Stop training").click()
+            await expect(pill).to_have_text("Stopped")
+            updates = world.service.view(run_id).updates
+            await photograph(page, PICTURES / "stopped.png")
+            await page.get_by_role("button", name="Resume", exact=True).click()
+            await expect(pill).to_have_text(re.compile("Training|Starting"))
+            await until_updates(world, run_id, updates + 5)
+            # The page follows again.
+            await expect(pill).to_have_text("Training")
+            await expect(page.locator(".chart canvas").first).to_be_visible()

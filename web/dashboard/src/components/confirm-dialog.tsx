@@ -1,0 +1,46 @@
+/** A question before something that is not easily undone; Escape is no. */
+
+import { Button } from "@mantine/core";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+
+interface ConfirmDialogProps {
+  title: string;
+  children: ReactNode;
+  yes: string;
+  no: string;
+  /** Told once; the dialog is closed by whoever opened it. */
+  onAnswer: (isYes: boolean) => void;
+}
+
+export function ConfirmDialog({ title, children, yes, no, onAnswer }: ConfirmDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const asker = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (asker instanceof HTMLElement) asker.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="confirm"
+      aria-labelledby={`${id}-title`}
+      aria-describedby={`${id}-text`}
+      onCancel={(event) => {
+        event.preventDefault();
+        onAnswer(false);
+      }}
+    >
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p id={`${id}-text`}>{children}</p>
+      <div className="actions">
+        <Button variant="default" onClick={() => onAnswer(false)}>
+          {no}
+        </Button>
+        <Button onClick={() => onAnswer(true)}>{yes}</Button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,39 @@
+/** Buttons and links that need the server: disabled while it does not answer. */
+
+import { Button, type ButtonProps } from "@mantine/core";
+import type { ComponentPropsWithoutRef, ReactNode } from "react";
+import { useServerAway } from "../hooks/use-server-away.ts";
+
+type ServerButtonProps = ButtonProps & Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps>;
+
+export function ServerButton({ disabled, ...props }: ServerButtonProps) {
+  const isAway = useServerAway();
+  return <Button {...props} disabled={disabled === true || isAway} />;
+}
+
+interface ServerLinkProps extends ButtonProps {
+  href: string;
+  /** Name of the file that it is saved as; undefined: it is a page. */
+  download?: string;
+  children: ReactNode;
+}
+
+export function ServerLink({ href, download, ...props }: ServerLinkProps) {
+  const isAway = useServerAway();
+  if (isAway) return <Button {...props} disabled />;
+  return <Button {...props} component="a" href={href} download={download} />;
+}
+
+/** What every page says at its top while the server does not answer. */
+export function ServerStrip() {
+  const isAway = useServerAway();
+  return (
+    <div role="status">
+      {isAway && (
+        <p className="server-strip" data-testid="server-strip">
+          The server has ended. Start it: <code>attract serve</code>
+        </p>
+      )}
+    </div>
+  );
+}
