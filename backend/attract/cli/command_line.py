@@ -1,5 +1,7 @@
 """All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
 
+import importlib
+import importlib.util
 import os
 import sys
 
@@ -11,7 +13,6 @@ from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
 from attract.cli.games import check, new, probe
-from attract.cli.measuring import bench, results
 from attract.cli.runs import evaluate, export, report, rollback
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
@@ -37,10 +38,12 @@ COMMANDS = {
     "export": export,
     "rollback": rollback,
     "report": report,
-    "bench": bench,
-    "results": results,
 }
 """What each word after `attract` calls. Each imports what it needs only then, so that `--help` is quick."""
+
+if importlib.util.find_spec("attract_benchmarks") is not None:
+    # In a clone. The package that is installed carries no benchmarks.
+    COMMANDS.update(importlib.import_module("attract_benchmarks.cli").COMMANDS)
 
 WRITTEN_SO = {"--resume=auto": "--resume-auto"}
 """`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
