@@ -19,6 +19,7 @@ from attract.games.kept_game import write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.learner.checkpoints.checkpoint import write_checkpoint
 from attract.learner.checkpoints.exporting import export_policies
+from attract.learner.imitation.crossing import has_trees
 from attract.learner.imitation.demonstrations import Demonstrated, play_again
 from attract.learner.imitation.fitting import Epoch, FitPlan
 from attract.learner.imitation.start import ClonedStart, clone
@@ -72,6 +73,11 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
     source = order.source or await _recorded(module, server)
     game, played = await asyncio.to_thread(play_again, module, source)
     _say(console, _described(game, played))
+    if not has_trees():
+        _say(
+            console,
+            "pip install 'attract[imitate]' (scikit-learn) makes more of few episodes",
+        )
     plan = FitPlan(epochs=order.epochs, held_out=order.held_out)
     fitted = await asyncio.to_thread(_fit, console, game, settings, played, plan)
     directory = RunDirectory.create(
