@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands import bench as command
 from attract.errors import ConfigurationError
+from attract_benchmarks import bench as command
 from attract_benchmarks.bench import EXIT_FAILED, BenchCommandOptions, read_figures, run_bench
 from attract_benchmarks.harness.figure import Figure
 from attract_benchmarks.harness.measure import BenchOptions, Measure

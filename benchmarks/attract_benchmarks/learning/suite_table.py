@@ -19,13 +19,13 @@ from attract_benchmarks.learning.table_cells import MISSING
 
 INTRODUCTION = """## Plain games with the defaults
 
-Made by `attract results --suite defaults`: games as a newcomer would write them (`benchmarks/suite`),
-none with settings of its own, trained with the bare defaults and judged as above, also with all rewards
-times 0.001 and times 1,000; returns are given in the game's own rewards. Bars: on the four of Gymnasium's
-rules what RL Baselines3 Zoo publishes for Stable-Baselines3's PPO, at no more than its steps; in the duel a
-share of games won against the simple strategy, by actions drawn from the policy, as it learned to play against itself;
-everywhere else twice what the simple strategy earns, or half of what it costs. SB3's PPO is trained beside
-the four with the zoo's settings, and judged by the same episodes.
+Made by `attract results --suite defaults`: games as a newcomer would write them (`benchmarks/suite`), none
+with settings of its own, trained with the bare defaults and judged as above, also with all rewards times
+0.001 and times 1,000; returns are given in the game's own rewards. Bars: on the four of Gymnasium's rules
+what RL Baselines3 Zoo publishes for Stable-Baselines3's PPO, at no more than its steps; in the duel a share
+of games won against the simple strategy, by actions drawn from the policy, as it learned to play against
+itself; everywhere else twice what the simple strategy earns, or half of what it costs. SB3's PPO is trained
+beside the four with the zoo's settings, and judged by the same episodes.
 
 Where no single default explores far enough or remembers, the bare run has to say so within a quarter of its
 steps, naming the setting of the next row, and that has to reach the bar."""
