@@ -27,7 +27,7 @@ class LearnerGroup(Protocol):
         """How many they are."""
         ...
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
+    def barrier(self, what: str, words: Tensor) -> Tensor:
         """Wait for everybody for as long as they live; [size, n], what each brought, by rank.
 
         Args:
@@ -36,15 +36,15 @@ class LearnerGroup(Protocol):
         """
         ...
 
-    def gather(self, tensor: Tensor) -> Tensor:
+    def all_gather(self, tensor: Tensor) -> Tensor:
         """[size, ...]: that tensor of each, by rank. All have the same shape and dtype."""
         ...
 
-    def add_up(self, tensor: Tensor) -> None:
+    def all_reduce(self, tensor: Tensor) -> None:
         """Make it the sum over all, in place; added in the order of the ranks."""
         ...
 
-    def lead(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """What rank 0 gave."""
         ...
 
@@ -61,25 +61,25 @@ class LearnerGroup(Protocol):
         ...
 
 
-class Alone:
+class SingleProcess:
     """A learner without others: nothing is waited for, and no number changes."""
 
     rank = 0
     size = 1
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
+    def barrier(self, what: str, words: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         del what
         return words.unsqueeze(0)
 
-    def gather(self, tensor: Tensor) -> Tensor:
+    def all_gather(self, tensor: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         return tensor.unsqueeze(0)
 
-    def add_up(self, tensor: Tensor) -> None:
+    def all_reduce(self, tensor: Tensor) -> None:
         """See `LearnerGroup`."""
 
-    def lead(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """See `LearnerGroup`."""
         return data
 
@@ -93,7 +93,7 @@ class Alone:
         """See `LearnerGroup`."""
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
 def ordered_sum(parts: Tensor) -> Tensor:
@@ -104,11 +104,11 @@ def ordered_sum(parts: Tensor) -> Tensor:
     return total
 
 
-def agree(group: LearnerGroup, flag: bool) -> bool:
+def any_rank(group: LearnerGroup, flag: bool) -> bool:
     """Whether it is true of any of them."""
     if group.size == 1:
         return flag
-    return bool(group.gather(torch.tensor([flag], dtype=torch.uint8)).any())
+    return bool(group.all_gather(torch.tensor([flag], dtype=torch.uint8)).any())
 
 
 def weighted_mean(group: LearnerGroup, value: float, weight: float) -> float:
@@ -116,5 +116,5 @@ def weighted_mean(group: LearnerGroup, value: float, weight: float) -> float:
     if group.size == 1:
         return value
     mine = torch.tensor([value * weight if weight > 0 else 0.0, weight], dtype=torch.float64)
-    total, weights = ordered_sum(group.gather(mine)).tolist()
+    total, weights = ordered_sum(group.all_gather(mine)).tolist()
     return total / weights

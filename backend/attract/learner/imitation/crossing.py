@@ -7,7 +7,7 @@ demonstrated ones. The trees are scikit-learn's (the extra `attract[imitate]`).
 
 import importlib.util
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import torch
@@ -113,9 +113,14 @@ def _choice_shares(
     an observation is a candidate at each split: an observation has few.
     """
     # Imported here: it is an extra, and takes a second.
-    from sklearn.ensemble import ExtraTreesClassifier  # pyright: ignore[reportMissingImports]
+    from sklearn import ensemble
 
     num_trees = int(np.clip(MAX_GROWN_ROWS // len(seen), MIN_TREES, MAX_TREES))
-    forest = ExtraTreesClassifier(n_estimators=num_trees, max_features=None, random_state=seed)
+    # Without types of its own that hold: `max_features=None` (all of them) is documented.
+    forest: Any = ensemble.ExtraTreesClassifier(
+        n_estimators=num_trees,
+        max_features=None,  # pyright: ignore[reportArgumentType]
+        random_state=seed,
+    )
     forest.fit(seen, chosen)
     return forest.classes_, forest.predict_proba(crossed)

@@ -1,5 +1,5 @@
 from attract.learner.federated.averaging import Lineage
-from attract.learner.federated.roll import Entry, Posting, Roll, in_words, of_one_lineage
+from attract.learner.federated.membership import Entry, Membership, Posting, in_words, of_one_lineage
 
 LOST, LIMIT = 15.0, 600.0
 
@@ -8,8 +8,8 @@ def posting(rank: int, meeting: int = 7, rounds: int = 5, mark: str = "a") -> Po
     return Posting(rank, meeting, f"name-{rank}", 1, Lineage(rounds, mark))
 
 
-def roll(rank: int = 0) -> Roll:
-    return Roll(rank, 7, LOST, LIMIT, now=100.0)
+def roll(rank: int = 0) -> Membership:
+    return Membership(rank, 7, LOST, LIMIT, now=100.0)
 
 
 def test_one_that_lives_is_waited_for_until_the_limit():
@@ -53,11 +53,11 @@ def test_the_first_who_lives_makes_the_result():
         beats = {0: beat, 1: 3, 2: beat}
         return {rank: Entry(beats[rank], posting(rank), None) for rank in (0, 1, 2)}
 
-    assert one.call(entries(1), 100.0).closer == 0
-    assert one.call(entries(2), 116.0).closer == 0
+    assert one.call(entries(1), 100.0).coordinator == 0
+    assert one.call(entries(2), 116.0).coordinator == 0
     # Trainer 0 posted its share and died.
-    assert one.call(entries(2), 130.0).closer == 0
-    assert one.call(entries(2), 131.0).closer == 2
+    assert one.call(entries(2), 130.0).coordinator == 0
+    assert one.call(entries(2), 131.0).coordinator == 2
 
 
 def test_only_shares_of_one_lineage_are_averaged():

@@ -1,4 +1,4 @@
-"""The board on which averaging trainers leave what they bring: torch's TCPStore, with time limits."""
+"""The store on which averaging trainers leave what they bring: torch's TCPStore, with time limits."""
 
 import queue
 import socket
@@ -14,17 +14,17 @@ CHUNK_BYTES: Final = 1 << 20
 T = TypeVar("T")
 
 
-class BoardLostError(Exception):
-    """The process that keeps the board, or the network to it, is gone; says why."""
+class StoreLostError(Exception):
+    """The process that keeps the store, or the network to it, is gone; says why."""
 
 
-class Board:
-    """One connection to the board; any thread may use it, one call at a time is served.
+class KeyValueStore:
+    """One connection to the store; any thread may use it, one call at a time is served.
 
     Calls of a TCPStore wait for ever for an answer from a network that is down. So each is made on a thread
     of its own, which is left behind when the limit is over.
 
-    Every method raises BoardLostError.
+    Every method raises StoreLostError.
     """
 
     def __init__(self, store: TCPStore, limit_seconds: float) -> None:
@@ -33,17 +33,17 @@ class Board:
 
     @classmethod
     def keep(cls, host: str, port: int, limit_seconds: float) -> Self:
-        """Keep the board in this process, as long as the object lives; whoever reaches the port is let in."""
+        """Keep the store in this process, as long as the object lives; whoever reaches the port is let in."""
         return cls._open(host, port, limit_seconds, is_master=True)
 
     @classmethod
     def reach(cls, host: str, port: int, limit_seconds: float) -> Self:
-        """Connect to the board that another process keeps."""
+        """Connect to the store that another process keeps."""
         try:
             # A TCPStore tries again until its limit, and writes a page about each time.
             socket.create_connection((host, port), timeout=limit_seconds).close()
         except OSError as error:
-            raise BoardLostError(error.strerror or str(error)) from error
+            raise StoreLostError(error.strerror or str(error)) from error
         return cls._open(host, port, limit_seconds, is_master=False)
 
     @classmethod
@@ -68,19 +68,19 @@ class Board:
         """Put `text` under `key`, in place of what stood there."""
         _within(self._limit_seconds, lambda: self._store.set(key, text))
 
-    def settle(self, key: str, text: str) -> str:
+    def set_default(self, key: str, text: str) -> str:
         """Put `text` under `key` unless something stands there; what stands there then."""
-        return self.change(key, "", text)
+        return self.compare_and_set(key, "", text)
 
-    def change(self, key: str, old: str, new: str) -> str:
+    def compare_and_set(self, key: str, old: str, new: str) -> str:
         """Put `new` in the place of `old`, if that stands there; what stands there then."""
         return bytes(_within(self._limit_seconds, lambda: self._store.compare_set(key, old, new))).decode()
 
-    def count(self, key: str, amount: int) -> int:
+    def add(self, key: str, amount: int) -> int:
         """Add to a number; what it is then."""
         return _within(self._limit_seconds, lambda: self._store.add(key, amount))
 
-    def post(self, name: str, data: bytes) -> int:
+    def put(self, name: str, data: bytes) -> int:
         """Put many bytes under a name that nobody else has; in how many chunks they are."""
         starts = range(0, max(1, len(data)), CHUNK_BYTES)
         for number, start in enumerate(starts):
@@ -88,21 +88,21 @@ class Board:
             _within(self._limit_seconds, lambda k=f"{name}/{number}", c=chunk: self._store.set(k, c))  # type: ignore[misc]
         return len(starts)
 
-    def fetch(self, name: str, chunks: int) -> bytes | None:
+    def get(self, name: str, chunks: int) -> bytes | None:
         """What was posted; None when it was erased since."""
         keys = [f"{name}/{number}" for number in range(chunks)]
         if not _within(self._limit_seconds, lambda: self._store.check(keys)):
             return None
         return b"".join(bytes(_within(self._limit_seconds, lambda k=key: self._store.get(k))) for key in keys)
 
-    def erase(self, name: str, chunks: int) -> None:
+    def delete(self, name: str, chunks: int) -> None:
         """Take away what was posted."""
         for number in range(chunks):
             _within(self._limit_seconds, lambda k=f"{name}/{number}": self._store.delete_key(k))
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:
-    """What `call` gives, on a thread of its own, in time. Raises: BoardLostError."""
+    """What `call` gives, on a thread of its own, in time. Raises: StoreLostError."""
     answers: queue.SimpleQueue[tuple[T] | RuntimeError] = queue.SimpleQueue()
 
     def make() -> None:
@@ -111,13 +111,13 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
         except RuntimeError as error:
             answers.put(error)
 
-    threading.Thread(target=make, name="board", daemon=True).start()
+    threading.Thread(target=make, name="store", daemon=True).start()
     try:
         answer = answers.get(timeout=seconds)
     except queue.Empty:
-        raise BoardLostError(f"no answer for {seconds:g} s") from None
+        raise StoreLostError(f"no answer for {seconds:g} s") from None
     if isinstance(answer, RuntimeError):
-        raise BoardLostError(_short(answer)) from answer
+        raise StoreLostError(_short(answer)) from answer
     return answer[0]
 
 

@@ -1,4 +1,4 @@
-"""The roll of a meeting of trainers: who is waited for, by the entries on the board; time is an argument."""
+"""The roll of a meeting of trainers: who is waited for, by the entries on the store; time is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ class Posting:
     rank: int
     meeting: int
     name: str
-    """Under which it is on the board, in so many chunks."""
+    """Under which it is on the store, in so many chunks."""
     chunks: int
     lineage: Lineage
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the board says of one trainer."""
+    """What the store says of one trainer."""
 
     beats: int
-    """Grows as long as it lives; 0 until it came to this board."""
+    """Grows as long as it lives; 0 until it came to this store."""
     posting: Posting | None
     """The last that it brought."""
     gone: str | None
@@ -31,8 +31,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Call:
-    """What one look at the board gave."""
+class Attendance:
+    """What one look at the store gave."""
 
     present: tuple[Posting, ...]
     """Of this meeting, by rank."""
@@ -40,11 +40,11 @@ class Call:
     """Who is waited for."""
     given_up: Mapping[int, str]
     """Who is waited for no longer, and why."""
-    closer: int
+    coordinator: int
     """Who makes the result: the first of those who are here and live."""
 
 
-class Roll:
+class Membership:
     """One trainer's view of one meeting, from when it comes there.
 
     Args:
@@ -66,7 +66,7 @@ class Roll:
         self._beats: dict[int, int] = {}
         self._heard: dict[int, float] = {}
 
-    def call(self, entries: Mapping[int, Entry], now: float) -> Call:
+    def call(self, entries: Mapping[int, Entry], now: float) -> Attendance:
         """Who is here, and who is still waited for; to be asked again until nobody is missing."""
         for rank, entry in entries.items():
             if self._beats.get(rank) != entry.beats:
@@ -89,7 +89,7 @@ class Roll:
             else:
                 missing.append(rank)
         living = [rank for rank in here if rank == self._rank or not self._is_silent(rank, now)]
-        return Call(present, tuple(missing), given_up, min(living, default=self._rank))
+        return Attendance(present, tuple(missing), given_up, min(living, default=self._rank))
 
     def _is_silent(self, rank: int, now: float) -> bool:
         return now - self._heard[rank] >= self._lost_seconds
