@@ -1,4 +1,4 @@
-"""The store on which averaging trainers leave what they bring: torch's TCPStore, with time limits."""
+"""The key-value store through which averaging trainers exchange shares: a TCPStore with time limits."""
 
 import queue
 import socket
@@ -10,19 +10,19 @@ from typing import Final, Self, TypeVar
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 CHUNK_BYTES: Final = 1 << 20
-"""What is put there at once: a TCPStore takes no value above 8 MiB, and others wait meanwhile."""
+"""Largest value of one request: a TCPStore takes at most 8 MiB, and other clients wait meanwhile."""
 T = TypeVar("T")
 
 
 class StoreLostError(Exception):
-    """The process that keeps the store, or the network to it, is gone; says why."""
+    """The process that serves the store, or the network to it, is gone; says why."""
 
 
 class KeyValueStore:
-    """One connection to the store; any thread may use it, one call at a time is served.
+    """One connection to the store; thread-safe, one request at a time.
 
-    Calls of a TCPStore wait for ever for an answer from a network that is down. So each is made on a thread
-    of its own, which is left behind when the limit is over.
+    A TCPStore waits forever for an answer if the network is down. Each request therefore runs on its own
+    thread, which is abandoned when the time limit expires.
 
     Every method raises StoreLostError.
     """
@@ -33,12 +33,12 @@ class KeyValueStore:
 
     @classmethod
     def keep(cls, host: str, port: int, limit_seconds: float) -> Self:
-        """Keep the store in this process, as long as the object lives; whoever reaches the port is let in."""
+        """Serve the store from this process while the object lives; accepts every client of the port."""
         return cls._open(host, port, limit_seconds, is_master=True)
 
     @classmethod
     def reach(cls, host: str, port: int, limit_seconds: float) -> Self:
-        """Connect to the store that another process keeps."""
+        """Connect to the store that another process serves."""
         try:
             # A TCPStore tries again until its limit, and writes a page about each time.
             socket.create_connection((host, port), timeout=limit_seconds).close()
@@ -56,32 +56,32 @@ class KeyValueStore:
         return cls(store, limit_seconds)
 
     def read(self, keys: Sequence[str]) -> list[str]:
-        """What stands under these keys, all of which exist."""
+        """The values of these keys, all of which must exist."""
         texts = _within(self._limit_seconds, lambda: self._store.multi_get(list(keys)))
         return [bytes(text).decode() for text in texts]
 
     def has(self, key: str) -> bool:
-        """Whether something stands under `key`."""
+        """Whether `key` exists."""
         return _within(self._limit_seconds, lambda: self._store.check([key]))
 
     def write(self, key: str, text: str) -> None:
-        """Put `text` under `key`, in place of what stood there."""
+        """Set `key` to `text`."""
         _within(self._limit_seconds, lambda: self._store.set(key, text))
 
     def set_default(self, key: str, text: str) -> str:
-        """Put `text` under `key` unless something stands there; what stands there then."""
+        """Set `key` to `text` if it does not exist; returns its value."""
         return self.compare_and_set(key, "", text)
 
     def compare_and_set(self, key: str, old: str, new: str) -> str:
-        """Put `new` in the place of `old`, if that stands there; what stands there then."""
+        """Set `key` to `new` if its value is `old`; returns its value after that."""
         return bytes(_within(self._limit_seconds, lambda: self._store.compare_set(key, old, new))).decode()
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a number; what it is then."""
+        """Add `amount` to a counter; returns the sum."""
         return _within(self._limit_seconds, lambda: self._store.add(key, amount))
 
     def put(self, name: str, data: bytes) -> int:
-        """Put many bytes under a name that nobody else has; in how many chunks they are."""
+        """Store bytes under a unique name; returns the number of chunks."""
         starts = range(0, max(1, len(data)), CHUNK_BYTES)
         for number, start in enumerate(starts):
             chunk = data[start : start + CHUNK_BYTES]
@@ -89,20 +89,20 @@ class KeyValueStore:
         return len(starts)
 
     def get(self, name: str, chunks: int) -> bytes | None:
-        """What was posted; None when it was erased since."""
+        """The bytes stored by `put`; None if they were deleted since."""
         keys = [f"{name}/{number}" for number in range(chunks)]
         if not _within(self._limit_seconds, lambda: self._store.check(keys)):
             return None
         return b"".join(bytes(_within(self._limit_seconds, lambda k=key: self._store.get(k))) for key in keys)
 
     def delete(self, name: str, chunks: int) -> None:
-        """Take away what was posted."""
+        """Delete what `put` stored."""
         for number in range(chunks):
             _within(self._limit_seconds, lambda k=f"{name}/{number}": self._store.delete_key(k))
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:
-    """What `call` gives, on a thread of its own, in time. Raises: StoreLostError."""
+    """The result of `call`, run on its own thread with a time limit. Raises: StoreLostError."""
     answers: queue.SimpleQueue[tuple[T] | RuntimeError] = queue.SimpleQueue()
 
     def make() -> None:
