@@ -19,7 +19,7 @@ class LearnerGroup(Protocol):
 
     @property
     def rank(self) -> int:
-        """This process's rank, from 0."""
+        """Rank of this process, from 0."""
         ...
 
     @property
