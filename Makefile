@@ -38,8 +38,8 @@ soak: setup
 	$(BIN)/python -m pytest -m soak
 
 check: $(STAMPS)/python $(STAMPS)/node
-	$(BIN)/ruff check backend tests shared_schema docs/.vitepress
-	$(BIN)/ruff format --check backend tests shared_schema docs/.vitepress
+	$(BIN)/ruff check backend benchmarks tests shared_schema docs/.vitepress
+	$(BIN)/ruff format --check backend benchmarks tests shared_schema docs/.vitepress
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	npm run --silent types
@@ -48,8 +48,8 @@ check: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/python tests/support/check_rules.py
 
 format: $(STAMPS)/python $(STAMPS)/node
-	$(BIN)/ruff check --fix-only --quiet backend tests shared_schema docs/.vitepress
-	$(BIN)/ruff format --quiet backend tests shared_schema docs/.vitepress
+	$(BIN)/ruff check --fix-only --quiet backend benchmarks tests shared_schema docs/.vitepress
+	$(BIN)/ruff format --quiet backend benchmarks tests shared_schema docs/.vitepress
 	npx biome check --write --log-level=error .
 
 # The guide as a site of static files, in docs/.vitepress/dist; its links are checked.
@@ -73,7 +73,7 @@ gpu-check: setup
 	KINETO_LOG_LEVEL=99 $(BIN)/python tests/support/gpu_check.py
 
 clean:
-	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web
+	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web benchmarks/built
 
 # torch first: a CPU build, where one is to be had, unless a build is there already. Left to the resolver, Linux
 # would fetch gigabytes of CUDA. The CPU index is asked only if the configured ones have no CPU build.

@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: "node",
           environment: "node",
-          include: ["tests/web/**/*.test.ts", "tests/contract/**/*.test.ts"],
+          include: ["tests/web/**/*.test.ts", "tests/benchmarks/**/*.test.ts", "tests/contract/**/*.test.ts"],
           exclude: ["**/*.browser.test.ts", "**/node_modules/**"],
           testTimeout: 30_000,
         },

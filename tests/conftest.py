@@ -15,7 +15,7 @@ WHOLE_SYSTEM = tuple(
     for folder in (
         "end_to_end",
         "faults",
-        "backend/benchmarks",
+        "benchmarks",
         "backend/browser",
         "backend/processes",
         "backend/learner/federated",

@@ -9,13 +9,16 @@
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   page-games/<name>/                     every bundled game that lives in a page, and game.page.js, its adapter
  *   trained/<name>/                        a trained policy of such a game, its card and a picture
- *   page/                                  page-clock.js, the virtual clock of games that live in a page; page-probe.js and
- *                                          page-trials.js, what `attract probe` and `attract bench` run beside one
+ *   page/                                  page-clock.js, the virtual clock of games that live in a page; page-probe.js,
+ *                                          what `attract probe` runs beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
  *   build.json                             {"build": hash of the web sources}; written last, so its presence means "complete"
+ *
+ * In a clone also `benchmarks/built/`: bench/, the page that benchmarks measure in, and page-trials.js, what they run
+ * beside a page that a game lives in.
  *
  * Each part is made in a staging folder and swapped in whole. Unchanged sources: nothing is done.
  * `--force` builds anyway.
@@ -46,6 +49,8 @@ import { build as viteBuild } from "vite";
 const WEB = path.dirname(fileURLToPath(import.meta.url));
 const ROOT = path.dirname(WEB);
 const OUT = path.join(ROOT, "backend", "attract", "web");
+/** Absent from a source distribution: what measures is not installed. */
+const BENCHMARKS = path.join(ROOT, "benchmarks");
 const LOCK = path.join(OUT, ".lock");
 const LOCK_POLL_MS = 200;
 const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".svg", ".wasm"]);
@@ -54,9 +59,9 @@ const COMPRESSED_BYTES = 1024;
 const compress = promisify(gzip);
 const run = promisify(execFile);
 
-/** Every file whose content decides what the build makes, as sorted absolute paths. */
-async function sourceFiles() {
-  const entries = await readdir(WEB, { recursive: true, withFileTypes: true });
+/** Every file whose content decides what is built of `folder`, as sorted absolute paths. */
+async function sourceFiles(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
@@ -65,9 +70,9 @@ async function sourceFiles() {
 }
 
 /** 16 hex digits that change with any source file's name or content. */
-async function hashSources() {
+async function hashSources(folder = WEB) {
   const hash = createHash("sha256");
-  for (const file of await sourceFiles()) {
+  for (const file of await sourceFiles(folder)) {
     hash.update(path.relative(ROOT, file)).update("\0");
     hash.update(await readFile(file)).update("\0");
   }
@@ -75,9 +80,9 @@ async function hashSources() {
 }
 
 /** The build that is there now, or null. */
-async function currentBuild() {
+async function currentBuild(folder = OUT) {
   try {
-    return JSON.parse(await readFile(path.join(OUT, "build.json"), "utf8")).build;
+    return JSON.parse(await readFile(path.join(folder, "build.json"), "utf8")).build;
   } catch {
     return null;
   }
@@ -252,11 +257,8 @@ async function buildPageScripts(folder) {
     logLevel: "warning",
   });
   await esbuild.build({
-    entryPoints: [
-      { in: path.join(WEB, "page-probe", "src", "index.ts"), out: "page-probe" },
-      { in: path.join(WEB, "bench", "page-trials.ts"), out: "page-trials" },
-    ],
-    outdir: folder,
+    entryPoints: [path.join(WEB, "page-probe", "src", "index.ts")],
+    outfile: path.join(folder, "page-probe.js"),
     bundle: true,
     ...STRICT,
     target: "es2022",
@@ -295,6 +297,27 @@ async function buildDashboard(folder, build) {
   // The page of a finished run has it to download.
   await buildPlay(folder);
   await compressFiles(folder);
+}
+
+/** What the benchmarks run in a browser; it holds parts of the web side, so it is built again with each `build`. */
+async function buildBenchmarks(build) {
+  const folder = path.join(BENCHMARKS, "built");
+  const wanted = `${build}-${await hashSources(path.join(BENCHMARKS, "browser"))}`;
+  if ((await currentBuild(folder)) === wanted) return;
+  await viteBuild({
+    configFile: path.join(BENCHMARKS, "browser", "vite.config.ts"),
+    logLevel: "warn",
+    build: { outDir: path.join(folder, "bench"), emptyOutDir: true },
+  });
+  await esbuild.build({
+    entryPoints: [path.join(BENCHMARKS, "browser", "page-trials.ts")],
+    outfile: path.join(folder, "page-trials.js"),
+    bundle: true,
+    ...STRICT,
+    target: "es2022",
+    logLevel: "warning",
+  });
+  await writeFile(path.join(folder, "build.json"), `${JSON.stringify({ build: wanted })}\n`);
 }
 
 /** A `.gz` beside each file that shrinks: the server sends it to whoever reads gzip, which is every browser. */
@@ -352,7 +375,8 @@ function isAlive(pid) {
 
 async function main() {
   const force = process.argv.includes("--force");
-  if (!force && (await currentBuild()) === (await hashSources())) {
+  const isCurrent = async () => !force && (await currentBuild()) === (await hashSources());
+  if ((await isCurrent()) && !existsSync(BENCHMARKS)) {
     console.log("web build is current");
     return;
   }
@@ -360,19 +384,20 @@ async function main() {
   const staging = path.join(OUT, `.staging-${process.pid}`);
   try {
     const build = await hashSources();
-    if (!force && (await currentBuild()) === build) {
+    if (await isCurrent()) {
       console.log("web build is current");
-      return;
+    } else {
+      const started = performance.now();
+      await rm(path.join(OUT, "build.json"), { force: true });
+      for (const [part, make] of Object.entries(PARTS)) {
+        await make(path.join(staging, part), build);
+        await rm(path.join(OUT, part), { recursive: true, force: true });
+        await rename(path.join(staging, part), path.join(OUT, part));
+      }
+      await writeFile(path.join(OUT, "build.json"), `${JSON.stringify({ build })}\n`);
+      console.log(`web build ${build} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
     }
-    const started = performance.now();
-    await rm(path.join(OUT, "build.json"), { force: true });
-    for (const [part, make] of Object.entries(PARTS)) {
-      await make(path.join(staging, part), build);
-      await rm(path.join(OUT, part), { recursive: true, force: true });
-      await rename(path.join(staging, part), path.join(OUT, part));
-    }
-    await writeFile(path.join(OUT, "build.json"), `${JSON.stringify({ build })}\n`);
-    console.log(`web build ${build} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    if (existsSync(BENCHMARKS)) await buildBenchmarks(build);
   } finally {
     await rm(staging, { recursive: true, force: true });
     await rm(path.join(LOCK, "pid"), { force: true });

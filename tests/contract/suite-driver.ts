@@ -1,15 +1,15 @@
 /** Plays our games of Gymnasium's rules, also from given states; run by tests as `node driver.mjs IN OUT`. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import acrobot from "../../benchmarks/suite/acrobot.ts";
+import cartPole from "../../benchmarks/suite/cart-pole.ts";
+import mountainCar from "../../benchmarks/suite/mountain-car.ts";
+import mountainCarContinuous from "../../benchmarks/suite/mountain-car-continuous.ts";
 import cartpole from "../../web/games/cartpole/game.ts";
 import lander from "../../web/games/lander/game.ts";
 import pendulum from "../../web/games/pendulum/game.ts";
 import type { GameDefinition } from "../../web/sdk/src/contract.ts";
 import { GameInstance } from "../../web/sdk/src/instance.ts";
-import acrobot from "../../web/suite/acrobot.ts";
-import cartPole from "../../web/suite/cart-pole.ts";
-import mountainCar from "../../web/suite/mountain-car.ts";
-import mountainCarContinuous from "../../web/suite/mountain-car-continuous.ts";
 
 interface Order {
   game: string;

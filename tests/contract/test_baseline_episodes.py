@@ -8,11 +8,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from attract.benchmarks.baselines.zoo import begin
-from attract.benchmarks.learning.plan import TASKS, Baseline
-from attract.benchmarks.learning.suite import PLAIN_GAMES
 from attract.schema.philox import derive_seed
 from attract.settings.run import EvaluationSettings
+from attract_benchmarks.baselines.zoo import begin
+from attract_benchmarks.learning.plan import TASKS, Baseline
+from attract_benchmarks.learning.suite import PLAIN_GAMES
 from node_driver import bundle_driver
 
 EPISODES, STEPS = 12, 25

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from attract.benchmarks.harness.game_origin import GameOrigin, at_origin
-from attract.benchmarks.speed.page_games import GAMES
 from attract.games.library import GameLibrary
+from attract_benchmarks.harness.game_origin import GameOrigin, at_origin
+from attract_benchmarks.speed.page_games import GAMES
 
 OTHER_MACHINE = (
     "--disable-accelerated-2d-canvas",

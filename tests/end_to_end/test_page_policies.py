@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from attract.benchmarks.harness.page_returns import played_returns
-from attract.benchmarks.learning.keep_policy import FILES, trained_folder
-from attract.benchmarks.learning.pages import PAGE_TASKS
-from attract.benchmarks.learning.plan import Task
 from attract.games.cards import CARD
 from attract.schema.api import GameCard
+from attract_benchmarks.harness.page_returns import played_returns
+from attract_benchmarks.learning.keep_policy import FILES, trained_folder
+from attract_benchmarks.learning.pages import PAGE_TASKS
+from attract_benchmarks.learning.plan import Task
 
 EPISODES = 5
 LARGEST_PICTURE = 60_000

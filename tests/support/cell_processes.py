@@ -13,7 +13,7 @@ from torch import Tensor
 from attract.errors import AttractError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.cells.torch_group import TorchGroup
 from attract.learner.ppo.algorithm import Ppo
 from attract.settings.base import LearnerName
@@ -47,7 +47,7 @@ class Case:
     spoilt: int | None = None
     """The update in which one reward of the last slot is not finite."""
 
-    def ppo(self, group: LearnerGroup = ALONE) -> Ppo:
+    def ppo(self, group: LearnerGroup = SINGLE_PROCESS) -> Ppo:
         """The algorithm with a fresh policy."""
         policy, distribution = build(None, self.action, **self.network)
         learnable = Learnable(policy, distribution, seed=1, num_agents=self.num_agents)
@@ -86,7 +86,7 @@ class Learned:
     errors: list[str]
 
 
-def learn(case: Case, num_updates: int, group: LearnerGroup = ALONE) -> Learned:
+def learn(case: Case, num_updates: int, group: LearnerGroup = SINGLE_PROCESS) -> Learned:
     """So many updates, each of this cell's part of its rows."""
     ppo = case.ppo(group)
     reports: list[dict[str, float]] = []
@@ -126,7 +126,7 @@ def run_cells(size: int, task: Callable[..., Answer], *arguments: Any) -> list[A
 
 def part(group: LearnerGroup) -> None:
     """Wait for the others: nobody hangs up while another still counts on it."""
-    group.gather(torch.zeros(1))
+    group.all_gather(torch.zeros(1))
 
 
 class CellProcess:

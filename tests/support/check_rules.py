@@ -20,6 +20,9 @@ VITEST_TITLE = re.compile(
 PYTHON_NAME = re.compile(r"^test_((?:[TESPCID]\d+_)+)")
 UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
 """Folders of `tests/` whose modules test more than one source module."""
+PYTHON_SOURCES = {"backend": "backend/attract", "benchmarks": "benchmarks/attract_benchmarks"}
+"""Folder of `tests/` to the package whose modules it tests."""
+WEB_SOURCES = ("web", "benchmarks")
 MIRRORED_BACK = ("web/worker/src", "web/sdk/src", "web/play/src", "web/dashboard/src")
 """Folders of the source of which every module has a test of its name, or a reason in `UNTESTED` why not."""
 UNTESTED = Path("tests/support/untested_modules.toml")
@@ -29,7 +32,7 @@ MOST_CASTS = 3
 MOST_LINES = 500
 """Of a file of source or tests that somebody writes: a longer one is split by what changes together."""
 WRITTEN = {".py", ".ts", ".tsx", ".mjs", ".js", ".css"}
-NOT_WRITTEN = {"node_modules", "dist", "build"}
+NOT_WRITTEN = {"node_modules", "dist", "build", "built"}
 """Folders of what is installed, built or generated."""
 BUILT_PAGES = Path("backend/attract/web")
 WHOLE_PACKAGE = ("simulation",)
@@ -103,9 +106,10 @@ def mirror_problems(root: Path) -> list[str]:
         if inside.parts[0] in UNMIRRORED:
             continue
         stem = path.stem.removeprefix("test_")
-        folder = root / "backend" / "attract" / Path(*inside.parts[1:-1])
+        source = PYTHON_SOURCES.get(inside.parts[0], "nowhere")
+        folder = root / source / Path(*inside.parts[1:-1])
         is_one_of_several = folder.with_suffix(".py").is_file()
-        if inside.parts[0] != "backend" or not (is_one_of_several or _python_module(folder, stem)):
+        if not (is_one_of_several or _python_module(folder, stem)):
             problems.append(
                 f"tests/{inside} mirrors no module: {folder.relative_to(root)}/{stem}.py is not there"
             )
@@ -114,12 +118,10 @@ def mirror_problems(root: Path) -> list[str]:
         if inside.parts[0] in UNMIRRORED:
             continue
         stem = _web_stem(path)
-        folders = _web_folders(root / "web", inside.parts[1:-1])
+        folders = _web_folders(root / inside.parts[0], inside.parts[1:-1])
         is_one_of_several = any(folder.with_suffix(".ts").is_file() for folder in folders)
-        if inside.parts[0] != "web" or not (is_one_of_several or _web_module(folders, stem)):
-            problems.append(
-                f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
-            )
+        if inside.parts[0] not in WEB_SOURCES or not (is_one_of_several or _web_module(folders, stem)):
+            problems.append(f"tests/{inside} mirrors no module: {'/'.join(inside.parts[:-1])} has no {stem}")
     return problems
 
 
@@ -228,9 +230,9 @@ def cast_problems(root: Path) -> list[str]:
 
 
 def length_problems(root: Path) -> list[str]:
-    """Files of `backend`, `web`, `tests` and `shared_schema` with more lines than a reader keeps in mind."""
+    """Files of source and tests with more than `MOST_LINES` lines."""
     problems: list[str] = []
-    for folder in ("backend", "web", "tests", "shared_schema"):
+    for folder in ("backend", "benchmarks", "web", "tests", "shared_schema"):
         for path in sorted((root / folder).rglob("*")):
             inside = path.relative_to(root)
             if path.suffix not in WRITTEN or path.stem.endswith(".gen") or not path.is_file():

@@ -23,9 +23,9 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from attract.benchmarks.harness.command_line import attract
-from attract.benchmarks.learning.suite import SUITE_DIR
 from attract.processes.exit_codes import DONE, GOAL_MISSED
+from attract_benchmarks.harness.command_line import attract
+from attract_benchmarks.learning.suite import SUITE_DIR
 
 GOALS = {
     "cart-pole": (475.0, 400_000),

@@ -22,8 +22,6 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
-from attract.benchmarks.speed.segments import segments_work
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 from attract.inference.decider import OnnxDecider
@@ -40,6 +38,7 @@ from attract.schema.messages import Seed
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PolicySettings, PpoSettings
 from attract.vector.batch import StepBatch
+from attract_benchmarks.speed.ready_update import ReadyUpdate, cartpole_work, segments_work
 from learner_world import LearnerHere, LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
 from played_batches import build, play
 

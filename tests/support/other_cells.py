@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from attract.learner.cells.group import Alone, ordered_sum
+from attract.learner.cells.group import SingleProcess, ordered_sum
 
 
-class Beside(Alone):
+class Beside(SingleProcess):
     """`LearnerGroup` of rank `rank`; the other one's tensors are given, in the order of the calls."""
 
     size = 2
@@ -18,17 +18,17 @@ class Beside(Alone):
         self._others = list(others)
         self._led = list(led)
 
-    def gather(self, tensor: Tensor) -> Tensor:
+    def all_gather(self, tensor: Tensor) -> Tensor:
         self.sent.append(tensor.clone())
         other = self._others.pop(0) if self._others else tensor
         return torch.stack((tensor, other) if self.rank == 0 else (other, tensor))
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
-        return self.gather(words)
+    def barrier(self, what: str, words: Tensor) -> Tensor:
+        return self.all_gather(words)
 
-    def add_up(self, tensor: Tensor) -> None:
-        tensor.copy_(ordered_sum(self.gather(tensor)))
+    def all_reduce(self, tensor: Tensor) -> None:
+        tensor.copy_(ordered_sum(self.all_gather(tensor)))
 
-    def lead(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         self.words.append(data)
         return self._led.pop(0) if self._led else data

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from attract.benchmarks.harness.page_returns import played_returns
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.diagnosis.verdict import Measured, judge
@@ -24,6 +23,7 @@ from attract.run.service import RunService
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from attract.vector.gymnasium_environment import GymnasiumVectorEnv
+from attract_benchmarks.harness.page_returns import played_returns
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE_EPISODES = 100

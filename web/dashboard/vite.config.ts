@@ -1,4 +1,4 @@
-/** Builds the dashboard (index.html), the host page (join.html) and the benchmark's (bench.html); every URL is relative, so any prefix works. */
+/** Builds the dashboard (index.html) and the host page (join.html); every URL is relative, so any prefix works. */
 
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,9 +24,7 @@ export default defineConfig({
     rolldownOptions: {
       // A busy machine is no news.
       checks: { pluginTimings: false },
-      input: Object.fromEntries(
-        ["index", "join", "bench"].map((page) => [page, path.join(here, `${page}.html`)]),
-      ),
+      input: Object.fromEntries(["index", "join"].map((page) => [page, path.join(here, `${page}.html`)])),
     },
   },
 });

@@ -1,6 +1,8 @@
 """All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
 
 import errno
+import importlib
+import importlib.util
 import os
 import sys
 
@@ -24,7 +26,6 @@ from attract.cli.help import (
     TRAIN,
     Layout,
 )
-from attract.cli.measuring import bench, results
 from attract.cli.runs import evaluate, export, report, rollback
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
@@ -40,12 +41,14 @@ GROUPS = {
     LOOK: {"serve": serve, "eval": evaluate},
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
-    MEASURE: {"bench": bench, "results": results},
 }
 """What each word after `attract` calls, in the groups and the order of `attract --help`.
 
 Each imports what it needs only then, so that `--help` is quick.
 """
+if importlib.util.find_spec("attract_benchmarks") is not None:
+    # In a clone. The package that is installed carries no benchmarks.
+    GROUPS[MEASURE] = importlib.import_module("attract_benchmarks.cli").COMMANDS
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 WITH_SETTINGS = ("train", "tune", "imitate")
 

@@ -23,7 +23,7 @@ from attract.commands.tune import Trials, TuneOptions, check_optuna, tune_game
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import INTERRUPTED
 from attract.processes.interrupt import Interrupts
-from attract.runs.directory import create_run_id
+from attract.runs.run_ids import create_run_id
 from attract.server.in_process import run_async
 from attract.server.tokens import chosen_tokens
 from attract.settings.run import RunSettings, ServerSettings

@@ -19,6 +19,7 @@ from attract.games.kept_game import write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.learner.checkpoints.checkpoint import write_checkpoint
 from attract.learner.checkpoints.exporting import export_policies
+from attract.learner.imitation.crossing import has_trees
 from attract.learner.imitation.demonstrations import Demonstrated, play_again
 from attract.learner.imitation.fitting import Epoch, FitPlan
 from attract.learner.imitation.start import ClonedStart, clone
@@ -32,9 +33,10 @@ from attract.run.record import RunRecord
 from attract.run.settings_view import settings_of
 from attract.run.start_checks import check_device
 from attract.runs.demonstrations import demonstrations_folder
-from attract.runs.directory import RunDirectory, create_run_id, discard_unused
+from attract.runs.directory import RunDirectory, discard_unused
 from attract.runs.exports import export_models
 from attract.runs.metrics import UpdateRow
+from attract.runs.run_ids import create_run_id
 from attract.schema.api import RunView
 from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings, ServerSettings
@@ -72,6 +74,11 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
     source = order.source or await _recorded(module, server)
     game, played = await asyncio.to_thread(play_again, module, source)
     _say(console, _described(game, played))
+    if not has_trees():
+        _say(
+            console,
+            "pip install 'attract[imitate]' (scikit-learn) makes more of few episodes",
+        )
     plan = FitPlan(epochs=order.epochs, held_out=order.held_out)
     fitted = await asyncio.to_thread(_fit, console, game, settings, played, plan)
     run_id = order.run_id or create_run_id(order.game, project_dir=server.project_dir)

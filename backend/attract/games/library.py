@@ -22,7 +22,7 @@ from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
 from attract.games.project import find_project_dir, shared_folder
 from attract.games.source_maps import SourceMap
-from attract.runs.directory import game_stem
+from attract.runs.run_ids import game_stem
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource

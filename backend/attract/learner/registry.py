@@ -8,7 +8,7 @@ from typing import Any
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
@@ -36,7 +36,7 @@ def choose_algorithm(
     hyperparameters: Mapping[str, Any],
     *,
     learner: LearnerName = "auto",
-    group: LearnerGroup = ALONE,
+    group: LearnerGroup = SINGLE_PROCESS,
     exploration: Mapping[str, Any] | None = None,
     cloning: Mapping[str, Any] | None = None,
     demonstrations: Mapping[str | None, Batch] | None = None,

@@ -5,8 +5,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attract.policy.unrolling import is_launch_bound, through_sigmoid_, through_tanh, through_tanh_
-
 
 def unroll_lstm(
     inputs: Tensor,
@@ -94,14 +92,14 @@ class _UnrolledLstm(torch.autograd.Function):
             grad_hidden, grad_cell = grad_before.chunk(2, 1)
             grad_gate = grad_gates[t if at_once else 0]
             grad_i, grad_f, grad_g, grad_o = grad_gate.chunk(4, 1)
-            grad_cell.add_(through_tanh(grad_hidden * o, squash))
+            grad_cell.add_(_through_tanh(grad_hidden * o, squash))
             torch.mul(grad_cell, g, out=grad_i)
             torch.mul(grad_cell, before[t][:, size:], out=grad_f)
             torch.mul(grad_cell, i, out=grad_g)
             torch.mul(grad_hidden, squash, out=grad_o)
-            through_sigmoid_(grad_gate[:, : 2 * size], gate[:, : 2 * size])
-            through_tanh_(grad_g, g)
-            through_sigmoid_(grad_o, o)
+            _through_sigmoid_(grad_gate[:, : 2 * size], gate[:, : 2 * size])
+            _through_tanh_(grad_g, g)
+            _through_sigmoid_(grad_o, o)
             if not at_once:
                 torch.addmm(grad_weight, grad_gate.t(), joined[t], out=grad_weight)
                 grad_bias.add_(grad_gate.sum(0))
@@ -116,3 +114,23 @@ class _UnrolledLstm(torch.autograd.Function):
                 torch.mm(flat, input_weight, out=grad_inputs.view(-1, width))
         of_inputs, of_hidden = grad_weight.split((width, size), 1)
         return grad_inputs, of_inputs, grad_bias, of_hidden, grad_before, None
+
+
+def is_launch_bound(tensor: Tensor) -> bool:
+    """Whether starting small operations takes most of the device's time, as on a GPU."""
+    return tensor.is_cuda
+
+
+def _through_tanh(grad: Tensor, output: Tensor) -> Tensor:
+    """The gradient before a tanh, from the gradient after it and its output; all of one shape and dtype."""
+    return torch.ops.aten.tanh_backward(grad, output)
+
+
+def _through_tanh_(grad: Tensor, output: Tensor) -> None:
+    """`_through_tanh` in place of `grad`, which may be a part of a larger tensor."""
+    torch.ops.aten.tanh_backward.grad_input(grad, output, grad_input=grad)
+
+
+def _through_sigmoid_(grad: Tensor, output: Tensor) -> None:
+    """The gradient before a sigmoid in place of that after it, from the sigmoid's output."""
+    torch.ops.aten.sigmoid_backward.grad_input(grad, output, grad_input=grad)

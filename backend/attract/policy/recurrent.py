@@ -5,7 +5,6 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from attract.policy.gru_unroll import unroll_gru
 from attract.policy.lstm_unroll import unroll_lstm
 
 RecurrentName = Literal["lstm", "gru"]
@@ -52,7 +51,7 @@ class RecurrentCore(nn.Module):
     def unroll(self, inputs: Tensor, state: Tensor, reset_after: Tensor) -> Tensor:
         """States after each step of S segments, the state zeroed between steps after an end (rule S4).
 
-        Cells one after the other by autograd: what tests and benchmark hold the cores' own unrolls against.
+        One cell after the other by autograd; the LSTM overrides it with a faster unroll of the same result.
 
         Args:
             inputs: [T, S, num_inputs] float32; finite, even where a step is invalid.
@@ -105,13 +104,6 @@ class GruCore(RecurrentCore):
     num_gates = 3
     has_hidden_bias = True
     state_parts = 1
-
-    def unroll(self, inputs: Tensor, state: Tensor, reset_after: Tensor) -> Tensor:
-        """See `RecurrentCore.unroll`."""
-        of_inputs, of_hidden = self.inputs, self.hidden
-        return unroll_gru(
-            inputs, of_inputs.weight, of_inputs.bias, of_hidden.weight, of_hidden.bias, state, reset_after
-        )
 
     def cell(self, gates: Tensor, state: Tensor) -> Tensor:
         """See `RecurrentCore.cell`."""

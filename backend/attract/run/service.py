@@ -26,9 +26,10 @@ from attract.run.record import RunArchive, RunRecord, known_run
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
-from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
+from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.log_lines import bind
 from attract.runs.metrics import Event
+from attract.runs.run_ids import create_run_id
 from attract.schema import close_codes
 from attract.schema.api import (
     CheckView,

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import secrets
 import shutil
 import time
@@ -24,11 +23,11 @@ from attract.files import (
 )
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
+from attract.runs.run_ids import RUN_ID, check_run_id
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
 
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
 LATEST = "latest"
 """In place of a run's id: the newest run that has a policy."""
@@ -39,9 +38,6 @@ FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
 KEPT_VERSIONS = 20
-# Of a project with one game the file says nothing, the folder does.
-COMMON_STEMS = frozenset({"game", "index", "main"})
-SOURCE_FOLDERS = frozenset({"src", "source", "lib", "app"})
 KEPT_EVERY = 100
 MAX_KEPT = 100
 """Versions that are kept for their number; where there are more, they are kept twice as far apart."""
@@ -49,45 +45,6 @@ PRUNED = ".pruned"
 """Ending of a checkpoint's folder that is being removed."""
 
 Mark = Literal["latest", "best"]
-
-
-def check_run_id(run_id: str) -> str:
-    """`run_id` itself, when it is a plain folder name.
-
-    Raises: ConfigurationError: for anything that could name another folder.
-    """
-    if not RUN_ID.fullmatch(run_id):
-        raise ConfigurationError(
-            f"{run_id!r} is no run id",
-            setting="run_id",
-            fix="use letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 120",
-        )
-    return run_id
-
-
-def game_stem(path: Path) -> str:
-    """What tells a game from others: its file's name, or of a `game.ts` the name of the project's folder.
-
-    Args:
-        path: of the module, absolute.
-    """
-    stem = path.name.split(".")[0]
-    if stem not in COMMON_STEMS:
-        return stem
-    return next((folder.name for folder in path.parents if folder.name not in SOURCE_FOLDERS), "") or stem
-
-
-def create_run_id(game: str, now: datetime | None = None, *, project_dir: Path = Path()) -> str:
-    """`<game>-<UTC yyyymmdd-hhmmss>-<4 hex>`, a plain folder name whatever `game` holds.
-
-    Args:
-        game: a bundled name, or a module's path, relative to `project_dir` or absolute.
-        now: None: the current time.
-    """
-    stem = game_stem((project_dir / game).absolute())
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "game"
-    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
-    return f"{stem[:60]}-{stamp}-{secrets.token_hex(2)}"
 
 
 def list_run_ids(runs_dir: Path) -> list[str]:

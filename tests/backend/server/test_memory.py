@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import gc
-from attract.benchmarks.harness.played_blocks import CARTPOLE, played_block
+from attract_benchmarks.harness.played_blocks import CARTPOLE, played_block
 from attract.schema.frames import decode_from_browser, encode
 from attract.server.memory import settle_memory
 

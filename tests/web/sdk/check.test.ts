@@ -146,6 +146,10 @@ test("random play alone: so many episodes, under the given parameters, and nothi
 
 describe("each fault is found, and only it", () => {
   const draw: Game["draw"] = (context) => context.fillRect(0, 0, 1, 1);
+  const pair = [
+    [0, 0],
+    [0, 0],
+  ];
   const cases: [string, GameDefinition, RegExp][] = [
     [
       "no end",
@@ -234,21 +238,8 @@ describe("each fault is found, and only it", () => {
       "a countdown in which nobody is active",
       walk(
         {
-          start: () => ({
-            observation: [
-              [0, 0],
-              [0, 0],
-            ],
-            active: [false, false],
-          }),
-          update: () => ({
-            observation: [
-              [0, 0],
-              [0, 0],
-            ],
-            reward: [1, 1],
-            active: [false, false],
-          }),
+          start: () => ({ observation: pair, active: [false, false] }),
+          update: () => ({ observation: pair, reward: [1, 1], active: [false, false] }),
         },
         { numAgents: 2 },
       ),

@@ -7,79 +7,79 @@ from torch import Tensor
 
 
 class LearnerGroup(Protocol):
-    """N learners in lockstep; rows stay where they were played. Used by the learner's main thread.
+    """N learners in lockstep, each with its own rows. Used by the learner's main thread.
 
-    Every method but `durable` is called by all of them, in the same order. What they get is the same bits on
-    each: it is put together from the same parts in the order of the ranks.
+    All ranks call every method but `durable`, in the same order. Results are bit-identical on all ranks:
+    they are combined from the same parts in rank order.
 
     Every method raises:
-        GroupError: another learner is gone, or late; names it and what was awaited.
+        GroupError: another rank is gone or late; names it and the operation.
         GroupOverError: rank 0 has ended the run.
     """
 
     @property
     def rank(self) -> int:
-        """Which of them this is, from 0."""
+        """Rank of this process, from 0."""
         ...
 
     @property
     def size(self) -> int:
-        """How many they are."""
+        """Number of ranks."""
         ...
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
-        """Wait for everybody for as long as they live; [size, n], what each brought, by rank.
+    def barrier(self, what: str, words: Tensor) -> Tensor:
+        """Wait for all ranks for as long as they live; returns [size, n], the `words` of each rank.
 
         Args:
-            what: is awaited, for people.
+            what: what is awaited, for messages.
             words: [n] int64 on the CPU.
         """
         ...
 
-    def gather(self, tensor: Tensor) -> Tensor:
-        """[size, ...]: that tensor of each, by rank. All have the same shape and dtype."""
+    def all_gather(self, tensor: Tensor) -> Tensor:
+        """[size, ...]: the tensors of all ranks, which have the same shape and dtype."""
         ...
 
-    def add_up(self, tensor: Tensor) -> None:
-        """Make it the sum over all, in place; added in the order of the ranks."""
+    def all_reduce(self, tensor: Tensor) -> None:
+        """Replace the tensor by the sum over all ranks, in place; added in rank order."""
         ...
 
-    def lead(self, data: bytes) -> bytes:
-        """What rank 0 gave."""
+    def broadcast(self, data: bytes) -> bytes:
+        """The `data` of rank 0."""
         ...
 
     def durable(self, policy_version: int) -> None:
-        """Of rank 0: its version is on disk. Of another: wait until it is. On the writer's thread (D1)."""
+        """Rank 0: report that its version is on disk. Others: wait for that. On the writer's thread (D1)."""
         ...
 
     def leave(self) -> None:
-        """The run is over for this one. Of rank 0: for all, who hear of it; never fails."""
+        """End this rank's part of the run; rank 0 ends the run of all ranks. Never fails."""
         ...
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         ...
 
 
-class Alone:
-    """A learner without others: nothing is waited for, and no number changes."""
+class SingleProcess:
+    """The group of one: nothing is awaited and no number changes."""
 
     rank = 0
     size = 1
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
+    def barrier(self, what: str, words: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         del what
         return words.unsqueeze(0)
 
-    def gather(self, tensor: Tensor) -> Tensor:
+    def all_gather(self, tensor: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         return tensor.unsqueeze(0)
 
-    def add_up(self, tensor: Tensor) -> None:
+    def all_reduce(self, tensor: Tensor) -> None:
         """See `LearnerGroup`."""
 
-    def lead(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """See `LearnerGroup`."""
         return data
 
@@ -93,28 +93,28 @@ class Alone:
         """See `LearnerGroup`."""
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
 def ordered_sum(parts: Tensor) -> Tensor:
-    """[...] of [size, ...]: the parts added one after the other, so that every machine rounds alike."""
+    """[...] from [size, ...]: the parts added in order, so that every rank rounds alike."""
     total = parts[0].clone()
     for part in parts[1:]:
         total += part
     return total
 
 
-def agree(group: LearnerGroup, flag: bool) -> bool:
-    """Whether it is true of any of them."""
+def any_rank(group: LearnerGroup, flag: bool) -> bool:
+    """Whether `flag` is true on any rank."""
     if group.size == 1:
         return flag
-    return bool(group.gather(torch.tensor([flag], dtype=torch.uint8)).any())
+    return bool(group.all_gather(torch.tensor([flag], dtype=torch.uint8)).any())
 
 
 def weighted_mean(group: LearnerGroup, value: float, weight: float) -> float:
-    """Mean over the group of a number that each has of so much; weights of 0 count for nothing."""
+    """Weighted mean over the ranks; a rank of weight 0 does not count."""
     if group.size == 1:
         return value
     mine = torch.tensor([value * weight if weight > 0 else 0.0, weight], dtype=torch.float64)
-    total, weights = ordered_sum(group.gather(mine)).tolist()
+    total, weights = ordered_sum(group.all_gather(mine)).tolist()
     return total / weights

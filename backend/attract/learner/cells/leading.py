@@ -19,7 +19,7 @@ PER_SLOT = ".slots."
 _COUNTED = tuple(Counters.model_fields)
 
 
-def lead_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, Any]) -> Checkpoint | None:
+def broadcast_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, Any]) -> Checkpoint | None:
     """The state of rank 0, for the others; None at rank 0, whose own it is.
 
     Args:
@@ -29,8 +29,8 @@ def lead_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, Any])
 
     Raises: GroupError: this cell is of another kind; names what differs.
     """
-    led = json.loads(group.lead(json.dumps({"kind": kind, "document": snapshot.document}).encode()))
-    files = {name: group.lead(snapshot.files[name]) for name in (POLICY_FILE, OPTIMIZER_FILE)}
+    led = json.loads(group.broadcast(json.dumps({"kind": kind, "document": snapshot.document}).encode()))
+    files = {name: group.broadcast(snapshot.files[name]) for name in (POLICY_FILE, OPTIMIZER_FILE)}
     if group.rank == 0:
         return None
     own = json.loads(json.dumps(kind))
@@ -79,11 +79,11 @@ def join_update(
     more = {name: getattr(message.counters, name) - getattr(before, name) for name in _COUNTED}
     more |= {"agent_steps": num_steps, "updates": 0}
     words = torch.tensor([int(can_learn), version, *more.values()])
-    of_all = group.meet(f"a batch for version {version + 1}", words)
+    of_all = group.barrier(f"a batch for version {version + 1}", words)
     if bool((of_all[:, 1] != version).any()):
         raise GroupError(f"cells are at versions {of_all[:, 1].tolist()}")
     total = dict(zip(more, of_all[:, 2:].sum(0).tolist(), strict=True))
     counters = Counters(**{name: getattr(before, name) + total[name] for name in _COUNTED})
     counters = counters.model_copy(update={"updates": before.updates + 1})
-    curriculum = json.loads(group.lead(json.dumps(message.curriculum).encode()))
+    curriculum = json.loads(group.broadcast(json.dumps(message.curriculum).encode()))
     return Joined(bool(of_all[:, 0].all()), GroupState(counters=counters, curriculum=curriculum))

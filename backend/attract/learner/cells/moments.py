@@ -19,7 +19,7 @@ def merged(group: LearnerGroup, moments: Mapping[str, RunningMoments]) -> dict[s
         own = moments[name]
         parts += [torch.tensor([own.count], dtype=torch.float64), own.mean, own.squared_deviations]
     found = {name: RunningMoments.empty(tuple(moments[name].mean.shape)) for name in names}
-    for vector in group.gather(torch.cat([part.reshape(-1) for part in parts])):
+    for vector in group.all_gather(torch.cat([part.reshape(-1) for part in parts])):
         start = 0
         for name in names:
             shape = moments[name].mean.shape

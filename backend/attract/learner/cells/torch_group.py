@@ -77,7 +77,7 @@ class TorchGroup:
         except RuntimeError as error:
             self._fail("the connections of the group", error)
 
-    def meet(self, what: str, words: Tensor) -> Tensor:
+    def barrier(self, what: str, words: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         parts = [torch.empty_like(words) for _ in range(self.size)]
         try:
@@ -97,7 +97,7 @@ class TorchGroup:
             self._fail(what, error)
         return torch.stack(parts)
 
-    def gather(self, tensor: Tensor) -> Tensor:
+    def all_gather(self, tensor: Tensor) -> Tensor:
         """See `LearnerGroup`."""
         parts = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
         self._within(
@@ -105,11 +105,11 @@ class TorchGroup:
         )
         return parts
 
-    def add_up(self, tensor: Tensor) -> None:
+    def all_reduce(self, tensor: Tensor) -> None:
         """See `LearnerGroup`."""
-        tensor.copy_(ordered_sum(self.gather(tensor)))
+        tensor.copy_(ordered_sum(self.all_gather(tensor)))
 
-    def lead(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """See `LearnerGroup`."""
         size = torch.tensor([len(data)])
         self._within("its word", partial(dist.broadcast, size, 0))

@@ -1,9 +1,9 @@
-"""Federated averaging between processes and machines: who comes to a meeting leaves with the same bits.
+"""Federated averaging between processes and machines: all participants of a round get the same bits.
 
-Trainer 0 keeps a board (`Board`). At a meeting every trainer posts its share there; the first of those who
-are there and live averages them and posts the result, which all of them read. Whichever result is named
-first counts, so nobody can leave with another. Why no collective does this:
-docs/decisions/0025-federated-survivors.md.
+Trainer 0 serves a key-value store (`KeyValueStore`). In each round every trainer puts its share there; the
+coordinator, the first trainer that is present and alive, averages the shares and puts the result, which all
+trainers read. The first result that is registered wins, so every participant gets the same one. Why no
+collective operation does this: docs/decisions/0025-federated-survivors.md.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from torch import Tensor
 
 from attract.errors import FederationError
 from attract.learner.federated.averaging import Lineage, Round, Share, average_shares, from_vector, to_vector
-from attract.learner.federated.board import Board, BoardLostError
+from attract.learner.federated.membership import Entry, Membership, Posting, in_words, of_one_lineage
 from attract.learner.federated.rendezvous import NOTHING, Rendezvous, Say
-from attract.learner.federated.roll import Entry, Posting, Roll, in_words, of_one_lineage
+from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 POLL_SECONDS: Final = 0.05
-"""How often one that waits looks at the board."""
+"""How often one that waits looks at the store."""
 _BEGINNING: Final = 0
 """Number of the meeting at which all begin."""
 
@@ -33,7 +33,7 @@ _BEGINNING: Final = 0
 class Meetings:
     """One trainer's end; see `FederatedAveraging`. There is one in a process, while it lives.
 
-    The board checks nobody's identity and encrypts nothing: it belongs on a network that is one's own.
+    The store checks nobody's identity and encrypts nothing: it belongs on a network that is one's own.
 
     Args:
         settings: who this trainer is, and how long it waits.
@@ -41,7 +41,7 @@ class Meetings:
         has_begun: whether the run goes on from a checkpoint; then `join` is not to be called.
         say: told, on any thread, what a person should know.
 
-    Raises: FederationError: when trainer 0 cannot keep the board.
+    Raises: FederationError: when trainer 0 cannot keep the store.
     """
 
     def __init__(self, settings: FederatedSettings, kind: str, *, has_begun: bool, say: Say) -> None:
@@ -54,9 +54,9 @@ class Meetings:
 
     def join(self, share: Share) -> Round:
         """As `FederatedAveraging.join`."""
-        board = self._rendezvous.board(self._settings.timeout_seconds)
+        store = self._rendezvous.store(self._settings.timeout_seconds)
         where = f"{self._settings.rendezvous} within {self._settings.timeout_seconds:g} s"
-        if board is None:
+        if store is None:
             why = self._rendezvous.why_away
             raise FederationError(
                 f"trainer {self._settings.rank} of {self._settings.world_size} did not meet the others at "
@@ -64,8 +64,8 @@ class Meetings:
             )
         try:
             with self._rendezvous.in_use():
-                return self._begin(board, share)
-        except BoardLostError as error:
+                return self._begin(store, share)
+        except StoreLostError as error:
             # Another learner in the place of this one may find it again.
             raise FederationError(
                 f"trainer 0 was gone before all had begun together ({error})", is_final=False
@@ -73,19 +73,19 @@ class Meetings:
 
     def average(self, share: Share, lineage: Lineage) -> Round:
         """As `FederatedAveraging.average`."""
-        while (board := self._rendezvous.board(self._settings.lost_seconds)) is not None:
+        while (store := self._rendezvous.store(self._settings.lost_seconds)) is not None:
             try:
                 with self._rendezvous.in_use():
-                    return self._meet(board, int(board.read(["closed"])[0]) + 1, share, lineage)
-            except BoardLostError as error:
-                self._rendezvous.lost(board, str(error))
+                    return self._meet(store, int(store.read(["closed"])[0]) + 1, share, lineage)
+            except StoreLostError as error:
+                self._rendezvous.lost(store, str(error))
         self._rendezvous.away()
         result = average_shares([share])
         mark = _mark(to_vector(result))
         return Round(result, Lineage(lineage.rounds + 1, mark), (self._settings.rank,))
 
     def leave(self) -> None:
-        """As `FederatedAveraging.leave`. Trainer 0, who keeps the board, stays until all have heard it."""
+        """As `FederatedAveraging.leave`. Trainer 0, who keeps the store, stays until all have heard it."""
         self._rendezvous.leave()
 
     def close(self) -> None:
@@ -94,22 +94,22 @@ class Meetings:
 
     # --- the beginning ---
 
-    def _begin(self, board: Board, share: Share) -> Round:
-        if board.read(["begun"]) == ["yes"]:
-            return self._begin_later(board, share)
-        result = self._meet(board, _BEGINNING, share, Lineage())
-        board.write("begun", "yes")
+    def _begin(self, store: KeyValueStore, share: Share) -> Round:
+        if store.read(["begun"]) == ["yes"]:
+            return self._begin_later(store, share)
+        result = self._meet(store, _BEGINNING, share, Lineage())
+        store.write("begun", "yes")
         self._rendezvous.has_begun = True
         return result
 
-    def _begin_later(self, board: Board, share: Share) -> Round:
-        """The others have begun: with their newest weights, where the board has them."""
-        self._check_kind(board, share)
+    def _begin_later(self, store: KeyValueStore, share: Share) -> Round:
+        """The others have begun: with their newest weights, where the store has them."""
+        self._check_kind(store, share)
         self._rendezvous.has_begun = True
-        number = int(board.read(["closed"])[0])
-        if board.has(f"out/{number}"):
-            result = json.loads(board.read([f"out/{number}"])[0])
-            data = board.fetch(result["name"], result["chunks"])
+        number = int(store.read(["closed"])[0])
+        if store.has(f"out/{number}"):
+            result = json.loads(store.read([f"out/{number}"])[0])
+            data = store.get(result["name"], result["chunks"])
             if data is not None:
                 # Weights stand first. Of no lineage: the next meeting gives this trainer all the rest.
                 weights = from_vector(_from_bytes(data), Share(share.weights, {}, {})).weights
@@ -118,41 +118,41 @@ class Meetings:
 
     # --- a meeting ---
 
-    def _meet(self, board: Board, number: int, share: Share, lineage: Lineage) -> Round:
-        """Come to this meeting, and leave it with its result. Raises: BoardLostError, FederationError."""
+    def _meet(self, store: KeyValueStore, number: int, share: Share, lineage: Lineage) -> Round:
+        """Come to this meeting, and leave it with its result. Raises: StoreLostError, FederationError."""
         rank = self._settings.rank
-        self._check_kind(board, share)
-        board.write(f"gone/{rank}", NOTHING)
+        self._check_kind(store, share)
+        store.write(f"gone/{rank}", NOTHING)
         name = f"shares/{number}/{rank}/{secrets.token_hex(8)}"
-        chunks = board.post(name, _to_bytes(to_vector(share)))
-        board.write(f"at/{rank}", json.dumps(asdict(Posting(rank, number, name, chunks, lineage))))
+        chunks = store.put(name, _to_bytes(to_vector(share)))
+        store.write(f"at/{rank}", json.dumps(asdict(Posting(rank, number, name, chunks, lineage))))
         limit = self._settings.timeout_seconds
-        roll = Roll(rank, number, min(self._settings.lost_seconds, limit), limit, time.monotonic())
+        roll = Membership(rank, number, min(self._settings.lost_seconds, limit), limit, time.monotonic())
         while True:
-            if board.has(f"out/{number}"):
-                result = self._take(board, number, share, lineage)
+            if store.has(f"out/{number}"):
+                result = self._take(store, number, share, lineage)
                 if result is not None:
                     return result
                 # This trainer was given up, and the meeting is long over.
-                return self._meet(board, int(board.read(["closed"])[0]) + 1, share, lineage)
-            if number == _BEGINNING and board.read(["begun"]) == ["yes"]:
+                return self._meet(store, int(store.read(["closed"])[0]) + 1, share, lineage)
+            if number == _BEGINNING and store.read(["begun"]) == ["yes"]:
                 # Somebody came who goes on from a checkpoint.
-                return self._begin_later(board, share)
-            entries = self._entries(board)
+                return self._begin_later(store, share)
+            entries = self._entries(store)
             call = roll.call(entries, time.monotonic())
             for other, why in call.given_up.items():
-                board.change(f"gone/{other}", NOTHING, why)
+                store.compare_and_set(f"gone/{other}", NOTHING, why)
             self._report_changes(entries, call.given_up, number)
-            if not call.missing and not call.given_up and call.closer == rank:
-                self._close(board, number, call.present, share)
+            if not call.missing and not call.given_up and call.coordinator == rank:
+                self._close(store, number, call.present, share)
             else:
                 time.sleep(POLL_SECONDS)
 
-    def _entries(self, board: Board) -> dict[int, Entry]:
-        """What the board says of everybody, by rank."""
+    def _entries(self, store: KeyValueStore) -> dict[int, Entry]:
+        """What the store says of everybody, by rank."""
         ranks = range(self._settings.world_size)
         kinds = ("beat", "at", "gone")
-        texts = iter(board.read([f"{kind}/{rank}" for rank in ranks for kind in kinds]))
+        texts = iter(store.read([f"{kind}/{rank}" for rank in ranks for kind in kinds]))
         return {
             rank: Entry(int(beats), _posting(at), None if gone == NOTHING else gone)
             for rank, (beats, at, gone) in zip(ranks, zip(texts, texts, texts, strict=True), strict=True)
@@ -171,11 +171,11 @@ class Meetings:
             self._say(f"trainer {rank} is there again")
         self._gone = gone
 
-    def _close(self, board: Board, number: int, present: tuple[Posting, ...], share: Share) -> None:
+    def _close(self, store: KeyValueStore, number: int, present: tuple[Posting, ...], share: Share) -> None:
         """Make the result of a meeting at which all are that are waited for."""
         rank = self._settings.rank
         heirs = present[:1] if number == _BEGINNING else of_one_lineage(present)
-        vectors = {heir.rank: self._shared(board, heir, share) for heir in heirs}
+        vectors = {heir.rank: self._shared(store, heir, share) for heir in heirs}
         shares = {who: from_vector(vector, share) for who, vector in vectors.items() if vector is not None}
         if not shares:
             return
@@ -183,7 +183,7 @@ class Meetings:
         vector = to_vector(result)
         name = f"results/{number}/{rank}/{secrets.token_hex(8)}"
         lineage = Lineage(heirs[0].lineage.rounds + (number != _BEGINNING), _mark(vector))
-        chunks = board.post(name, _to_bytes(vector))
+        chunks = store.put(name, _to_bytes(vector))
         document = {
             "name": name,
             "chunks": chunks,
@@ -192,30 +192,30 @@ class Meetings:
             "trainers": sorted(shares),
         }
         text = json.dumps(document)
-        if board.settle(f"out/{number}", text) != text:
+        if store.set_default(f"out/{number}", text) != text:
             # Another did it meanwhile, who took this trainer for gone.
-            board.erase(name, chunks)
+            store.delete(name, chunks)
             return
         for posting in present:
-            board.erase(posting.name, posting.chunks)
-        if board.has(f"out/{number - 2}"):
-            old = json.loads(board.read([f"out/{number - 2}"])[0])
-            board.erase(old["name"], old["chunks"])
+            store.delete(posting.name, posting.chunks)
+        if store.has(f"out/{number - 2}"):
+            old = json.loads(store.read([f"out/{number - 2}"])[0])
+            store.delete(old["name"], old["chunks"])
 
-    def _shared(self, board: Board, posting: Posting, like: Share) -> Tensor | None:
+    def _shared(self, store: KeyValueStore, posting: Posting, like: Share) -> Tensor | None:
         """What a trainer brought; None when that is not there, or no share of this network."""
-        data = board.fetch(posting.name, posting.chunks)
+        data = store.get(posting.name, posting.chunks)
         if data is None or len(data) != len(_to_bytes(to_vector(like))):
             return None
         return _from_bytes(data)
 
-    def _take(self, board: Board, number: int, share: Share, lineage: Lineage) -> Round | None:
+    def _take(self, store: KeyValueStore, number: int, share: Share, lineage: Lineage) -> Round | None:
         """The result of a meeting that is over; None when it is erased."""
-        found = json.loads(board.read([f"out/{number}"])[0])
-        data = board.fetch(found["name"], found["chunks"])
+        found = json.loads(store.read([f"out/{number}"])[0])
+        data = store.get(found["name"], found["chunks"])
         # Whoever made the result may have died before it said so.
-        board.change("closed", str(number - 1), str(number))
-        board.write(f"gone/{self._settings.rank}", NOTHING)
+        store.compare_and_set("closed", str(number - 1), str(number))
+        store.write(f"gone/{self._settings.rank}", NOTHING)
         if data is None:
             return None
         trainers: tuple[int, ...] = tuple(found["trainers"])
@@ -233,11 +233,11 @@ class Meetings:
             result = Share(result.weights, share.optimizer, share.gathered, share.common)
         return Round(result, Lineage(**found["lineage"]), trainers)
 
-    def _check_kind(self, board: Board, share: Share) -> None:
+    def _check_kind(self, store: KeyValueStore, share: Share) -> None:
         mine = self._fingerprint(share)
-        if board.settle("kind", mine) == mine:
+        if store.set_default("kind", mine) == mine:
             return
-        board.write(
+        store.write(
             f"gone/{self._settings.rank}", "it trains another game or network, or averages at other counts"
         )
         raise FederationError(

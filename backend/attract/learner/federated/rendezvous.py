@@ -1,4 +1,4 @@
-"""A trainer's line to the board at the rendezvous, which trainer 0 keeps; opened again when lost."""
+"""A trainer's line to the store at the rendezvous, which trainer 0 keeps; opened again when lost."""
 
 import contextlib
 import threading
@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator
 from typing import Final
 
 from attract.errors import FederationError
-from attract.learner.federated.board import Board, BoardLostError
+from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 BEAT_SECONDS: Final = 0.5
 """How often a trainer shows that it lives, or, cut off, tries to come back."""
 SHUTDOWN_SECONDS: Final = 3.0
-"""How long trainer 0, when it ends, keeps the board for those who still read from it."""
+"""How long trainer 0, when it ends, keeps the store for those who still read from it."""
 REACH_SECONDS: Final = 2.0
 NOTHING: Final = "-"
 """Stands under a key that has no value yet, since reading one that is not there waits."""
@@ -37,7 +37,7 @@ class Rendezvous:
         host, port = settings.rendezvous.rsplit(":", 1)
         self._address = host, int(port)
         self._changed = threading.Condition()
-        self._board: Board | None = None
+        self._board: KeyValueStore | None = None
         self._why_away = ""
         self._lost_at = time.monotonic()
         self._is_away_reported = False
@@ -47,20 +47,20 @@ class Rendezvous:
         self._keeper = threading.Thread(target=self._keep, name="rendezvous", daemon=True)
 
     @property
-    def keeps_board(self) -> bool:
-        """Whether the board is in this process."""
+    def keeps_store(self) -> bool:
+        """Whether the store is in this process."""
         return self._settings.rank == 0
 
     def open(self) -> None:
-        """Keep the board, or begin to look for it.
+        """Keep the store, or begin to look for it.
 
         Raises: FederationError: when this trainer is to keep it and cannot.
         """
         deadline = time.monotonic() + self._settings.lost_seconds
-        while self.keeps_board and self._board is None:
+        while self.keeps_store and self._board is None:
             try:
-                board = Board.keep(*self._address, self._settings.lost_seconds)
-            except BoardLostError as error:
+                store = KeyValueStore.keep(*self._address, self._settings.lost_seconds)
+            except StoreLostError as error:
                 # The learner whose place this one takes may still be about to end.
                 if time.monotonic() < deadline:
                     time.sleep(BEAT_SECONDS)
@@ -68,12 +68,12 @@ class Rendezvous:
                 raise FederationError(
                     f"trainer 0 cannot listen at {self._settings.rendezvous}: {error}"
                 ) from error
-            self._set_up(board)
-            self._board = board
+            self._set_up(store)
+            self._board = store
         self._keeper.start()
 
-    def board(self, patience_seconds: float) -> Board | None:
-        """The board; while it is away, as soon as it is back, or None once it was away for so long."""
+    def store(self, patience_seconds: float) -> KeyValueStore | None:
+        """The store; while it is away, as soon as it is back, or None once it was away for so long."""
         with self._changed:
             while self._board is None:
                 left = self._lost_at + patience_seconds - time.monotonic()
@@ -84,22 +84,22 @@ class Rendezvous:
 
     @property
     def why_away(self) -> str:
-        """What kept this trainer from the board the last time that it tried."""
+        """What kept this trainer from the store the last time that it tried."""
         return self._why_away
 
     @contextlib.contextmanager
     def in_use(self) -> Generator[None]:
-        """While this lasts, trainer 0 does not end: somebody reads from its board."""
+        """While this lasts, trainer 0 does not end: somebody reads from its store."""
         self._in_use = True
         try:
             yield
         finally:
             self._in_use = False
 
-    def lost(self, board: Board, why: str) -> None:
-        """That board gives no answer any more."""
+    def lost(self, store: KeyValueStore, why: str) -> None:
+        """That store gives no answer any more."""
         with self._changed:
-            if self._board is not board or self.keeps_board:
+            if self._board is not store or self.keeps_store:
                 return
             self._board = None
             self._why_away = why
@@ -119,14 +119,14 @@ class Rendezvous:
 
     def leave(self) -> None:
         """Tell the others that this trainer's run has ended; never fails."""
-        board = self._board
-        if board is None:
+        store = self._board
+        if store is None:
             return
-        with contextlib.suppress(BoardLostError):
-            board.write(f"gone/{self._settings.rank}", "its run has ended")
-            if self.keeps_board:
-                board.write("over", "yes")
-                self._wait_for_readers(board)
+        with contextlib.suppress(StoreLostError):
+            store.write(f"gone/{self._settings.rank}", "its run has ended")
+            if self.keeps_store:
+                store.write("over", "yes")
+                self._wait_for_readers(store)
 
     def close(self) -> None:
         """Hang up."""
@@ -134,59 +134,59 @@ class Rendezvous:
         with self._changed:
             self._board = None
 
-    def _wait_for_readers(self, board: Board) -> None:
+    def _wait_for_readers(self, store: KeyValueStore) -> None:
         others = [rank for rank in range(self._settings.world_size) if rank != self._settings.rank]
         deadline = time.monotonic() + SHUTDOWN_SECONDS
         while time.monotonic() < deadline:
-            gone = board.read([f"gone/{rank}" for rank in others])
-            beats = [board.count(f"beat/{rank}", 0) for rank in others]
-            if board.count("heard", 0) >= sum(
+            gone = store.read([f"gone/{rank}" for rank in others])
+            beats = [store.add(f"beat/{rank}", 0) for rank in others]
+            if store.add("heard", 0) >= sum(
                 why == NOTHING and beat > 0 for why, beat in zip(gone, beats, strict=True)
             ):
                 return
             time.sleep(BEAT_SECONDS / 10)
 
-    def _set_up(self, board: Board) -> None:
+    def _set_up(self, store: KeyValueStore) -> None:
         for rank in range(self._settings.world_size):
-            board.settle(f"at/{rank}", NOTHING)
-            board.settle(f"gone/{rank}", NOTHING)
-            board.count(f"beat/{rank}", 0)
-        board.settle("over", "no")
-        board.settle("closed", "0")
-        board.settle("begun", "yes" if self.has_begun else "no")
+            store.set_default(f"at/{rank}", NOTHING)
+            store.set_default(f"gone/{rank}", NOTHING)
+            store.add(f"beat/{rank}", 0)
+        store.set_default("over", "no")
+        store.set_default("closed", "0")
+        store.set_default("begun", "yes" if self.has_begun else "no")
 
     def _keep(self) -> None:
         """On a thread of its own, until `close`."""
         while not self._closed.wait(BEAT_SECONDS):
-            board = self._board
+            store = self._board
             try:
-                if board is None:
+                if store is None:
                     self._come_back()
                 else:
-                    self._beat(board)
-            except BoardLostError as error:
+                    self._beat(store)
+            except StoreLostError as error:
                 self._why_away = str(error)
-                if board is not None:
-                    self.lost(board, str(error))
+                if store is not None:
+                    self.lost(store, str(error))
 
     def _come_back(self) -> None:
-        board = Board.reach(*self._address, max(REACH_SECONDS, self._settings.lost_seconds))
-        if board.read(["over"]) == ["yes"]:
+        store = KeyValueStore.reach(*self._address, max(REACH_SECONDS, self._settings.lost_seconds))
+        if store.read(["over"]) == ["yes"]:
             return
-        board.write(f"gone/{self._settings.rank}", NOTHING)
-        board.count(f"beat/{self._settings.rank}", 1)
+        store.write(f"gone/{self._settings.rank}", NOTHING)
+        store.add(f"beat/{self._settings.rank}", 1)
         if self.has_begun:
-            board.write("begun", "yes")
+            store.write("begun", "yes")
         with self._changed:
             was_reported, self._is_away_reported, self._is_over = self._is_away_reported, False, False
-            self._board = board
+            self._board = store
             self._changed.notify_all()
         if was_reported:
             self._say(f"the rendezvous at {self._settings.rendezvous} is there again")
 
-    def _beat(self, board: Board) -> None:
-        board.count(f"beat/{self._settings.rank}", 1)
-        if self.keeps_board or self._in_use or board.read(["over"]) != ["yes"]:
+    def _beat(self, store: KeyValueStore) -> None:
+        store.add(f"beat/{self._settings.rank}", 1)
+        if self.keeps_store or self._in_use or store.read(["over"]) != ["yes"]:
             return
         with self._changed:
             if self._in_use:
@@ -194,4 +194,4 @@ class Rendezvous:
             self._is_over = True
             self._board = None
             self._changed.notify_all()
-        board.count("heard", 1)
+        store.add("heard", 1)

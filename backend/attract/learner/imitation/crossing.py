@@ -1,27 +1,40 @@
-"""More examples than were demonstrated: observations crossed with each other, and what trees choose there.
+"""Augmented demonstrations: crossed observations, labelled by extremely randomised trees.
 
-A network that is fitted to a few episodes plays them, and is at a loss between them. Trees are at home there
-(`trees.py`), but no graph for browsers: so the network is fitted to what they choose in observations that lie
-between those that were seen.
+A network that is fitted to a few episodes generalises badly between them. Trees generalise well there, but do
+not run in a browser: the network is therefore fitted to their choices in observations that lie between the
+demonstrated ones. The trees are scikit-learn's (the extra `attract[imitate]`).
 """
 
+import importlib.util
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
-from attract.learner.imitation.trees import ExtraTrees
 from attract.policy.network import Policy
 
 NUM_CROSSED: Final = 60_000
 SHARE_SEEN: Final = 0.1
 """Of all examples that were demonstrated as they stand."""
-MOST_NUMBERS: Final = 256
-"""Of an observation; a picture is no table."""
+MAX_NUMBERS: Final = 256
+"""Largest observation for which trees are grown: a picture is not a table."""
+MIN_TREES: Final = 20
+MAX_TREES: Final = 200
+MAX_GROWN_ROWS: Final = 2_000_000
+"""Rows times trees: a larger table gets fewer trees."""
+
+
+def has_trees() -> bool:
+    """Whether scikit-learn is installed."""
+    try:
+        return importlib.util.find_spec("sklearn") is not None
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +48,22 @@ class CrossedExamples:
 
     @classmethod
     def of(cls, policy: Policy, batch: Batch, generator: torch.Generator) -> Self | None:
-        """Made of a batch of demonstrations; None of pictures, for a memory, of real-valued actions.
+        """Crossed examples of a batch of demonstrations.
+
+        Returns: None for pictures, recurrent policies and real-valued actions, and without scikit-learn.
 
         Masks are left out: what a mask forbids where two observations are crossed, only the game knows.
         The policy applies its own when it plays.
 
-        `generator`: on the CPU; of how they are crossed, of the trees and of what these choose.
+        `generator`: on the CPU; draws how observations are crossed, the trees' seed and their choices.
         """
-        if policy.state_size > 0 or batch.action.is_floating_point():
+        if not has_trees() or policy.state_size > 0 or batch.action.is_floating_point():
             return None
         seen = {key: array[batch.valid] for key, array in batch.observation.items()}
         if any(not array.is_floating_point() for array in seen.values()):
             return None
         flat = torch.cat([array.flatten(1).double() for array in seen.values()], 1).cpu().numpy()
-        if flat.shape[1] > MOST_NUMBERS or len(flat) < 2:
+        if flat.shape[1] > MAX_NUMBERS or len(flat) < 2:
             return None
         random = np.random.default_rng(int(torch.randint(1 << 31, (1,), generator=generator)))
         num_rows = len(flat)
@@ -60,11 +75,11 @@ class CrossedExamples:
         drawn = np.empty((NUM_CROSSED, components.shape[1]), np.int64)
         for component in range(components.shape[1]):
             chosen = components[:, component]
-            shares = ExtraTrees(flat, chosen, int(chosen.max()) + 1, random).probabilities(crossed)
+            choices, shares = _choice_shares(flat, chosen, crossed, int(random.integers(1 << 31)))
             # Sharper than they are: what is drawn comes nearer to the likeliest; great doubt stays.
             bounds = (shares**2).cumsum(1)
             point = random.random((NUM_CROSSED, 1)) * bounds[:, -1:]
-            drawn[:, component] = (point >= bounds).sum(1)
+            drawn[:, component] = choices[(point >= bounds).sum(1)]
         device = batch.action.device
         whole = np.concatenate([crossed, np.tile(flat, (num_repeats, 1))]).astype(np.float32)
         parts = torch.from_numpy(whole).to(device).split([array[0].numel() for array in seen.values()], 1)
@@ -87,3 +102,25 @@ class CrossedExamples:
         seen = {key: array[drawn] for key, array in self.observation.items()}
         outputs, _ = policy.forward_preprocessed(policy.preprocess(seen))
         return -distribution.log_prob_and_entropy(outputs, self.action[drawn])[0].mean()
+
+
+def _choice_shares(
+    seen: NDArray[np.float64], chosen: NDArray[np.int64], crossed: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The choices that occur, ascending, and their [m, choices] probabilities in `crossed`.
+
+    Source: Geurts, Ernst, Wehenkel: Extremely randomized trees, Machine Learning 63 (2006). Every number of
+    an observation is a candidate at each split: an observation has few.
+    """
+    # Imported here: it is an extra, and takes a second.
+    from sklearn import ensemble
+
+    num_trees = int(np.clip(MAX_GROWN_ROWS // len(seen), MIN_TREES, MAX_TREES))
+    # Without types of its own that hold: `max_features=None` (all of them) is documented.
+    forest: Any = ensemble.ExtraTreesClassifier(
+        n_estimators=num_trees,
+        max_features=None,  # pyright: ignore[reportArgumentType]
+        random_state=seed,
+    )
+    forest.fit(seen, chosen)
+    return forest.classes_, forest.predict_proba(crossed)

@@ -7,7 +7,7 @@ import torch
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, Report
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.policy_updater import PolicyUpdater
@@ -29,7 +29,11 @@ class PolicyGroup:
     """
 
     def __init__(
-        self, state: TrainingState, game: GameDescription, num_versions: int, cells: LearnerGroup = ALONE
+        self,
+        state: TrainingState,
+        game: GameDescription,
+        num_versions: int,
+        cells: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._state = state
         distribution = build_distribution(game)

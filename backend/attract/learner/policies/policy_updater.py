@@ -9,7 +9,7 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Progress, Report
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.cells.moments import merged
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.verification import VersionHistory, verify
@@ -31,7 +31,7 @@ class PolicyUpdater:
         state: PolicyState,
         distribution: ActionDistribution,
         num_versions: int,
-        group: LearnerGroup = ALONE,
+        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self.state = state
         self._group = group

@@ -13,7 +13,7 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.cells.moments import merged
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.ppo.advantage_scale import AdvantageScale
@@ -62,7 +62,7 @@ class Ppo:
         learnable: Learnable,
         settings: PpoSettings,
         learner: LearnerName = "auto",
-        group: LearnerGroup = ALONE,
+        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._group = group
         self._policy = learnable.policy

@@ -21,7 +21,7 @@ def common_number(group: LearnerGroup, num_parts: int, num_units: int) -> int:
     """
     if group.size == 1:
         return num_parts
-    parts, units = group.gather(torch.tensor([num_parts, num_units])).unbind(1)
+    parts, units = group.all_gather(torch.tensor([num_parts, num_units])).unbind(1)
     return max(1, min(int(parts.max()), int(units.min())))
 
 
@@ -36,7 +36,7 @@ def unite(
         least_deviation: as `normalise_advantages` takes it; None: they stay as they are.
     """
     own = [astuple(AdvantageMoments.of(part)) for part in parts]
-    of_all = group.gather(torch.tensor(own, dtype=torch.float64)).unbind(1)
+    of_all = group.all_gather(torch.tensor(own, dtype=torch.float64)).unbind(1)
     found: list[tuple[Tensor, float]] = []
     for part, by_rank in zip(parts, of_all, strict=True):
         whole = reduce(AdvantageMoments.merge, [AdvantageMoments(*row) for row in by_rank.tolist()])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.distribution_gradients import Evaluated, evaluate_with_gradient, has_gradient
 from attract.algorithm.distributions import ActionDistribution
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.flat_parameters import FlatParameters
 from attract.learner.ppo.gradient_steps import Losses
 from attract.learner.ppo.minibatches import Minibatch, StepInputs, Steps
@@ -40,7 +40,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         distribution: ActionDistribution,
         settings: PpoSettings,
         rates: ScheduledHyperparameters,
-        group: LearnerGroup = ALONE,
+        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._group = group
         self._share = 1.0
@@ -96,7 +96,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
         self._network.backward(self._features, self._by_outputs)
         self._features = self._by_outputs = None
         if self._group.size > 1:
-            self._group.add_up(self._flat.gradients.mul_(self._share))
+            self._group.all_reduce(self._flat.gradients.mul_(self._share))
         norm = self._flat.step(self._max_norm)
         self._policy.limit_spread()
         return norm

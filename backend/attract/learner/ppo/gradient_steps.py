@@ -12,7 +12,7 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import clipped_surrogate_loss, value_loss
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.minibatches import Inputs, Minibatch
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.policy.network import Policy
@@ -70,7 +70,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         rates: ScheduledHyperparameters,
         extra_loss: ExtraLoss | None,
         generator: torch.Generator,
-        group: LearnerGroup = ALONE,
+        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._group = group
         self._share = 1.0
@@ -134,7 +134,7 @@ def _add_up(group: LearnerGroup, parameters: Sequence[Tensor], share: float) -> 
         return
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     vector = torch.cat([gradient.flatten() for gradient in gradients]).mul_(share)
-    group.add_up(vector)
+    group.all_reduce(vector)
     sizes = [gradient.numel() for gradient in gradients]
     for gradient, whole in zip(gradients, vector.split(sizes), strict=True):
         gradient.copy_(whole.view_as(gradient))

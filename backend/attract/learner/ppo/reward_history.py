@@ -67,7 +67,7 @@ class RewardHistory:
             return self
         own = torch.tensor([float(value) for value in astuple(self)], dtype=torch.float64)
         whole: RewardHistory | None = None
-        for lowest, highest, has_terminated, num_steps, is_zero_sum in group.gather(own).tolist():
+        for lowest, highest, has_terminated, num_steps, is_zero_sum in group.all_gather(own).tolist():
             history = RewardHistory(lowest, highest, bool(has_terminated), int(num_steps), bool(is_zero_sum))
             whole = history if whole is None else whole.then(history)
         return whole or self

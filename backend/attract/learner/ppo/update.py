@@ -12,7 +12,7 @@ from attract.algorithm.losses import approx_kl, clip_fraction, explained_varianc
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.cells.group import ALONE, LearnerGroup, agree, weighted_mean
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup, any_rank, weighted_mean
 from attract.learner.cells.moments import variance
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.fused_steps import FusedSteps, can_be_fused
@@ -51,7 +51,7 @@ def ppo_update(
     least_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     learner: LearnerName = "auto",
-    group: LearnerGroup = ALONE,
+    group: LearnerGroup = SINGLE_PROCESS,
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
     """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
@@ -116,7 +116,7 @@ def _update(
     group: LearnerGroup,
     on_minibatch: Callable[[int, int], None] | None,
 ) -> UpdateReport:
-    has_lag = agree(group, batch.has_lag)
+    has_lag = any_rank(group, batch.has_lag)
     estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
     minibatches = Minibatches(policy, batch, settings, least_deviation, group)
     for parameters in optimizer.param_groups:
@@ -155,7 +155,7 @@ def _update(
     table = torch.stack(rows)
     if group.size > 1:
         table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
-        group.add_up(table)
+        group.all_reduce(table)
         # What only stood in for none says nothing.
         log_ratios = [
             log_ratio if share > 0 else log_ratio[:0]
@@ -234,7 +234,7 @@ def _vtrace_details(ratios: Tensor, settings: PpoSettings, group: LearnerGroup) 
     clipped = float((ratios > settings.rho_max).float().mean())
     return {
         "train/vtrace_rho_mean": weighted_mean(group, float(ratios.mean()), size),
-        "train/vtrace_rho_max": float(group.gather(ratios.max()).max()),
+        "train/vtrace_rho_max": float(group.all_gather(ratios.max()).max()),
         "train/vtrace_clipped_fraction": weighted_mean(group, clipped, size),
     }
 
@@ -289,7 +289,7 @@ class KlStop:
         group: of learners that stop together.
     """
 
-    def __init__(self, target_kl: float, *, has_lag: bool, group: LearnerGroup = ALONE) -> None:
+    def __init__(self, target_kl: float, *, has_lag: bool, group: LearnerGroup = SINGLE_PROCESS) -> None:
         self._group = group
         self._limit = KL_STOP_FACTOR * target_kl
         self._is_lag_known = not has_lag
@@ -336,7 +336,7 @@ def _check_finite(
 ) -> None:
     """Once per update, so that no minibatch waits for the device; what follows a NaN is undone anyway."""
     error = _not_finite(table, norms, parameters, places)
-    if agree(group, error is not None):
+    if any_rank(group, error is not None):
         raise error or NonFiniteUpdateError("a number of another cell")
 
 

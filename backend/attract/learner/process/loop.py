@@ -11,8 +11,8 @@ from attract.collection.seating import MAIN, Seating
 from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, run_metrics
-from attract.learner.cells.group import ALONE, LearnerGroup
-from attract.learner.cells.leading import join_update, lead_state
+from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
+from attract.learner.cells.leading import broadcast_state, join_update
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
@@ -79,7 +79,7 @@ class Learner:
         begin: Begin,
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
-        group: LearnerGroup = ALONE,
+        group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._begin = begin
         self._group = group
@@ -251,7 +251,7 @@ class Learner:
         kind |= {"game": description_sha256(self._begin.description), "total_steps": settings["total_steps"]}
         snapshot = self._state.snapshot(self._labels)
         document = {**snapshot.document, "policy_version": self._state.policy_version}
-        led = lead_state(self._group, replace(snapshot, document=document), kind)
+        led = broadcast_state(self._group, replace(snapshot, document=document), kind)
         if led is None:
             return
         self._state.restore(led)
@@ -297,7 +297,7 @@ class Learner:
         self._needs_warmup = False
         started = time.perf_counter()
         batches = self._policies.load(self._store, message, self._device)
-        self._group.meet("random play for the first statistics", torch.zeros(1, dtype=torch.int64))
+        self._group.barrier("random play for the first statistics", torch.zeros(1, dtype=torch.int64))
         self._policies.gather(batches)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         metrics = {"time/warmup_seconds": time.perf_counter() - started}

@@ -153,10 +153,10 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
 
 def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
     """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
-    from attract.learner.cells.group import ALONE
+    from attract.learner.cells.group import SINGLE_PROCESS
 
     if begin.cell is None:
-        return ALONE
+        return SINGLE_PROCESS
     cell = Cell.from_mapping(begin.cell)
     settings = RunSettings.from_mapping(begin.settings)
     check_for_cells(settings)

@@ -1,17 +1,21 @@
 import torch
 
-from attract.learner.cells.group import ALONE, agree, ordered_sum, weighted_mean
+from attract.learner.cells.group import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
 from other_cells import Beside
 
 
 def test_a_learner_alone_gets_back_what_it_gave():
     tensor = torch.tensor([1.0, 2.0])
-    ALONE.add_up(tensor)
+    SINGLE_PROCESS.all_reduce(tensor)
     assert tensor.tolist() == [1.0, 2.0]
-    assert ALONE.gather(tensor).tolist() == ALONE.meet("nothing", tensor).tolist() == [[1.0, 2.0]]
-    assert ALONE.lead(b"word") == b"word"
-    assert agree(ALONE, True) and not agree(ALONE, False)
-    assert weighted_mean(ALONE, 3.0, 0.0) == 3.0
+    assert (
+        SINGLE_PROCESS.all_gather(tensor).tolist()
+        == SINGLE_PROCESS.barrier("nothing", tensor).tolist()
+        == [[1.0, 2.0]]
+    )
+    assert SINGLE_PROCESS.broadcast(b"word") == b"word"
+    assert any_rank(SINGLE_PROCESS, True) and not any_rank(SINGLE_PROCESS, False)
+    assert weighted_mean(SINGLE_PROCESS, 3.0, 0.0) == 3.0
 
 
 def test_0051_parts_are_added_in_the_order_of_the_ranks():
@@ -22,8 +26,8 @@ def test_0051_parts_are_added_in_the_order_of_the_ranks():
 
 
 def test_0051_one_that_says_so_is_enough():
-    assert agree(Beside(torch.tensor([1], dtype=torch.uint8)), False)
-    assert not agree(Beside(torch.tensor([0], dtype=torch.uint8)), False)
+    assert any_rank(Beside(torch.tensor([1], dtype=torch.uint8)), False)
+    assert not any_rank(Beside(torch.tensor([0], dtype=torch.uint8)), False)
 
 
 def test_0051_a_mean_weighs_each_cell_by_what_it_has():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attract.errors import GroupError
-from attract.learner.cells.leading import join_update, lead_state
+from attract.learner.cells.leading import broadcast_state, join_update
 from attract.learner.checkpoints.checkpoint import Snapshot, versions_in
 from attract.schema.learner import Counters, Export, Train, Warmup
 from cell_processes import part, start_cells
@@ -21,19 +21,19 @@ def snapshot(version=3):
 
 def led_by(kind):
     leader = Beside()
-    assert lead_state(leader, snapshot(), kind) is None
+    assert broadcast_state(leader, snapshot(), kind) is None
     return tuple(leader.words)
 
 
 def test_D2_the_others_have_what_cell_0_has_but_for_its_slots():
-    found = lead_state(Beside(rank=1, led=led_by({"seed": 1})), snapshot(0), {"seed": 1})
+    found = broadcast_state(Beside(rank=1, led=led_by({"seed": 1})), snapshot(0), {"seed": 1})
     assert found is not None and found.policy_version == 3
     assert list(found.policy) == ["weight"] and list(found.optimizer) == ["weight/step"]
 
 
 def test_0051_a_cell_that_trains_something_else_is_refused_for_good():
     with pytest.raises(GroupError, match="cell 1 trains something else than cell 0: seed differ") as refused:
-        lead_state(
+        broadcast_state(
             Beside(rank=1, led=led_by({"seed": 1, "game": "a"})), snapshot(0), {"seed": 2, "game": "a"}
         )
     assert refused.value.is_final

@@ -1,7 +1,7 @@
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.cells.group import ALONE
+from attract.learner.cells.group import SINGLE_PROCESS
 from attract.learner.cells.moments import merged, variance
 from other_cells import Beside
 
@@ -24,11 +24,11 @@ def test_0051_moments_are_those_of_all_rows_together():
     torch.testing.assert_close(found["a"].mean, whole.mean, rtol=0, atol=1e-12)
     torch.testing.assert_close(found["a"].squared_deviations, whole.squared_deviations, rtol=0, atol=1e-12)
     torch.testing.assert_close(found["b"].mean, whole.mean[0], rtol=0, atol=1e-12)
-    assert merged(ALONE, parts[0]) == parts[0]
+    assert merged(SINGLE_PROCESS, parts[0]) == parts[0]
 
 
 def test_0051_a_variance_is_that_of_both_parts():
     # 1, 3 | 5, 7: mean 4, deviations 9 + 1 + 1 + 9 over 4.
     other = torch.tensor([2.0, 6.0, 2.0], dtype=torch.float64)
     assert variance(Beside(other), torch.tensor([1.0, 3.0])) == 5.0
-    assert variance(ALONE, torch.tensor([1.0, 3.0])) == 1.0
+    assert variance(SINGLE_PROCESS, torch.tensor([1.0, 3.0])) == 1.0

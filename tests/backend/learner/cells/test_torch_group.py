@@ -84,7 +84,7 @@ def sums(connection, group):
     """Sums without end; says so after each."""
     tensor = torch.ones(4)
     while True:
-        group.add_up(tensor)
+        group.all_reduce(tensor)
         tensor /= group.size
         connection.send((group.rank, os.getpid()))
 
@@ -107,7 +107,7 @@ def waits(connection, group):
     connection.send(os.getpid())
     if group.rank == 1:
         time.sleep(60)
-    group.gather(torch.zeros(1))
+    group.all_gather(torch.zeros(1))
 
 
 def test_who_is_late_is_awaited_for_the_limit_alone():

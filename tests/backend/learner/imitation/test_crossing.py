@@ -1,5 +1,6 @@
 """Examples crossed of demonstrations: what they are made of, and that a network plays better by them."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,13 @@ import torch
 
 from attract.experience.batch import Batch
 from attract.learner.imitation import fitting
-from attract.learner.imitation.crossing import MOST_NUMBERS, NUM_CROSSED, SHARE_SEEN, CrossedExamples
+from attract.learner.imitation.crossing import (
+    MAX_NUMBERS,
+    NUM_CROSSED,
+    SHARE_SEEN,
+    CrossedExamples,
+    has_trees,
+)
 from attract.learner.imitation.fitting import FitPlan, fit
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
@@ -83,8 +90,8 @@ def test_there_are_none_of_pictures_memory_real_valued_actions_and_very_many_num
     assert crossed(batch, policy_for(describe_signs(), recurrent="gru", recurrent_size=4)) is None
     assert crossed(replace(batch, action=batch.action.float())) is None
     assert crossed(replace(batch, observation={"obs": batch.observation["obs"].to(torch.uint8)})) is None
-    wide = demonstrated_signs(num_inputs=MOST_NUMBERS + 1)
-    assert crossed(wide, policy_for(describe_signs(MOST_NUMBERS + 1))) is None
+    wide = demonstrated_signs(num_inputs=MAX_NUMBERS + 1)
+    assert crossed(wide, policy_for(describe_signs(MAX_NUMBERS + 1))) is None
 
 
 def stepwise(seen: torch.Tensor) -> torch.Tensor:
@@ -147,3 +154,10 @@ def test_a_rule_that_a_network_finds_by_itself_is_fitted_without_them(monkeypatc
     # Made of what was not held out, to compare, and not again of all.
     assert len(calls) == 1 and calls[0] < int(batch.valid.sum())
     assert np.isfinite(calls).all()
+
+
+def test_without_scikit_learn_demonstrations_are_not_crossed(monkeypatch: pytest.MonkeyPatch):
+    # None is how Python marks a module that cannot be imported.
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert not has_trees()
+    assert crossed(demonstrated_signs()) is None

@@ -1,13 +1,13 @@
 import torch
 
 from attract.algorithm.losses import AdvantageMoments, normalise_advantages
-from attract.learner.cells.group import ALONE
+from attract.learner.cells.group import SINGLE_PROCESS
 from attract.learner.ppo.common_minibatches import common_number, unite
 from other_cells import Beside
 
 
 def test_there_are_as_many_minibatches_as_the_largest_batch_makes_and_the_smallest_can_be_cut_into():
-    assert common_number(ALONE, 3, 2) == 3
+    assert common_number(SINGLE_PROCESS, 3, 2) == 3
     assert common_number(Beside(torch.tensor([5, 100])), 3, 100) == 5
     assert common_number(Beside(torch.tensor([5, 100])), 3, 4) == 4
 

@@ -1,1 +1,0 @@
-"""How fast Attract is, beside its bare parts and other trainers, and what training reaches."""

@@ -1,0 +1,6 @@
+"""Measures Attract: speed beside bare parts and other trainers, and what training reaches. For a clone."""
+
+from pathlib import Path
+
+BUILT_DIR = Path(__file__).resolve().parents[1] / "built"
+"""What `npm run build` makes of `benchmarks/browser`."""

@@ -1,0 +1,56 @@
+import socket
+
+import pytest
+
+from attract.learner.federated.store import CHUNK_BYTES, KeyValueStore, StoreLostError
+from free_port import free_port
+
+LIMIT_SECONDS = 30.0
+
+
+def test_whoever_settles_first_is_read_by_all():
+    port = free_port()
+    kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
+    other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
+    assert other.settle("out", "one") == "one"
+    assert kept.settle("out", "two") == "one"
+    assert kept.change("out", "two", "three") == "one"
+    assert kept.change("out", "one", "three") == "three"
+    assert (other.read(["out"]), other.has("out"), other.has("in")) == (["three"], True, False)
+    assert (kept.count("beats", 2), other.count("beats", 0)) == (2, 2)
+
+
+def test_much_goes_over_it_in_parts_and_what_is_erased_is_none():
+    port = free_port()
+    kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
+    other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
+    # More than a TCPStore takes at once.
+    data = bytes(range(256)) * 4096 * 9 + b"end"
+    chunks = other.post("share", data)
+    assert chunks == 10
+    assert len(data) > 8 * CHUNK_BYTES
+    # Only once the last of them is there do they count.
+    assert other.settle("posted", "yes") == "yes"
+    assert kept.fetch("share", chunks) == data
+    kept.erase("share", chunks)
+    assert kept.fetch("share", chunks) is None
+    assert kept.post("nothing", b"") == 1
+
+
+def test_scale_12_a_board_whose_process_is_gone_is_lost_at_once():
+    port = free_port()
+    kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
+    other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
+    other.write("key", "value")
+    del kept
+    with pytest.raises(StoreLostError):
+        other.read(["key"])
+    with pytest.raises(StoreLostError, match="refused"):
+        KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
+
+
+def test_scale_12_a_network_that_swallows_everything_is_noticed_in_time():
+    # The kernel takes the connection, nobody reads from it.
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, pytest.raises(StoreLostError, match=r"for 0\.5 s"):
+        KeyValueStore.reach("127.0.0.1", silent.getsockname()[1], 0.5)
