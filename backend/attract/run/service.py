@@ -483,15 +483,14 @@ class RunService:
         for listener in list(self._listeners):
             try:
                 listener(kind, body)
-            except (Exception, SystemExit):
-                # rich leaves so when nobody reads a terminal's output any more. The run is not that reader's.
+            except (Exception, SystemExit):  # rich exits so when its terminal is gone; the run goes on.
                 log.exception("a listener of %s events failed: it is told nothing more", kind)
                 self._listeners.remove(listener)
 
 
 @contextlib.contextmanager
 def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Generator[None]:
-    """Give the lock back when the block fails, and leave nothing of a run that was to be new."""
+    """Release the lock when the block fails, and delete a half-created run."""
     try:
         yield
     except BaseException:
