@@ -19,12 +19,9 @@ PLAYS = ("train", "check", "tune", "imitate", "serve", "eval", "export")
 RUNS = ("train", "tune", "imitate", "serve", "eval", "export", "rollback", "report")
 
 SAID_BY: dict[str, tuple[str, ...]] = {
-    "benchmarks/harness/measure.py": ("bench",),
-    "benchmarks/learning/plan.py": ("results",),
-    "benchmarks/learning/suite.py": ("results",),
-    "benchmarks/speed/learning.py": ("bench",),
     "cluster/engine.py": ("cluster",),
     "commands/exported_page.py": ("export",),
+    "commands/exported_trial.py": ("export",),
     "commands/resuming.py": TRAINS,
     "commands/trainer_watch.py": ("join",),
     "commands/tune_display.py": ("tune",),
@@ -48,8 +45,9 @@ SAID_BY: dict[str, tuple[str, ...]] = {
 OWN = {"evaluate": "eval"}
 """Modules of `commands` that are called otherwise than their command."""
 NO_MESSAGES = {
+    "asgi.py",
+    "server/serving.py",
     "browser/chromium.py",
-    "benchmarks/harness/command_line.py",
     "cluster/plan.py",
     "commands/doctor.py",
     "processes/link.py",

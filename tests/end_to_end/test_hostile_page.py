@@ -68,16 +68,12 @@ def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> N
     assert kind in NAMED or "the game failed" not in said
 
 
-@pytest.mark.parametrize(
-    ("address", "shown"),
-    [("https://elsewhere.example/?a=1", "https://elsewhere.example/?a=1"), ("/other.html", "/other.html")],
-)
-def test_a_probe_says_where_a_page_went(address: str, shown: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["https://elsewhere.example/?a=1", "/other.html"])
+def test_a_page_cannot_replace_the_tab_that_probes_it(address: str, tmp_path: Path) -> None:
     leaving = f'setTimeout(() => {{ top.location = "{address}"; }}, 300)'
     (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", f"if (life === 1) {leaving};"))
     (tmp_path / "other.html").write_text("<!doctype html>another")
     result = run_attract("probe", str(tmp_path), runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert result.code == 1
-    assert f"the page went to {shown}: " in result.stderr, result.stderr
-    assert "Execution context" not in result.stderr
-    assert not (tmp_path / "game.page.ts").exists()
+    # The policy of the game's origin keeps it in its frame.
+    assert result.code == 0, result.stderr
+    assert (tmp_path / "game.page.ts").exists()

@@ -293,9 +293,9 @@ def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     said = " ".join(trained.stderr.split())
     assert "what it may press, what an agent sees, the score" in said
     # Named by its file it is not trained either.
-    for command in ("check", "train"):
+    for command, code in (("check", 1), ("train", 2)):
         named = run_attract(command, "game.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
-        assert named.code == 1
+        assert named.code == code
         assert "unfinished: this adapter lacks keys, observe, score" in named.stdout + named.stderr
 
 

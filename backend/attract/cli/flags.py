@@ -160,14 +160,7 @@ Host = Annotated[str | None, Parameter(help=server_help("host"))]
 Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
 ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
-GameProjectDir = Annotated[
-    Path | None,
-    Parameter(
-        help="Folder that GAME may import from; nothing outside it is bundled. By default"
-        f" ${variable('project_dir')}, else the repository or package that holds GAME,"
-        " or the current folder where that holds it too."
-    ),
-]
+GameProjectDir = ProjectDir
 AtLeastOne = Parameter(validator=Number(gte=1))
 
 

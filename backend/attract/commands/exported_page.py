@@ -102,7 +102,7 @@ class ExportedPage:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not self.source.is_relative_to(file.parent):
             beside = PageCopy(file)
-            _find_files(beside, file.parent, self.files.root, set(), (file.parent, *self.hidden))
+            _find_files(beside, file.parent, file.parent, set(), (file.parent, *self.hidden))
             beside.write(target.parent)
         if not target.exists():
             copy_file(file, target)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page, Request, async_playwright
+from playwright.async_api import Page, async_playwright
 from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
@@ -30,9 +30,6 @@ SIZE: Final = (800, 600)
 PROBE_MS: Final = 240_000
 CONNECT_SECONDS: Final = 5.0
 KEY: Final = "0" * 32
-MAX_SHOWN: Final = 200
-"""Characters of an address."""
-STAYS: Final = "a game stays on its page, and what replaces it cannot be probed"
 WANTED: Final = {"keys": "what it may press", "observe": "what an agent sees", "score": "the score"}
 """The options of an adapter that training needs, in words."""
 
@@ -121,25 +118,11 @@ async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, in
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
     async with _probe_tab(place.files, server) as tab:
-        left_for: list[str] = []
-        tab.on("request", lambda request: left_for.extend(_address_left_for(request, tab)))
         try:
             return await tab.evaluate("(page) => attractProbe.run(page)", {"page": place.page, "size": size})
         except PlaywrightError as error:
-            if left_for:
-                raise GameError("load", f"the page went to {left_for[0]}: {STAYS}", stack="") from None
             text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
             raise GameError("load", f"the page could not be probed: {text}") from None
-
-
-def _address_left_for(request: Request, tab: Page) -> list[str]:
-    """Where the whole tab is about to go, as the page's author would name it; none for any other request."""
-    if not request.is_navigation_request() or request.frame != tab.main_frame:
-        return []
-    url, own = urlsplit(request.url), urlsplit(tab.url)
-    is_own = (url.scheme, url.netloc) == (own.scheme, own.netloc)
-    text = url._replace(scheme="", netloc="").geturl() if is_own else request.url
-    return [printable(text)[:MAX_SHOWN]]
 
 
 @asynccontextmanager

@@ -141,7 +141,7 @@ def test_lists_are_texts_with_commas() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("- 1\n", "must be a mapping"), ("a: [", "is no YAML"), (None, "cannot be read: No such file")],
+    [("- 1\n", "must be a mapping"), ("a: [", "is no YAML"), (None, "there is no such file")],
 )
 def test_a_file_that_is_none_is_named(tmp_path: Path, text: str | None, expected: str) -> None:
     path = tmp_path / "own.yaml"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.errors import ConfigurationError
+from attract.errors import AttractError, ConfigurationError
 from attract_benchmarks.bench import read_figures
 from attract_benchmarks.harness.figure import Figure
 from attract_benchmarks.harness.measure import Measure, choose
@@ -75,5 +75,5 @@ def test_an_unknown_figure_is_refused_with_the_nearest_name() -> None:
 def test_a_file_that_is_no_earlier_result_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "earlier.json"
     path.write_text(content)
-    with pytest.raises(ConfigurationError, match="no result of `attract bench`"):
+    with pytest.raises(AttractError, match="no result of `attract bench`|is empty|must hold a JSON object"):
         read_figures(path)

@@ -8,33 +8,33 @@ from free_port import free_port
 LIMIT_SECONDS = 30.0
 
 
-def test_whoever_settles_first_is_read_by_all():
+def test_the_first_value_of_a_key_is_read_by_all():
     port = free_port()
     kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
     other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
-    assert other.settle("out", "one") == "one"
-    assert kept.settle("out", "two") == "one"
-    assert kept.change("out", "two", "three") == "one"
-    assert kept.change("out", "one", "three") == "three"
+    assert other.set_default("out", "one") == "one"
+    assert kept.set_default("out", "two") == "one"
+    assert kept.compare_and_set("out", "two", "three") == "one"
+    assert kept.compare_and_set("out", "one", "three") == "three"
     assert (other.read(["out"]), other.has("out"), other.has("in")) == (["three"], True, False)
-    assert (kept.count("beats", 2), other.count("beats", 0)) == (2, 2)
+    assert (kept.add("beats", 2), other.add("beats", 0)) == (2, 2)
 
 
-def test_much_goes_over_it_in_parts_and_what_is_erased_is_none():
+def test_much_goes_over_it_in_parts_and_what_is_deleted_is_none():
     port = free_port()
     kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
     other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
     # More than a TCPStore takes at once.
     data = bytes(range(256)) * 4096 * 9 + b"end"
-    chunks = other.post("share", data)
+    chunks = other.put("share", data)
     assert chunks == 10
     assert len(data) > 8 * CHUNK_BYTES
     # Only once the last of them is there do they count.
-    assert other.settle("posted", "yes") == "yes"
-    assert kept.fetch("share", chunks) == data
-    kept.erase("share", chunks)
-    assert kept.fetch("share", chunks) is None
-    assert kept.post("nothing", b"") == 1
+    assert other.set_default("posted", "yes") == "yes"
+    assert kept.get("share", chunks) == data
+    kept.delete("share", chunks)
+    assert kept.get("share", chunks) is None
+    assert kept.put("nothing", b"") == 1
 
 
 def test_scale_12_a_board_whose_process_is_gone_is_lost_at_once():
