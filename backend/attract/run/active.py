@@ -19,6 +19,7 @@ from attract.processes.cores import usable_cores
 from attract.processes.inference import StartInference, spawn_inference
 from attract.processes.learner import StartLearner
 from attract.processes.learner_supervisor import LearnerSupervisor
+from attract.run import inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
@@ -183,7 +184,7 @@ class ActiveRun:
             notices=self._notices,
         )
         self.runner.connect(self._outputs.apply)
-        record.disk.listen(lambda reason: self.runner.do(lambda core, now: core.disk_changed(reason, now)))
+        record.disk.listen(lambda reason: self.runner.do(inputs.DiskChanged(reason)))
         self._request_ids = itertools.count(1)
 
     def view(self) -> RunView:
@@ -242,34 +243,34 @@ class ActiveRun:
         is_same = directory.described_sha256() == self._module.reference.sha256
         kept = await self._record.random_play() if self._resume and is_same else None
         if kept is not None:
-            self.runner.do(lambda core, now: core.played_at_random(kept, now))
-        self.runner.do(lambda core, now: core.begin(known, now, is_same_module=is_same))
+            self.runner.do(inputs.RandomPlayMeasured(kept))
+        self.runner.do(inputs.Begin(known, is_same))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
-        self.runner.ask(lambda core, now: core.let_in(identity, now))
+        self.runner.ask(inputs.LetIn(identity))
         await self._notices.idle.wait()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
-        self.runner.do(lambda core, now: core.pause(now))
+        self.runner.do(inputs.Pause())
         await self._notices.idle.wait()
 
     async def resume(self) -> None:
         """Go on after `pause`, or after the run paused itself; while the disk refuses it stays paused."""
-        self.runner.do(lambda core, now: core.resume(now))
+        self.runner.do(inputs.Resume())
         await self._notices.idle.wait()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
-        self.runner.do(lambda core, now: core.stop(now))
+        self.runner.do(inputs.Stop())
         return await asyncio.shield(self.finished)
 
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
-        self.runner.do(lambda core, now: core.abort(now))
+        self.runner.do(inputs.Abort())
         await asyncio.shield(self.finished)
 
     async def evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
@@ -280,7 +281,7 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         number = next(self._request_ids)
         request = EvaluationRequest("asked", episodes, deterministic, seed, request_id=number)
-        self.runner.ask(lambda core, now: core.evaluate(request, now))
+        self.runner.ask(request)
         view = await self._until_ended(self._outputs.ask(number))
         await self._notices.idle.wait()
         return view
@@ -309,7 +310,7 @@ class ActiveRun:
 
     def fail(self, error: str, *, refused: bool = False) -> None:
         """The run cannot go on: it ends, and says why; `refused`: what was asked for cannot be."""
-        self.runner.do(lambda core, now: core.fail(error, now, refused=refused))
+        self.runner.do(inputs.Fail(error, refused))
 
     # --- what the outputs ask ---
 
@@ -362,7 +363,7 @@ class ActiveRun:
         try:
             if self._check:
                 found = await self._checker.check(self._module, CHECK_SECONDS)
-                self.runner.do(lambda core, now: core.checked(found, now))
+                self.runner.do(inputs.GameChecked(found))
                 played = found.play
             await self._measure_random_play(played)
         except AttractError as error:
@@ -374,7 +375,7 @@ class ActiveRun:
             return
         random_play = await measure(self._checker, self._module, parameters, checked=checked)
         if random_play is not None:
-            self.runner.do(lambda core, now: core.played_at_random(random_play, now))
+            self.runner.do(inputs.RandomPlayMeasured(random_play))
 
     async def release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
@@ -404,12 +405,12 @@ class ActiveRun:
         next_fleet_event = 0.0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self.runner.do(lambda core, now: core.tick(now))
+            self.runner.do(inputs.Tick())
             now = self._clock()
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 fleet = self.fleet()
-                self.runner.do(lambda core, now, fleet=fleet: core.look_for_workers(fleet, now))
+                self.runner.do(inputs.FleetSeen(fleet))
                 self._notifications.publish("fleet", fleet, keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:

@@ -10,6 +10,7 @@ from attract.experience.unpacking import BlockUnpacker
 from attract.experience.validate import check_block
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
+from attract.run.inputs import Fail
 from attract.schema import close_codes
 from attract.schema.messages import Block, FromBrowser, Hello, Observe
 from attract.schema.tiers import GrantedTier
@@ -82,8 +83,7 @@ class BrowserSide:
                 self._runner.collect(lambda core, now: core.receive(connection_id, message, now))
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
-                text = str(error)
-                self._runner.do(lambda core, now: core.fail(text, now, refused=True))
+                self._runner.do(Fail(str(error), refused=True))
 
     def refused(self, connection_id: int, error: ProtocolError) -> None:
         """A socket is being closed for what came by it, which counts against its sender.
@@ -97,7 +97,7 @@ class BrowserSide:
             self._runner.collect(lambda core, now: core.unreadable_message(connection_id, what, now))
         if self._runner.collection.is_describing(connection_id):
             text = f"the game cannot be trained: {error.reason}; {error.fix}"
-            self._runner.do(lambda core, now: core.fail(text, now, refused=True))
+            self._runner.do(Fail(text, refused=True))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""

@@ -21,19 +21,7 @@ from attract.schema.learner import Counters, Published, Ready, Train
 from attract.settings.run import RunSettings
 
 Handler = Callable[["CoreState", Any, float], None]
-"""Takes in one kind of effect of the collection core."""
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """What a run's record holds when a learner comes up."""
-
-    seconds: float = 0.0
-    """The run's time at its newest row."""
-    policy_version: int | None = None
-    """Of the newest row; None: there is no row."""
-    rows: Iterable[tuple[int, int, dict[str, float]]] = ()
-    """Update, agent steps and metrics of each."""
+"""Handles one type of input, or one type of effect of the collection core."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from attract.collection.core import CollectionCore
 from attract.run import effects
 from attract.run.core import RunCore
 from attract.run.effects import Effect
+from attract.run.inputs import Broke, Collected, Input
 
 SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
 """What is only told: a run goes on where one of these cannot be."""
@@ -53,17 +54,17 @@ class EffectRunner:
         """To look at, and for what it hears without emitting anything."""
         return self._core.collection
 
-    def do(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
+    def do(self, event: Input) -> None:
         """Give the run core an input, and apply what follows; a fault in that ends the run."""
         try:
-            self.ask(call)
+            self.ask(event)
         except Exception as error:
             self.broke(error)
 
-    def ask(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
-        """As `do`, for who can be refused. Raises: what the core says of the input."""
+    def ask(self, event: Input) -> None:
+        """As `do`, for an input that can be refused. Raises: as `RunCore.handle`."""
         self._core.sockets_refused(self._num_refused())
-        self._queue.extend(call(self._core, self._clock()))
+        self._queue.extend(self._core.handle(event, self._clock()))
         self._drain_unless_applying()
 
     def collect(self, call: Callable[[CollectionCore, float], list[collecting.Effect]]) -> None:
@@ -78,7 +79,7 @@ class EffectRunner:
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
         """Apply what the collection core emitted, and what the run core has to say of it."""
         try:
-            self._queue.extend(self._core.collected(emitted, now))
+            self._queue.extend(self._core.handle(Collected(emitted), now))
         except Exception as error:
             self._fail(error)
         self._drain_unless_applying()
@@ -91,7 +92,7 @@ class EffectRunner:
     def _fail(self, error: BaseException) -> None:
         self.is_broken = True
         log.error("a part of run %s broke", self._core.progress.run_id, exc_info=error)
-        self._queue.extend(self._core.broke(f"{type(error).__name__}: {error}", self._clock()))
+        self._queue.extend(self._core.handle(Broke(f"{type(error).__name__}: {error}"), self._clock()))
 
     def _drain_unless_applying(self) -> None:
         """Apply all that waits, one after another; who is applying an effect does so afterwards."""

@@ -5,8 +5,8 @@ from typing import Final
 
 from attract.collection import effects as collecting
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects
-from attract.run.core_state import Commit, CoreState, Recovered
+from attract.run import callbacks, effects, inputs
+from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
@@ -16,16 +16,16 @@ MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
 
 
-def learner_came(state: CoreState, ready: Ready, recovered: Recovered, now: float) -> None:
+def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> None:
     """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
     if state.life.phase in (Phase.CLOSING, Phase.ENDED) or state.is_aborted:
         return
-    progress = state.progress
-    progress.ready(ready, recovered.seconds)
-    progress.examine_again(recovered.rows)
+    progress, ready = state.progress, event.ready
+    progress.ready(ready, event.seconds)
+    progress.examine_again(event.rows)
     if ready.needs_warmup:
         go_on_with(state, ready, now)
-    elif recovered.policy_version != ready.policy_version:
+    elif event.policy_version != ready.policy_version:
         # Version 0 of a run without a warm-up, which no update made.
         row = progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {}, now)
         write(state, Commit(row, ready.counters, ready))
@@ -57,7 +57,7 @@ def published(state: CoreState, published: Published, now: float) -> None:
     write(state, Commit(row, counters, published))
 
 
-def row_committed(state: CoreState, now: float) -> None:
+def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> None:
     """The row is safe: from now on this is how the run stands, and its version may be announced (D1)."""
     commit, state.commit = state.commit, None
     if commit is None:
@@ -72,10 +72,10 @@ def row_committed(state: CoreState, now: float) -> None:
         announce(state, commit.row, commit.said, now)
 
 
-def row_failed(state: CoreState, error: str, now: float) -> None:
+def row_failed(state: CoreState, event: inputs.RowFailed, now: float) -> None:
     """The row cannot be written, and that is not the disk's doing: its version is never announced."""
     state.commit = None
-    state.fail(error, now)
+    state.fail(event.error, now)
 
 
 def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
@@ -96,7 +96,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
         state.changed()
 
 
-def learner_lost(state: CoreState, now: float) -> None:
+def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> None:
     """The learner died; another is started. What this one had not made durable is collected anew."""
     state.has_lost_policy = state.has_lost_policy or state.has_policy
     state.forget()
@@ -111,16 +111,16 @@ def learner_lost(state: CoreState, now: float) -> None:
         state.life.happened(Event.LEARNER_LOST)
 
 
-def learner_failed(state: CoreState, why: str, now: float) -> None:
+def learner_failed(state: CoreState, event: inputs.LearnerFailed, now: float) -> None:
     """There is no learner, and there will be none."""
     state.has_lost_policy = False
     state.forget()
     if state.life.phase is Phase.EXPORTING:
         state.life.happened(Event.LEARNER_LOST)
     was_ending = state.life.is_ending
-    state.fail(why, now)
+    state.fail(event.why, now)
     if was_ending and not state.life.is_over:
-        state.life.fail(why)
+        state.life.fail(event.why)
 
 
 def go_on_with(state: CoreState, ready: Ready, now: float) -> None:

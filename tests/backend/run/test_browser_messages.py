@@ -11,9 +11,8 @@ from attract.collection import effects as collecting
 from attract.errors import ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.browser_messages import BrowserSide
-from attract.run.core_state import Recovered
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
@@ -86,7 +85,7 @@ class World:
         if isinstance(effect, effects.PrepareGame):
             self.side.store = cast("SegmentStore", self.store)
         elif isinstance(effect, effects.CommitRow):
-            self.runner.do(lambda core, now: core.row_committed(now))
+            self.runner.do(inputs.RowCommitted())
         elif isinstance(effect, collecting.Send) and effect.connection_id == WORKER:
             self.answers += self.worker.deliver(effect.message)
         elif isinstance(effect, collecting.SendPolicy):
@@ -106,7 +105,7 @@ class World:
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
         self.side.received(HOST, described)
         self.connected(self.worker.hello(), WORKER)
-        self.runner.do(lambda core, now: core.learner_came(READY, Recovered(), now))
+        self.runner.do(inputs.LearnerReady(READY))
         self.deliver()
         return self
 
@@ -299,7 +298,7 @@ def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
     world = World()
     world.side.connected(HOST, host_hello(), "invited", "somebody")
     world.now += 60.0
-    world.runner.do(lambda core, now: core.tick(now))
+    world.runner.do(inputs.Tick())
     world.side.refused(HOST, REFUSED)
     assert world.core.life.error is None
 
@@ -343,7 +342,7 @@ def test_a_worker_whose_socket_ended_is_gone() -> None:
     assert [worker.state for worker in host.workers] != ["gone"]
     world.side.disconnected(WORKER)
     world.now = 6.0
-    world.runner.do(lambda core, now: core.tick(now))
+    world.runner.do(inputs.Tick())
     assert world.core.collection.fleet_view(world.now).last_left_seconds is not None
 
 
