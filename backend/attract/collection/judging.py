@@ -6,6 +6,7 @@ from typing import Final
 from attract.collection.batches import ClosedBatch
 from attract.collection.effects import Unconfirmed
 from attract.collection.fleet import Worker
+from attract.collection.inputs import FrameUnreadable, LetIn, MessageWrong
 from attract.collection.state import CollectionState
 from attract.schema.learner import RejectedRow
 
@@ -78,8 +79,29 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
     state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")
 
 
-def let_in(state: CollectionState, identity: str, now: float) -> None:
-    """A person lets an identity in again."""
+def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
+    """Count what cannot be against its worker, and trust its earlier replays no more."""
+    worker = state.fleet.of(event.connection_id)
+    if isinstance(worker, Worker):
+        if state.described is not None:
+            state.described.audit.distrust(worker.identity)
+        leave_out(state, worker.identity, state.conduct.wrong_message(worker.identity, now, event.what), now)
+
+
+def frame_unreadable(state: CollectionState, event: FrameUnreadable, now: float) -> None:
+    """Count an unreadable frame against its sender."""
+    who = state.fleet.of(event.connection_id)
+    if who is not None:
+        leave_out(state, who.identity, state.conduct.unreadable_message(who.identity, now, event.what), now)
+
+
+def let_in(state: CollectionState, event: LetIn, now: float) -> None:
+    """Lift a ban by hand. Raises: KeyError: there is none."""
+    identity = event.identity
+    if state.conduct.reason(identity) is None:
+        raise KeyError(identity)
     state.conduct.release(identity)
     state.fleet.look_at_conduct(state.conduct, now)
     state.note("conduct", f"{identity} is let in again by hand")
+    if state.described is not None:
+        state.described.audit.standings.pop(identity, None)

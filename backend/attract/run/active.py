@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
+from attract.collection.inputs import MessageWrong
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.unpacking import BlockUnpacker
@@ -306,7 +307,7 @@ class ActiveRun:
 
     def wrong(self, connection_id: int, reason: str) -> None:
         """The inference process refused what a worker observed."""
-        self.runner.collect(lambda core, now: core.wrong_message(connection_id, reason, now))
+        self.runner.collect(MessageWrong(connection_id, reason))
 
     def fail(self, error: str, *, refused: bool = False) -> None:
         """The run cannot go on: it ends, and says why; `refused`: what was asked for cannot be."""
@@ -363,7 +364,7 @@ class ActiveRun:
         try:
             if self._check:
                 found = await self._checker.check(self._module, CHECK_SECONDS)
-                self.runner.do(inputs.GameChecked(found))
+                self.runner.do(inputs.GameChecked(found.findings, found.unplayable))
                 played = found.play
             await self._measure_random_play(played)
         except AttractError as error:

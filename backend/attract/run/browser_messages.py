@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Generator
 
+from attract.collection import inputs
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
@@ -55,14 +56,7 @@ class BrowserSide:
         if self.is_closed:
             return
         with self._closing_on_error(f"the hello of a {hello.role}"):
-            if hello.role == "host":
-                self._runner.collect(
-                    lambda core, now: core.connect_host(connection_id, hello, tier, now, identity)
-                )
-            else:
-                self._runner.collect(
-                    lambda core, now: core.connect_worker(connection_id, hello, tier, now, identity)
-                )
+            self._runner.collect(inputs.Connected(connection_id, hello, tier, identity))
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -80,7 +74,7 @@ class BrowserSide:
                 self._relay.observe(connection_id, message)
                 return
             try:
-                self._runner.collect(lambda core, now: core.receive(connection_id, message, now))
+                self._runner.collect(inputs.MessageReceived(connection_id, message))
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
                 self._runner.do(Fail(str(error), refused=True))
@@ -93,8 +87,7 @@ class BrowserSide:
         if self.is_closed or error.code not in ("malformed", "too_large"):
             return
         if error.code == "malformed":
-            what = error.reason
-            self._runner.collect(lambda core, now: core.unreadable_message(connection_id, what, now))
+            self._runner.collect(inputs.FrameUnreadable(connection_id, error.reason))
         if self._runner.collection.is_describing(connection_id):
             text = f"the game cannot be trained: {error.reason}; {error.fix}"
             self._runner.do(Fail(text, refused=True))
@@ -105,7 +98,7 @@ class BrowserSide:
             with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
                 if self._relay is not None:
                     self._relay.gone(connection_id)
-                self._runner.collect(lambda core, now: core.disconnect(connection_id, now))
+                self._runner.collect(inputs.Disconnected(connection_id))
 
     @contextlib.contextmanager
     def _counting_lies(self, connection_id: int) -> Generator[None]:
@@ -114,8 +107,7 @@ class BrowserSide:
             yield
         except ProtocolError as error:
             if error.code == "malformed":
-                reason = error.reason
-                self._runner.collect(lambda core, now: core.wrong_message(connection_id, reason, now))
+                self._runner.collect(inputs.MessageWrong(connection_id, error.reason))
             raise
 
     @contextlib.contextmanager
@@ -155,4 +147,4 @@ class BrowserSide:
             except BaseException:
                 self._runner.collection.withdraw_block(block, verdict)
                 raise
-        self._runner.collect(lambda core, now: core.commit_block(connection_id, block, verdict, now))
+        self._runner.collect(inputs.BlockDecided(connection_id, block, verdict))

@@ -1,6 +1,7 @@
 """Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
 from attract.collection import effects as collecting
+from attract.collection.inputs import RequestEvaluation, SetLesson
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
 from attract.run import effects
 from attract.run.core_state import CoreState
@@ -36,8 +37,7 @@ def set_lesson(state: CoreState, now: float) -> None:
     controller = state.controller
     parameters = state.progress.parameters = controller.parameters()
     if parameters or controller.lesson_id is not None:
-        state.collection.set_evaluation_parameters(controller.base_parameters())
-        state.absorb(state.collection.set_lesson(controller.lesson_id, parameters, now), now)
+        state.collect(SetLesson(controller.lesson_id, parameters, controller.base_parameters()), now)
 
 
 def confirm(state: CoreState, update: int, now: float) -> None:
@@ -55,7 +55,7 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     if state.life.is_ending or (request := state.evaluations.begin_next()) is None:
         return False
     seed = derive_seed(request.seed, "evaluation")
-    state.absorb(state.collection.request_evaluation(request.episodes, request.deterministic, seed, now), now)
+    state.collect(RequestEvaluation(request.episodes, request.deterministic, seed), now)
     return True
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from attract.collection.core import CollectionCore
+from attract.collection.inputs import GameRemembered
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.run import callbacks, collection_effects, effects, ending, inputs, versions
@@ -122,7 +123,7 @@ def _collected(state: CoreState, event: inputs.Collected, now: float) -> None:
 
 def _tick(state: CoreState, event: inputs.Tick, now: float) -> None:
     if not state.life.is_over:
-        state.absorb(state.collection.tick(now), now)
+        state.collect(event, now)
 
 
 def _fleet_seen(state: CoreState, event: inputs.FleetSeen, now: float) -> None:
@@ -139,22 +140,22 @@ def _begin(state: CoreState, event: inputs.Begin, now: float) -> None:
     if event.description is not None:
         collection_effects.describe(state, event.description, now)
         if event.is_same_module and not state.life.is_ending:
-            state.absorb(state.collection.know(event.description, now), now)
+            state.collect(GameRemembered(event.description), now)
     state.changed()
 
 
 def _game_checked(state: CoreState, event: inputs.GameChecked, now: float) -> None:
     if state.life.is_ending:
         return
-    findings = state.progress.check = event.check.findings
-    state.absorb(state.collection.game_checked(findings, now), now)
-    for finding in findings:
+    state.progress.check = list(event.findings)
+    state.collect(event, now)
+    for finding in event.findings:
         report = GameReport(
             kind="check", name=finding.id, text=finding.text, stack=finding.stack, fix=finding.fix
         )
         state.out.append(effects.Report(report))
-    if event.check.unplayable:
-        first = next((finding for finding in findings if finding.severity == "error"), None)
+    if event.unplayable:
+        first = next((finding for finding in event.findings if finding.severity == "error"), None)
         state.fail("the game cannot be played" + ("" if first is None else f": {first.text}"), now)
 
 
@@ -193,7 +194,7 @@ def _disk_changed(state: CoreState, event: inputs.DiskChanged, now: float) -> No
 
 
 def _let_in(state: CoreState, event: inputs.LetIn, now: float) -> None:
-    state.absorb(state.collection.release(event.identity, now), now)
+    state.collect(event, now)
     state.changed()
 
 

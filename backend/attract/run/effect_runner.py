@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
+from attract.collection.inputs import Input as CollectionInput
 from attract.run import effects
 from attract.run.core import RunCore
 from attract.run.effects import Effect
@@ -67,14 +68,14 @@ class EffectRunner:
         self._queue.extend(self._core.handle(event, self._clock()))
         self._drain_unless_applying()
 
-    def collect(self, call: Callable[[CollectionCore, float], list[collecting.Effect]]) -> None:
+    def collect(self, event: CollectionInput) -> None:
         """Give the collection core an input, and apply what follows.
 
         Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
             the run.
         """
         now = self._clock()
-        self.take(call(self._core.collection, now), now)
+        self.take(self._core.collection.handle(event, now), now)
 
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
         """Apply what the collection core emitted, and what the run core has to say of it."""

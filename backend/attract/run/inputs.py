@@ -1,11 +1,12 @@
-"""Inputs of the run core: what `RunCore.handle` takes, besides messages of the learner as they came."""
+"""Inputs of the run core: what `RunCore.handle` takes; some are inputs of the collection core too."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attract.collection.effects import Effect as CollectionEffect
+from attract.collection.inputs import GameChecked, LearnerLost, LetIn, Pause, Resume, Tick
 from attract.run.evaluation import EvaluationRequest
-from attract.schema.api import CheckView, FleetView, RandomPlay
+from attract.schema.api import FleetView, RandomPlay
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
@@ -21,11 +22,6 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A timer: time has passed."""
-
-
-@dataclass(frozen=True)
 class Collected:
     """The effect runner: the collection core took an input and emitted these effects, in order."""
 
@@ -37,13 +33,6 @@ class FleetSeen:
     """A timer: hosts and workers now. The run waits while no worker is there."""
 
     fleet: FleetView
-
-
-@dataclass(frozen=True)
-class GameChecked:
-    """A browser has checked the game; a game that cannot be played ends the run."""
-
-    check: CheckView
 
 
 @dataclass(frozen=True)
@@ -64,11 +53,6 @@ class LearnerReady:
     """Version of the newest row; None: there is no row."""
     rows: Iterable[tuple[int, int, dict[str, float]]] = ()
     """Update, agent steps and metrics of each row."""
-
-
-@dataclass(frozen=True)
-class LearnerLost:
-    """The supervisor: the learner died and another is started; what was not durable is collected again."""
 
 
 @dataclass(frozen=True)
@@ -100,23 +84,6 @@ class DiskChanged:
     """The disk watch: the disk refuses writes for this reason; None: it accepts them again."""
 
     reason: str | None
-
-
-@dataclass(frozen=True)
-class Pause:
-    """A person: issue no new leases; leases and an update under way are finished."""
-
-
-@dataclass(frozen=True)
-class Resume:
-    """A person: go on after `Pause`, after dropped updates or after results that could not be confirmed."""
-
-
-@dataclass(frozen=True)
-class LetIn:
-    """A person: lift the ban of an identity. Raises: KeyError: it is not banned."""
-
-    identity: str
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> N
 def trained(state: CoreState, trained: Trained, now: float) -> None:
     """An update is done: the next may begin while this one's version is written."""
     if not state.is_closed and count(state, trained, now):
-        state.absorb(state.collection.trained(trained, now), now)
+        state.collect(trained, now)
 
 
 def published(state: CoreState, published: Published, now: float) -> None:
@@ -88,7 +88,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
     if pauses:
         # First: else the core would begin another at once.
         state.pause(PauseReason.DROPPED_UPDATES, now, text)
-    state.absorb(state.collection.dropped(dropped, now), now)
+    state.collect(dropped, now)
     report = GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None)
     state.out.append(effects.Report(report))
     if pauses:
@@ -102,7 +102,7 @@ def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> Non
     state.forget()
     if state.is_closed:
         return
-    state.absorb(state.collection.learner_lost(now), now)
+    state.collect(event, now)
     if state.awaited is not None:
         # What was decided of its version is gone with it.
         state.awaited = None
@@ -138,7 +138,7 @@ def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
         state.evaluations.load(ready.curriculum.get("best", {}))
         state.collection.first_versions.update(ready.curriculum.get("guests", {}))
         callbacks.set_lesson(state, now)
-    state.absorb(state.collection.learner_ready(ready, now), now)
+    state.collect(ready, now)
     state.learner_is_ready = True
     state.changed()
 
@@ -191,7 +191,7 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     """Let workers have a committed version, and do what was decided of it."""
     for update in [update for update in state.held if update <= row.update]:
         state.due += state.held.pop(update)
-    state.absorb(state.collection.published(published, now), now)
+    state.collect(published, now)
     state.out.append(effects.PublishRow())
     if state.awaited is not None and state.awaited[0] == row.update:
         decision = state.awaited[1]
