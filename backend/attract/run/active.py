@@ -297,9 +297,9 @@ class ActiveRun:
 
     # --- what the relay asks ---
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_worker_message(self, connection_id: int, message: FromBrowser) -> None:
         """What the relay has made of a worker's words."""
-        self.browsers.received(connection_id, message)
+        self.browsers.handle_message(connection_id, message)
 
     def asked(self, connection_id: int) -> None:
         """The relay has sent a worker an act."""

@@ -58,7 +58,7 @@ class BrowserSide:
         with self._closing_on_error(f"the hello of a {hello.role}"):
             self._runner.collect(inputs.Connected(connection_id, hello, tier, identity))
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_message(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
 
         Raises: ProtocolError: when it is not what this run's game and leases allow.

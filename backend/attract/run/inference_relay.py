@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 class RelayOwner(Protocol):
     """What the relay needs of the run; all on the event loop."""
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_worker_message(self, connection_id: int, message: FromBrowser) -> None:
         """A message in a worker's name. Raises: ProtocolError."""
         ...
 
@@ -256,7 +256,7 @@ class CentralRelay:
                 create_ms=ready.create_ms,
                 error=ready.error,
             )
-            self._owner.received(connection_id, ack)
+            self._owner.handle_worker_message(connection_id, ack)
 
     def _refused(self, message: ObserveRefused) -> None:
         connection_id = self._connections.get(message.worker_id)
@@ -286,7 +286,7 @@ class CentralRelay:
         if not isinstance(said, Block | RolloutClose):
             raise InferenceError(f"it said {said.type} in a worker's name")
         try:
-            self._owner.received(connection_id, said)
+            self._owner.handle_worker_message(connection_id, said)
         except ProtocolError as error:
             # What it observed made a block that cannot be: that is that worker's end, not the run's.
             self._refuse(connection_id, error)

@@ -66,10 +66,10 @@ class Membership:
             if self._runs.get(connection_id) is not run:
                 self._join(run, connection_id, hello, tier, identity)
 
-    def received(self, active: ActiveRun | None, connection_id: int, message: FromBrowser) -> None:
+    def route_message(self, active: ActiveRun | None, connection_id: int, message: FromBrowser) -> None:
         """A message; what comes for a run that has ended is dropped.
 
-        Raises: ProtocolError: as `BrowserSide.received`.
+        Raises: ProtocolError: as `BrowserSide.handle_message`.
         """
         if isinstance(message, GameChecked):
             self.checker.heard(connection_id, message)
@@ -77,7 +77,7 @@ class Membership:
         run = self._runs.get(connection_id)
         if run is not None and run is active:
             try:
-                run.browsers.received(connection_id, message)
+                run.browsers.handle_message(connection_id, message)
             except ProtocolError:
                 # For the line that tells of it: which lease was it about?
                 if (lease_id := getattr(message, "lease_id", None)) is not None:

@@ -359,8 +359,8 @@ class RunService:
         self._membership.connected(self.active, connection_id, hello, tier, identity)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
-        """A message of a browser. Raises: ProtocolError: as `Membership.received`."""
-        self._membership.received(self.active, connection_id, message)
+        """A message of a browser. Raises: ProtocolError: as `Membership.route_message`."""
+        self._membership.route_message(self.active, connection_id, message)
 
     def refused(self, connection_id: int, error: ProtocolError) -> None:
         """A socket is being closed for what came by it."""

@@ -94,7 +94,7 @@ class World:
     def deliver(self) -> None:
         """What the worker has to say arrives."""
         while self.answers:
-            self.side.received(WORKER, self.answers.popleft())
+            self.side.handle_message(WORKER, self.answers.popleft())
 
     def connected(self, hello: Hello, connection_id: int) -> None:
         self.side.connected(connection_id, hello, "local", "me")
@@ -103,7 +103,7 @@ class World:
         """A host has described the game, its worker has a lease."""
         self.connected(host_hello(), HOST)
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
-        self.side.received(HOST, described)
+        self.side.handle_message(HOST, described)
         self.connected(self.worker.hello(), WORKER)
         self.runner.do(inputs.LearnerReady(READY))
         self.deliver()
@@ -128,11 +128,11 @@ def test_a_host_describes_the_game_and_its_worker_gets_a_lease() -> None:
 def test_C1_an_accepted_block_is_in_the_store_before_it_is_acknowledged_and_another_is_not() -> None:
     world = World().joined()
     block = world.block()
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     ((rows, arrays),) = world.store.written
     assert (len(rows), len(set(rows)), arrays["worker_id"]) == (3, 3, 0)
     np.testing.assert_array_equal(arrays["slot_id"], world.worker.slot_ids)
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     assert len(world.store.written) == 1, "sent again"
     assert [(ack.accepted, ack.reason) for ack in world.sent(BlockAck)] == [
         (True, None),
@@ -174,7 +174,7 @@ def test_a_packed_block_is_made_whole_before_anybody_looks_at_it() -> None:
             "final_observations": None,
         }
     )
-    world.side.received(WORKER, packed)
+    world.side.handle_message(WORKER, packed)
     ((_, arrays),) = world.store.written
     np.testing.assert_array_equal(arrays["obs.obs"][..., 1], pictures[..., 0])
     np.testing.assert_array_equal(arrays["obs.obs"][1:, ..., 0], pictures[:-1, ..., 0])
@@ -189,7 +189,7 @@ def test_a_packed_block_of_a_game_without_pictures_closes_the_socket() -> None:
     layout = world.store.layout
     world.side.unpacker = BlockUnpacker(layout, {}, 1 << 16)
     with pytest.raises(ProtocolError, match=r"block\.packed\.obs: float32 of shape"):
-        world.side.received(
+        world.side.handle_message(
             WORKER, block.model_copy(update={"packed": {"obs": PackedPictures(deflated=True)}})
         )
     assert world.store.written == []
@@ -200,19 +200,19 @@ def test_a_block_that_cannot_be_written_is_as_if_it_had_never_come() -> None:
     block = world.block()
     world.store.is_full = True
     with pytest.raises(ProtocolError) as refused:
-        world.side.received(WORKER, block)
+        world.side.handle_message(WORKER, block)
     assert (refused.value.code, refused.value.close_code, world.side.faults) == ("internal", 1011, 1)
     assert refused.value.reason == "the server could not deal with block: OSError"
     assert world.sent(BlockAck) == []
     world.store.is_full = False
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     assert [ack.accepted for ack in world.sent(BlockAck)] == [True], "its rows were free again"
 
 
 def test_a_block_before_the_game_is_known_is_refused() -> None:
     world = World()
     with pytest.raises(ProtocolError, match="a block before any lease"):
-        world.side.received(WORKER, played_block())
+        world.side.handle_message(WORKER, played_block())
 
 
 def quarantined(world: World) -> list[str]:
@@ -230,7 +230,7 @@ def test_hostile_05_what_cannot_be_counts_against_who_says_it() -> None:
     for _ in range(3):
         assert quarantined(world) == []
         with pytest.raises(ProtocolError, match="reward"):
-            world.side.received(WORKER, lie)
+            world.side.handle_message(WORKER, lie)
     (text,) = quarantined(world)
     assert "(worker 0) gets no leases any more: what it sends cannot have happened: block.reward" in text
     assert (world.store.written, world.side.faults) == ([], 0)
@@ -241,7 +241,7 @@ def test_words_for_another_run_close_the_socket_and_count_for_nothing() -> None:
     stray = world.block().model_copy(update={"run_id": "run-0"})
     for _ in range(4):
         with pytest.raises(ProtocolError) as refused:
-            world.side.received(WORKER, stray)
+            world.side.handle_message(WORKER, stray)
         assert refused.value.code == "run"
     assert quarantined(world) == []
 
@@ -249,7 +249,7 @@ def test_words_for_another_run_close_the_socket_and_count_for_nothing() -> None:
 def test_settings_that_the_game_cannot_have_refuse_the_run_and_blame_no_browser() -> None:
     world = World(seats=("left", "right"))
     world.connected(host_hello(), HOST)
-    world.side.received(
+    world.side.handle_message(
         HOST, GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
     )
     assert world.core.progress.refused
@@ -331,7 +331,7 @@ def observe(world: World) -> Observe:
 def test_I1_what_a_worker_observes_goes_to_the_relay_and_its_end_too() -> None:
     relay = FakeRelay()
     world = World(relay)
-    world.side.received(WORKER, observe(world))
+    world.side.handle_message(WORKER, observe(world))
     world.side.disconnected(WORKER)
     assert relay.heard == [("observe", WORKER), ("gone", WORKER)]
 
@@ -357,7 +357,7 @@ def test_nothing_is_heard_of_a_run_that_is_over(ends: str) -> None:
         world.runner.broke(RuntimeError("a fault of our own"))
     assert world.side.is_closed
     before = len(world.applied)
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     world.side.connected(HOST + 1, host_hello("1" * 32), "local", "me")
     world.side.disconnected(WORKER)
     assert (world.store.written, len(world.applied), relay.heard) == ([], before, [])

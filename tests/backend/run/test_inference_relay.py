@@ -98,7 +98,7 @@ class World:
         self.inbound = FrameRing.open(Path(begin.inbound_path))
         self.outbound = FrameRing.open(Path(begin.outbound_path))
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_worker_message(self, connection_id: int, message: FromBrowser) -> None:
         self.heard.append((connection_id, message))
         self.happened.set()
 

@@ -29,8 +29,8 @@ class Heard:
     def connected(self, connection_id: int, *_: object) -> None:
         self.calls.append(("connected", connection_id))
 
-    def received(self, connection_id: int, _: object) -> None:
-        self.calls.append(("received", connection_id))
+    def handle_message(self, connection_id: int, _: object) -> None:
+        self.calls.append(("message", connection_id))
 
     def refused(self, connection_id: int, _: object) -> None:
         self.calls.append(("refused", connection_id))
@@ -87,11 +87,11 @@ def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):
     run, after = Heard(), Heard()
     membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
     message = Goodbye()
-    membership.received(run.run, 2, message)
-    membership.received(after.run, 2, message)
+    membership.route_message(run.run, 2, message)
+    membership.route_message(after.run, 2, message)
     membership.disconnected(after.run, 2)
     membership.disconnected(run.run, 2)
-    assert run.calls == [("connected", 2), ("received", 2)] and after.calls == []
+    assert run.calls == [("connected", 2), ("message", 2)] and after.calls == []
 
 
 def hello_for(run_id: str) -> Hello:
