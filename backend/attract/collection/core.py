@@ -120,7 +120,7 @@ class CollectionCore:
         state = self._state
         if state.stopped:
             return None
-        # Before the game is known nobody is admitted, however many are there.
+        # No worker is admitted before the game is known.
         barrier = None if state.described is None else state.start_barrier.deadline(state.fleet)
         times = [barrier, describe_deadline(state), warmup_deadline(state)]
         for worker in state.fleet.workers.values():

@@ -209,7 +209,7 @@ class Fleet:
         return worker, replaced
 
     def disconnect(self, connection_id: int, now: float) -> Host | Worker | None:
-        """Whoever lost that socket; None when it was replaced before."""
+        """The host or worker that lost its socket; None when it was replaced before."""
         who = self._by_connection.pop(connection_id, None)
         if who is not None:
             who.connection_id = None

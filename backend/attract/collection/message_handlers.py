@@ -166,10 +166,10 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
 
 
 def choose_describer(state: CollectionState, now: float) -> None:
-    """Ask a host what the game is, if nobody was asked: one of the admin's own.
+    """Ask one of the admin's own hosts what the game is, if none was asked.
 
-    Strangers stand in one after the other, but only when none of those has come for a while: what the first
-    says decides what everybody plays.
+    Invited hosts are asked one after the other, but only when no host of the admin's own came for a while:
+    what the first says decides what all play.
     """
     if state.described is not None or state.stopped:
         return
@@ -193,7 +193,7 @@ def choose_describer(state: CollectionState, now: float) -> None:
 
 
 def describe_deadline(state: CollectionState) -> float | None:
-    """When a stranger is asked what the game is; None when nobody waits for that."""
+    """When an invited host is asked what the game is; None: none will be."""
     if state.described is not None or state.describing is not None or state.strangers_since is None:
         return None
     hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]

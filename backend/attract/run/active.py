@@ -49,7 +49,7 @@ from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 CHECK_SECONDS = 0.7
-"""Of a browser's time before a training."""
+"""Browser time spent on checking the game before training."""
 TICK_SECONDS = 0.25
 FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -207,7 +207,7 @@ class ActiveRun:
         return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
 
     def health(self) -> RunHealth:
-        """How it stands, for whoever watches the server."""
+        """Facts for monitoring the server."""
         core, collection = self._core, self.runner.collection
         return RunHealth(
             run_id=self.run_id,

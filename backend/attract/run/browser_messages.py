@@ -102,7 +102,7 @@ class BrowserSide:
 
     @contextlib.contextmanager
     def _counting_lies(self, connection_id: int) -> Generator[None]:
-        """What cannot be counts against whoever says it, and closes the socket as before."""
+        """Count a malformed message against its sender; the error still closes the socket."""
         try:
             yield
         except ProtocolError as error:

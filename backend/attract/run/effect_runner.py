@@ -104,7 +104,7 @@ class EffectRunner:
             try:
                 self.apply(effect)
             except Exception as error:
-                # Whoever spoke when this was wanted is not to blame, and the other effects are not lost.
+                # The sender of the input is not to blame, and the other effects are not lost.
                 if isinstance(effect, SPARED):
                     self.num_faults += 1
                     log.exception("a %s could not be carried out: it is left out", type(effect).__name__)

@@ -22,9 +22,9 @@ class EvaluationRequest:
     seed: int
     """The run's, or the caller's; the episodes' own is derived from it."""
     request_id: int = 0
-    """Of `asked`: whom to answer."""
+    """For `asked`: which request to answer."""
     update: int = 0
-    """Of `goal`: the update that reached it."""
+    """For `goal`: the update that reached it."""
 
 
 class Evaluations:

@@ -8,7 +8,7 @@ from attract.schema.game_messages import MethodSource
 MAX_REPORTS = 50
 
 OwnStack = Callable[[str | None, MethodSource | None], str | None]
-"""Of a stack and a method what lies in the author's own files; None where nothing does."""
+"""Reduces a stack, and the failed method's place, to the author's own files; None: nothing lies there."""
 
 
 class GameReports:

@@ -41,7 +41,7 @@ from attract.schema.messages import (
 )
 
 RING_BYTES: Final = 32 << 20
-"""Of each ring; a frame that finds no room goes over the socket."""
+"""Size of each ring; a frame that finds no room goes over the socket."""
 log = logging.getLogger(__name__)
 
 

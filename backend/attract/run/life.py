@@ -10,7 +10,7 @@ class Phase(Enum):
     """A run is in one of these at any time."""
 
     STARTING = "starting"
-    """Nobody has had a lease for training yet."""
+    """No lease for training was issued yet."""
     TRAINING = "training"
     FINISHING = "finishing"
     """The end has begun: updates under way are finished and made durable."""
@@ -64,7 +64,7 @@ class PauseReason(Enum):
     DROPPED_UPDATES = "dropped_updates"
     """Rule P8: several in a row were undone."""
     UNCONFIRMED = "unconfirmed"
-    """Rule C7: nothing that the learner computed again could be confirmed, of anybody."""
+    """Rule C7: nothing that the learner computed again could be confirmed, for any worker."""
     AWAITED_VERSION = "awaited_version"
     """The goal or the last step is reached; that version is not durable yet."""
     CONFIRMING = "confirming"

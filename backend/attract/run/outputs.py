@@ -118,7 +118,7 @@ class RunOutputs:
         return self._asked[request_id]
 
     def give_up_asked(self, why: str) -> None:
-        """Nobody gets an answer any more."""
+        """Fail every evaluation that is still asked for."""
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(AttractError(why))

@@ -186,15 +186,15 @@ class RunService:
         return run.view()
 
     async def let_in(self, run_id: str, identity: str) -> RunView:
-        """Let an identity that was left out play again.
+        """Lift the ban of an identity.
 
-        Raises: UnknownRunError: the run is not active, or nobody of that name is left out.
+        Raises: UnknownRunError: the run is not active, or that identity is not banned.
         """
         run = self._require_active(run_id)
         try:
             await run.let_in(identity)
         except KeyError:
-            raise UnknownRunError(f"nobody called {identity!r} is left out of run {run_id}") from None
+            raise UnknownRunError(f"{identity!r} is not banned from run {run_id}") from None
         return run.view()
 
     async def resume(self, run_id: str) -> RunView:
