@@ -27,8 +27,6 @@ from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
 from attract.run.evaluation import EvaluationRequest
 from attract.run.game_checker import GameChecker
-from attract.run.game_log import GameLogKeeper
-from attract.run.game_reports import GameReports
 from attract.run.health import RunHealth
 from attract.run.inference_relay import CentralRelay
 from attract.run.learner_messages import LearnerMessages
@@ -142,13 +140,10 @@ class ActiveRun:
         self.runner = EffectRunner(core, clock, lambda: hub.refused.total())
         """Every input of the run goes through it."""
         sha256 = module.reference.sha256
-        reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
-        log_keeper = GameLogKeeper(clock)
         self._notifications = Notifications(
             self._progress,
             record,
-            reports,
-            log_keeper,
+            lambda stack, method: games.own_stack(sha256, stack, method),
             self.fleet,
             listener,
             clock,
@@ -244,7 +239,7 @@ class ActiveRun:
         is_same = directory.described_sha256() == self._module.reference.sha256
         kept = await self._record.random_play() if self._resume and is_same else None
         if kept is not None:
-            self.runner.do(inputs.RandomPlayMeasured(kept))
+            self.runner.do(kept)
         self.runner.do(inputs.Begin(known, is_same))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
@@ -376,7 +371,7 @@ class ActiveRun:
             return
         random_play = await measure(self._checker, self._module, parameters, checked=checked)
         if random_play is not None:
-            self.runner.do(inputs.RandomPlayMeasured(random_play))
+            self.runner.do(random_play)
 
     async def release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
@@ -411,7 +406,7 @@ class ActiveRun:
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 fleet = self.fleet()
-                self.runner.do(inputs.FleetSeen(fleet))
+                self.runner.do(fleet)
                 self._notifications.publish("fleet", fleet, keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:

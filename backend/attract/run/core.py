@@ -13,7 +13,7 @@ from attract.run.evaluation import EvaluationRequest
 from attract.run.inputs import Input
 from attract.run.life import LIFTED_BY_HAND, Life, PauseReason
 from attract.run.progress import RunProgress
-from attract.schema.api import GameReport
+from attract.schema.api import FleetView, GameReport, RandomPlay
 from attract.schema.learner import Dropped, Published, Trained
 from attract.settings.run import RunSettings
 
@@ -126,8 +126,8 @@ def _tick(state: CoreState, event: inputs.Tick, now: float) -> None:
         state.collect(event, now)
 
 
-def _fleet_seen(state: CoreState, event: inputs.FleetSeen, now: float) -> None:
-    if state.progress.look_for_workers(event.fleet, now) and not state.life.is_ending:
+def _look_for_workers(state: CoreState, fleet: FleetView, now: float) -> None:
+    if state.progress.look_for_workers(fleet, now) and not state.life.is_ending:
         state.changed()
 
 
@@ -159,8 +159,8 @@ def _game_checked(state: CoreState, event: inputs.GameChecked, now: float) -> No
         state.fail("the game cannot be played" + ("" if first is None else f": {first.text}"), now)
 
 
-def _random_play_measured(state: CoreState, event: inputs.RandomPlayMeasured, now: float) -> None:
-    state.progress.played_at_random(event.play)
+def _played_at_random(state: CoreState, play: RandomPlay, now: float) -> None:
+    state.progress.played_at_random(play)
     if not state.life.is_ending:
         state.changed()
 
@@ -210,9 +210,9 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     inputs.Begin: _begin,
     inputs.Tick: _tick,
     inputs.Collected: _collected,
-    inputs.FleetSeen: _fleet_seen,
+    FleetView: _look_for_workers,
     inputs.GameChecked: _game_checked,
-    inputs.RandomPlayMeasured: _random_play_measured,
+    RandomPlay: _played_at_random,
     inputs.LearnerReady: versions.learner_ready,
     Trained: versions.trained,
     Published: versions.published,

@@ -29,20 +29,6 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class FleetSeen:
-    """A timer: hosts and workers now. The run waits while no worker is there."""
-
-    fleet: FleetView
-
-
-@dataclass(frozen=True)
-class RandomPlayMeasured:
-    """A browser has measured random play, or an earlier session had it measured."""
-
-    play: RandomPlay
-
-
-@dataclass(frozen=True)
 class LearnerReady:
     """A learner has its policy, fresh or from the newest checkpoint; and what the record holds (D2)."""
 
@@ -145,9 +131,9 @@ Input = (
     Begin
     | Tick
     | Collected
-    | FleetSeen
+    | FleetView
     | GameChecked
-    | RandomPlayMeasured
+    | RandomPlay
     | LearnerReady
     | Trained
     | Published
@@ -171,4 +157,9 @@ Input = (
     | LearnerEnded
     | CannotEnd
 )
-"""`EvaluationRequest`: a person or a program asks for an evaluation; `AnswerEvaluation` follows."""
+"""Besides the classes above, as they came:
+
+`Trained`, `Published`, `Dropped`: messages of the learner. `FleetView`: hosts and workers now; the run waits
+while no worker is there. `RandomPlay`: measured by a browser, now or in an earlier session.
+`EvaluationRequest`: a person or a program asks for an evaluation; `AnswerEvaluation` follows.
+"""

@@ -16,8 +16,6 @@ from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.collection_effects import HANDLERS
 from attract.run.effect_runner import EffectRunner
 from attract.run.events import EventHub
-from attract.run.game_log import GameLogKeeper
-from attract.run.game_reports import GameReports
 from attract.run.inference_relay import CentralRelay
 from attract.run.inputs import Input
 from attract.run.notifications import Notifications
@@ -114,8 +112,7 @@ class World:
         notifications = Notifications(
             core.progress,
             self.record,
-            GameReports(lambda stack, _method: stack),
-            GameLogKeeper(lambda: 0.0),
+            lambda stack, _method: stack,
             lambda: FLEET,
             lambda kind, body: self.done.append(("published", kind, body)),
             lambda: 0.0,
