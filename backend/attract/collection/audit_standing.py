@@ -26,7 +26,7 @@ class AuditStanding:
     short: int = 0
     """Leases that it closed with segments missing."""
     caught: str | None = None
-    """What it told otherwise than its game had it."""
+    """What in its segment differed from the replay; None: nothing did."""
 
     @property
     def is_proven(self) -> bool:
@@ -35,6 +35,6 @@ class AuditStanding:
 
     @property
     def chance(self) -> float:
-        """That its next segment is audited; audits under way count as if they had gone well."""
+        """Probability that its next segment is audited; audits under way count as passed."""
         sure = self.valid + self.ordered
         return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, MIN_CHANCE)

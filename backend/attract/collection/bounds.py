@@ -52,7 +52,7 @@ class Bounds:
         """Why the boxes are not enforced; None: they are."""
         self.is_off_reported = False
         self.refused: set[str] = set()
-        """Identities of which a block was refused."""
+        """Identities that had a block refused."""
         self._controls = 0
 
     @property

@@ -137,7 +137,7 @@ class Ends:
 
         Args:
             numbers: [horizon, slots].
-            before: [slots] what the open episodes had come to.
+            before: [slots] totals of the open episodes.
         """
         if not len(self.marks):
             return np.empty((0, self._agents)), before + numbers.sum(axis=0, dtype=np.float64)

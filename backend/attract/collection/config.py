@@ -159,7 +159,7 @@ class CollectionConfig:
 
     @property
     def row_workers(self) -> int:
-        """Workers for whom rows are kept; never fewer than are expected."""
+        """Number of workers that rows are kept for; at least as many as are expected."""
         return max(self.num_workers, self.settings.max_workers or 0)
 
     def growth_bytes(self, description: GameDescription) -> int:

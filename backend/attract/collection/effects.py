@@ -125,7 +125,7 @@ class GameLogged:
 
 @dataclass(frozen=True)
 class ForgerCaught:
-    """A guest told otherwise than its game had it (rule C10): it is left out from now on."""
+    """A guest's segment differs from its replay (rule C10): its identity is banned from now on."""
 
     identity: str
     worker_id: int

@@ -244,7 +244,7 @@ class CollectionState:
             worker.leases[0].bring_to_front(now)
 
     def lapse(self, lease: Lease, reason: str, now: float) -> None:
-        """Spend a lease of which nothing more is expected or wanted; what it owed is ordered anew."""
+        """Spend a lease that nothing more is expected of; what it owed is ordered again."""
         evaluation = self.evaluation_of(lease)
         if evaluation is not None:
             evaluation.lapse(lease.lease_id)
@@ -252,7 +252,7 @@ class CollectionState:
         self.cut_short(lease, reason, now)
 
     def cut_short(self, lease: Lease, reason: str, now: float) -> None:
-        """Spend a lease of which what has come is enough."""
+        """Spend a lease whose blocks so far are enough."""
         worker = self.fleet.by_id(lease.worker_id)
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)

@@ -12,7 +12,7 @@ from attract.schema.philox import derive_seed
 
 
 def act(state: CoreState, action: Action, now: float) -> None:
-    """Do what has fallen due."""
+    """Run a callback that fell due."""
     match action:
         case ChangeLesson():
             set_lesson(state, now)
@@ -60,7 +60,7 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
 
 
 def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: float) -> None:
-    """All results are there: what they say of the best version and of the goal, and whom to answer."""
+    """Evaluate the results: mark the best version, check the goal, answer the request."""
     request, view = state.evaluations.done(), effect.view
     if request is None:
         return
@@ -97,6 +97,6 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
 
 
 def episodes_counted(state: CoreState, effect: collecting.EpisodesCounted, now: float) -> None:
-    """Finished episodes: what they come to, and what falls due with them."""
+    """Count finished episodes, and queue the callbacks that fall due with them."""
     state.progress.statistics.count(effect.results)
     state.due += state.controller.count(effect.first_index, effect.results)

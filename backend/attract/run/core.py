@@ -39,7 +39,7 @@ class RunCore:
         leads: bool = True,
     ) -> None:
         """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
-        past run that is only evaluated or exported, of which nothing is kept; `leads`: False for a cell that
+        past run that is only evaluated or exported, and keeps nothing; `leads`: False for a cell that
         leaves lessons, evaluations, the goal and the end to cell 0.
         """
         self._state = CoreState(

@@ -129,7 +129,7 @@ class CoreState:
             self.is_absorbing = False
 
     def changed(self) -> None:
-        """The run stands otherwise than before: everyone is told."""
+        """Tell everyone that the run's state changed."""
         self.out.append(effects.StateChanged())
 
     def pause(self, reason: PauseReason, now: float, text: str | None = None) -> None:

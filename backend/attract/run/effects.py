@@ -72,7 +72,7 @@ class Report:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The run stands otherwise than before: keep its view and tell everyone."""
+    """The run's state changed: keep its view and tell everyone."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Evaluations:
         return self._queue[0]
 
     def done(self) -> EvaluationRequest | None:
-        """The one under way has come to its end; None: none was."""
+        """End the evaluation under way and return it; None: none was."""
         if not self._has_begun:
             return None
         self._has_begun = False

@@ -75,7 +75,7 @@ class LearnerMessages:
         self._notifications.note(Note(noted.kind, noted.text))
 
     def learner_lost(self) -> None:
-        """The supervisor starts another learner; what this one had not made durable is collected anew."""
+        """The supervisor starts another learner; what this one had not made durable is collected again."""
         self.stalled(None)
         self._runner.do(inputs.LearnerLost())
 

@@ -141,7 +141,7 @@ class Life:
             self._reasons.pop(reason, None)
 
     def end(self, outcome: RunState) -> None:
-        """The end begins; `outcome`: what the run will have come to."""
+        """The end begins; `outcome`: the state that the run ends in."""
         shown, error = self.shown, self.error
         self.happened(Event.END)
         self._shown_at_end, self._error, self._outcome = shown, error, outcome

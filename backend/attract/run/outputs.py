@@ -113,7 +113,7 @@ class RunOutputs:
         self._apply_by[type(effect)](effect)
 
     def ask(self, request_id: int) -> "asyncio.Future[EvaluationView]":
-        """What the evaluation asked for under this id will have come to."""
+        """The result of the evaluation with this id, once there is one."""
         self._asked[request_id] = asyncio.get_running_loop().create_future()
         return self._asked[request_id]
 

@@ -36,7 +36,7 @@ from attract.schema.messages import ParameterDistribution
 from attract.settings.run import RunSettings
 
 WAITING_SECONDS = 5.0
-"""So long without workers is worth a word; a page that is loaded anew takes less."""
+"""So long without workers is reported; reloading a page takes less."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class RunProgress:
         return self._diagnosis.evaluated(self.counters.updates, self.counters.agent_steps, values)
 
     def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
-        """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""
+        """Restart the diagnosis with the rows that are there: update, agent steps and metrics of each."""
         if self._facts is not None:
             diagnosis = self._begin_diagnosis(self._facts)
             for update, agent_steps, values in rows:
@@ -318,7 +318,7 @@ class RunProgress:
         return values | self._of_lesson()
 
     def metrics_so_far(self, counters: Counters, fleet: FleetView, now: float) -> dict[str, float]:
-        """What there is to say of an update as it begins; nothing begins anew by it."""
+        """Metrics known of an update as it begins; resets no counts."""
         return (
             self.statistics.values(counters, self.elapsed_seconds(now), self.goal, fleet) | self._of_lesson()
         )

@@ -149,7 +149,7 @@ class RunRecord:
             self._store.thin(frozenset(self.directory.versions()))
 
     async def rewind(self, update: int) -> None:
-        """Forget updates after `update`, which a resumed run does anew."""
+        """Forget updates after `update`, which a resumed run repeats."""
         await self._keep("the run's rows", self._store.rewind, update)
         while self._uncopied:
             self._copy_next()

@@ -97,7 +97,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
 
 
 def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> None:
-    """The learner died; another is started. What this one had not made durable is collected anew."""
+    """The learner died; another is started. What this one had not made durable is collected again."""
     state.has_lost_policy = state.has_lost_policy or state.has_policy
     state.forget()
     if state.is_closed:
