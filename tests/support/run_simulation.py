@@ -55,7 +55,7 @@ class RunSimulation(Simulation):
         controller = CurriculumController(settings)
         progress = RunProgress("run-1", "", settings, counting_game(), controller, 0.0)
         self.run_core = RunCore(settings, self.core, controller, progress)
-        self.life = self.run_core.life
+        self.life = self.run_core.progress.life
         self.committed: list[int] = []
         """Versions whose rows are written."""
         self.announced: list[int] = []

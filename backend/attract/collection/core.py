@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from attract.collection import inputs, judging, learner_handlers, message_handlers
 from attract.collection.acceptance import num_valid
-from attract.collection.audit_standing import AuditStanding
 from attract.collection.auditing import believe_check, follow, must_wait, outside, settle
 from attract.collection.beginning import beginning_of
 from attract.collection.config import CollectionConfig
@@ -74,11 +73,6 @@ class CollectionCore:
         return self._state.learner.batch is not None
 
     @property
-    def evaluating(self) -> bool:
-        """Whether an evaluation is under way."""
-        return bool(self._state.evaluations)
-
-    @property
     def paused(self) -> bool:
         """Whether the run is paused, by `pause` or by rule C7."""
         return self._state.paused
@@ -87,13 +81,6 @@ class CollectionCore:
     def first_versions(self) -> dict[str, int]:
         """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
         return self._state.first_versions
-
-    def audit_standing(self, identity: str) -> AuditStanding:
-        """What audits have shown of an identity so far (rule C10)."""
-        described = self._state.described
-        return (
-            AuditStanding() if described is None else described.audit.standings.get(identity, AuditStanding())
-        )
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""

@@ -11,7 +11,7 @@ from attract.run.core_state import CoreState, Handler
 from attract.run.effects import Effect
 from attract.run.evaluation import EvaluationRequest
 from attract.run.inputs import Input
-from attract.run.life import LIFTED_BY_HAND, Life, PauseReason
+from attract.run.life import LIFTED_BY_HAND, PauseReason
 from attract.run.progress import RunProgress
 from attract.schema.api import FleetView, GameReport, RandomPlay
 from attract.schema.learner import Dropped, Published, Trained
@@ -65,11 +65,6 @@ class RunCore:
     def progress(self) -> RunProgress:
         """How far the run is."""
         return self._state.progress
-
-    @property
-    def life(self) -> Life:
-        """Its phase, and why it is paused."""
-        return self._state.life
 
     @property
     def has_policy(self) -> bool:

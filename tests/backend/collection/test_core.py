@@ -126,7 +126,7 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
     assert done.view.episodes == 7
-    assert not driven.core.evaluating
+    assert not driven.core._state.evaluations
     assert driven.trains, "training goes on"
 
 

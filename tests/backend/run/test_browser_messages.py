@@ -253,7 +253,7 @@ def test_settings_that_the_game_cannot_have_refuse_the_run_and_blame_no_browser(
         HOST, GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
     )
     assert world.core.progress.refused
-    assert "2 seats for the 1 agents of Counting-v1" in (world.core.life.error or "")
+    assert "2 seats for the 1 agents of Counting-v1" in (world.core.progress.life.error or "")
     assert world.side.faults == 0
 
 
@@ -265,11 +265,11 @@ def test_a_description_that_is_refused_ends_the_run_with_the_reason() -> None:
     world.connected(host_hello(), HOST)
     world.side.refused(WORKER, REFUSED)
     world.side.refused(HOST, ProtocolError("more than 5 messages a second", code="full"))
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
     world.side.refused(HOST, REFUSED)
     world.side.disconnected(HOST)
     assert world.core.progress.refused
-    assert world.core.life.error == (
+    assert world.core.progress.life.error == (
         "the game cannot be trained: game_described.description.id: got 7; Input should be a valid string"
     )
 
@@ -291,7 +291,7 @@ def test_hostile_D4_frames_that_cannot_be_read_count_against_their_sender() -> N
 def test_what_a_host_says_once_the_game_is_known_ends_no_run() -> None:
     world = World().joined()
     world.side.refused(HOST, REFUSED)
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
 
 
 def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
@@ -300,7 +300,7 @@ def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
     world.now += 60.0
     world.runner.do(inputs.Tick())
     world.side.refused(HOST, REFUSED)
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
 
 
 def test_a_hello_that_the_core_cannot_take_closes_that_socket() -> None:

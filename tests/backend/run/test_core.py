@@ -18,18 +18,18 @@ def test_a_pause_by_hand_outlives_a_full_disk_and_ends_by_hand() -> None:
     core = RunSimulation(small_config()).run_core
     core.handle(inputs.Pause(), 1.0)
     core.handle(inputs.DiskChanged("no space left"), 2.0)
-    assert core.life.reasons == {PauseReason.USER, PauseReason.DISK}
+    assert core.progress.life.reasons == {PauseReason.USER, PauseReason.DISK}
     core.handle(inputs.DiskChanged(None), 3.0)
-    assert core.life.reasons == {PauseReason.USER}
+    assert core.progress.life.reasons == {PauseReason.USER}
     core.handle(inputs.Resume(), 4.0)
-    assert core.life.reasons == set()
+    assert core.progress.life.reasons == set()
 
 
 def test_a_cell_ends_with_cell_0_whatever_it_has_under_way() -> None:
     simulation = RunSimulation(small_config())
     core = simulation.run_core
     core.handle(inputs.GroupEnded(), 1.0)
-    assert core.life.is_ending
+    assert core.progress.life.is_ending
     # Heard once more, it is the same.
     core.handle(inputs.GroupEnded(), 2.0)
-    assert core.life.error is None
+    assert core.progress.life.error is None

@@ -9,5 +9,5 @@ def test_an_abort_ends_the_learner_at_once_and_nothing_is_decided_afterwards() -
     core = RunSimulation(small_config()).run_core
     assert effects.EndLearner(at_once=True) in core.handle(inputs.Abort(), 1.0)
     assert effects.Release() in core.handle(inputs.LearnerEnded(), 2.0)
-    assert core.life.is_over
+    assert core.progress.life.is_over
     assert core.handle(inputs.Tick(), 3.0) == []
