@@ -11,8 +11,12 @@ from attract.schema.messages import Block, FromBrowser, Hello, ParameterDistribu
 from attract.schema.tiers import Tier
 
 
+class Event:
+    """An input that is no message of the learner: one of the classes below."""
+
+
 @dataclass(frozen=True)
-class Connected:
+class Connected(Event):
     """A host or a worker said hello on a new socket.
 
     Raises: ProtocolError: code `run`, when a worker was made for another run.
@@ -26,14 +30,14 @@ class Connected:
 
 
 @dataclass(frozen=True)
-class Disconnected:
+class Disconnected(Event):
     """A socket is gone. Its worker may come back within 2 s (rule C3)."""
 
     connection_id: int
 
 
 @dataclass(frozen=True)
-class MessageReceived:
+class MessageReceived(Event):
     """A host or a worker sent a message, any but a block.
 
     Raises: ProtocolError: the sender may not say that, or speaks of another run.
@@ -44,7 +48,7 @@ class MessageReceived:
 
 
 @dataclass(frozen=True)
-class BlockDecided:
+class BlockDecided(Event):
     """A block has its verdict of `offer_block`, and its rows are written if accepted; acknowledge it."""
 
     connection_id: int
@@ -53,7 +57,7 @@ class BlockDecided:
 
 
 @dataclass(frozen=True)
-class MessageWrong:
+class MessageWrong(Event):
     """A worker said what cannot be, and its socket is closed for it: that counts against its identity."""
 
     connection_id: int
@@ -61,7 +65,7 @@ class MessageWrong:
 
 
 @dataclass(frozen=True)
-class FrameUnreadable:
+class FrameUnreadable(Event):
     """A host or a worker sent a frame that holds no message: that counts against its identity."""
 
     connection_id: int
@@ -69,14 +73,14 @@ class FrameUnreadable:
 
 
 @dataclass(frozen=True)
-class GameRemembered:
+class GameRemembered(Event):
     """A resumed run knows its module's description: no host is asked (rule D2)."""
 
     description: GameDescription
 
 
 @dataclass(frozen=True)
-class GameChecked:
+class GameChecked(Event):
     """A browser of the admin's own has checked the game.
 
     Some findings switch off the audit or the boxes, before an honest guest can suffer from them.
@@ -88,7 +92,7 @@ class GameChecked:
 
 
 @dataclass(frozen=True)
-class LearnerLost:
+class LearnerLost(Event):
     """The learner died and another is started; what was not durable is collected again.
 
     Workers keep sockets and leases, the batch of the learner waits for the next one.
@@ -96,7 +100,7 @@ class LearnerLost:
 
 
 @dataclass(frozen=True)
-class RequestEvaluation:
+class RequestEvaluation(Event):
     """The run: play fixed episodes with the newest version; `EvaluationDone` follows.
 
     No update begins before it. Later requests wait their turn, each for the version that was newest then.
@@ -109,7 +113,7 @@ class RequestEvaluation:
 
 
 @dataclass(frozen=True)
-class SetLesson:
+class SetLesson(Event):
     """The run: leases for training that are issued from now on carry this lesson (C6)."""
 
     lesson_id: str | None
@@ -121,53 +125,32 @@ class SetLesson:
 
 
 @dataclass(frozen=True)
-class Pause:
+class Pause(Event):
     """A person, or the run: issue no leases for training and begin no update; finish what is under way."""
 
 
 @dataclass(frozen=True)
-class Resume:
+class Resume(Event):
     """A person, or the run: go on after `Pause`, and after pauses that a person lifts."""
 
 
 @dataclass(frozen=True)
-class LetIn:
+class LetIn(Event):
     """A person: lift the ban of an identity. Raises: KeyError: it is not banned."""
 
     identity: str
 
 
 @dataclass(frozen=True)
-class Tick:
+class Tick(Event):
     """A timer: time has passed; leases may have lapsed (rule C3), deadlines gone by."""
 
 
 @dataclass(frozen=True)
-class EndRun:
+class EndRun(Event):
     """The run is over: workers end, hosts wait for the next run. Nothing is accepted any more."""
 
     reason: str = "the run is over"
 
 
-Input = (
-    Connected
-    | Disconnected
-    | MessageReceived
-    | BlockDecided
-    | MessageWrong
-    | FrameUnreadable
-    | GameRemembered
-    | GameChecked
-    | Ready
-    | LearnerLost
-    | Trained
-    | Published
-    | Dropped
-    | RequestEvaluation
-    | SetLesson
-    | Pause
-    | Resume
-    | LetIn
-    | Tick
-    | EndRun
-)
+Input = Event | Ready | Trained | Published | Dropped

@@ -11,8 +11,12 @@ from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
 
+class Event:
+    """An input of the run core alone: one of the classes below."""
+
+
 @dataclass(frozen=True)
-class Begin:
+class Begin(Event):
     """The active run: the first input."""
 
     description: GameDescription | None
@@ -22,14 +26,14 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Collected:
+class Collected(Event):
     """The effect runner: the collection core took an input and emitted these effects, in order."""
 
     emitted: list[CollectionEffect]
 
 
 @dataclass(frozen=True)
-class LearnerReady:
+class LearnerReady(Event):
     """A learner has its policy, fresh or from the newest checkpoint; and what the record holds (D2)."""
 
     ready: Ready
@@ -42,48 +46,48 @@ class LearnerReady:
 
 
 @dataclass(frozen=True)
-class LearnerFailed:
+class LearnerFailed(Event):
     """The supervisor: there is no learner, and there will be none."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class GroupEnded:
+class GroupEnded(Event):
     """The learner: cell 0 has ended the run of all cells. This one ends too, whatever it had collected."""
 
 
 @dataclass(frozen=True)
-class RowCommitted:
+class RowCommitted(Event):
     """The outputs: the row of `CommitRow` is on disk; its version may be announced (D1)."""
 
 
 @dataclass(frozen=True)
-class RowFailed:
+class RowFailed(Event):
     """The outputs: the row cannot be written, and not because of the disk; its version is never announced."""
 
     error: str
 
 
 @dataclass(frozen=True)
-class DiskChanged:
+class DiskChanged(Event):
     """The disk watch: the disk refuses writes for this reason; None: it accepts them again."""
 
     reason: str | None
 
 
 @dataclass(frozen=True)
-class Stop:
+class Stop(Event):
     """A person: finish the update under way, save, export, end."""
 
 
 @dataclass(frozen=True)
-class Abort:
+class Abort(Event):
     """A person: end now; what is not durable yet is lost, nothing is exported."""
 
 
 @dataclass(frozen=True)
-class Fail:
+class Fail(Event):
     """A part of the run: it cannot go on; it ends with this error."""
 
     error: str
@@ -92,14 +96,14 @@ class Fail:
 
 
 @dataclass(frozen=True)
-class Broke:
+class Broke(Event):
     """The effect runner: a fault of our own, perhaps in the middle of a decision, which is given up."""
 
     error: str
 
 
 @dataclass(frozen=True)
-class ExportDone:
+class ExportDone(Event):
     """The outputs: `ExportLast` wrote this version into that folder."""
 
     attempt: int
@@ -108,7 +112,7 @@ class ExportDone:
 
 
 @dataclass(frozen=True)
-class ExportFailed:
+class ExportFailed(Event):
     """The outputs: `ExportLast` failed."""
 
     attempt: int
@@ -116,50 +120,21 @@ class ExportFailed:
 
 
 @dataclass(frozen=True)
-class LearnerEnded:
+class LearnerEnded(Event):
     """The outputs: `EndLearner` is done."""
 
 
 @dataclass(frozen=True)
-class CannotEnd:
+class CannotEnd(Event):
     """The outputs: the run cannot be ended in good order."""
 
     error: str
 
 
-Input = (
-    Begin
-    | Tick
-    | Collected
-    | FleetView
-    | GameChecked
-    | RandomPlay
-    | LearnerReady
-    | Trained
-    | Published
-    | Dropped
-    | LearnerLost
-    | LearnerFailed
-    | GroupEnded
-    | RowCommitted
-    | RowFailed
-    | DiskChanged
-    | Pause
-    | Resume
-    | LetIn
-    | EvaluationRequest
-    | Stop
-    | Abort
-    | Fail
-    | Broke
-    | ExportDone
-    | ExportFailed
-    | LearnerEnded
-    | CannotEnd
-)
-"""Besides the classes above, as they came:
-
-`Trained`, `Published`, `Dropped`: messages of the learner. `FleetView`: hosts and workers now; the run waits
-while no worker is there. `RandomPlay`: measured by a browser, now or in an earlier session.
-`EvaluationRequest`: a person or a program asks for an evaluation; `AnswerEvaluation` follows.
+Shared = GameChecked | LearnerLost | LetIn | Pause | Resume | Tick
+"""Inputs of both cores."""
+Input = Event | Shared | Trained | Published | Dropped | FleetView | RandomPlay | EvaluationRequest
+"""`FleetView`: hosts and workers now; the run waits while no worker is there. `RandomPlay`: measured by a
+browser, now or in an earlier session. `EvaluationRequest`: asked for by a person or a program;
+`AnswerEvaluation` follows.
 """

@@ -4,14 +4,14 @@ from typing import get_args
 
 from attract.run import inputs
 from attract.run.core import HANDLERS
-from attract.run.inputs import Input
 from attract.run.life import PauseReason
 from driven_core import small_config
 from run_simulation import RunSimulation
 
 
 def test_every_input_has_a_handler_and_every_handler_an_input() -> None:
-    assert set(get_args(Input)) == HANDLERS.keys()
+    events = set(inputs.Event.__subclasses__())
+    assert events | set(get_args(inputs.Input)) - {inputs.Event} == HANDLERS.keys()
 
 
 def test_a_pause_by_hand_outlives_a_full_disk_and_ends_by_hand() -> None:
