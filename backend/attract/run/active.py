@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
-from attract.collection.inputs import MessageWrong
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.unpacking import BlockUnpacker
@@ -42,7 +41,6 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import FromBrowser
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
@@ -161,9 +159,15 @@ class ActiveRun:
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
             self._relay = CentralRelay(
-                self.run_id, start_inference, self, hub, self._policies, record.directory.path
+                self.run_id,
+                start_inference,
+                self.runner,
+                lambda connection_id, message: self.browsers.handle_message(connection_id, message),
+                hub,
+                self._policies,
+                record.directory.path,
             )
-        self.browsers = BrowserSide(self.runner, self._relay, clock)
+        self.browsers = BrowserSide(self.runner, self._relay)
         """What browsers of this run say goes here."""
         self._outputs = RunOutputs(
             self,
@@ -290,24 +294,6 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         return await self._outputs.export(out_dir, version)
 
-    # --- what the relay asks ---
-
-    def handle_worker_message(self, connection_id: int, message: FromBrowser) -> None:
-        """What the relay has made of a worker's words."""
-        self.browsers.handle_message(connection_id, message)
-
-    def asked(self, connection_id: int) -> None:
-        """The relay has sent a worker an act."""
-        self.runner.collection.asked(connection_id, self._clock())
-
-    def wrong(self, connection_id: int, reason: str) -> None:
-        """The inference process refused what a worker observed."""
-        self.runner.collect(MessageWrong(connection_id, reason))
-
-    def fail(self, error: str, *, refused: bool = False) -> None:
-        """The run cannot go on: it ends, and says why; `refused`: what was asked for cannot be."""
-        self.runner.do(inputs.Fail(error, refused))
-
     # --- what the outputs ask ---
 
     def prepare_game(self, description: GameDescription) -> None:
@@ -319,7 +305,7 @@ class ActiveRun:
                 check_same_spaces(Path(self._initialize_from), description)
             self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
-            self.fail(str(error), refused=isinstance(error, ConfigurationError))
+            self.runner.do(inputs.Fail(str(error), isinstance(error, ConfigurationError)))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
@@ -336,7 +322,7 @@ class ActiveRun:
                     )
                 )
             except AttractError as error:
-                self.fail(str(error))
+                self.runner.do(inputs.Fail(str(error)))
                 return
         reference = self._module.reference
         # Where the module is another than before, no browser has said yet that it is described so too.

@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 from attract.collection import inputs
 from attract.errors import ConfigurationError, ProtocolError
@@ -25,12 +25,7 @@ class BrowserSide:
     `relay`: where observations go that the server decides on; None: workers decide themselves.
     """
 
-    def __init__(
-        self,
-        runner: EffectRunner,
-        relay: CentralRelay | None,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, runner: EffectRunner, relay: CentralRelay | None) -> None:
         self.store: SegmentStore | None = None
         """There once the game is known."""
         self.unpacker: BlockUnpacker | None = None
@@ -40,7 +35,6 @@ class BrowserSide:
         """How often a fault of our own closed a socket."""
         self._runner = runner
         self._relay = relay
-        self._clock = clock
 
     @property
     def is_closed(self) -> bool:
@@ -70,7 +64,7 @@ class BrowserSide:
                 self._take_block(connection_id, message)
                 return
             if isinstance(message, Observe) and self._relay is not None:
-                self._runner.collection.answered(connection_id, message, self._clock())
+                self._runner.collection.answered(connection_id, message, self._runner.clock())
                 self._relay.observe(connection_id, message)
                 return
             try:
@@ -138,7 +132,7 @@ class BrowserSide:
             block = self.unpacker.unpack(block)
         arrays = check_block(block, self.store.layout)
         verdict = self._runner.collection.offer_block(
-            connection_id, block, self._clock(), was_deflated=was_deflated
+            connection_id, block, self._runner.clock(), was_deflated=was_deflated
         )
         if verdict.accepted and verdict.rows is not None:
             arrays["worker_id"] = verdict.worker_id

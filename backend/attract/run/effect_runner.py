@@ -37,7 +37,7 @@ class EffectRunner:
         """There is a policy, and a learner that has it."""
         self._core = core
         self._apply: Callable[[Effect], None] = _unconnected
-        self._clock = clock
+        self.clock = clock
         self._num_refused = num_refused
         self._queue: deque[Effect] = deque()
         self._is_applying = False
@@ -65,7 +65,7 @@ class EffectRunner:
     def ask(self, event: Input) -> None:
         """As `do`, for an input that can be refused. Raises: as `RunCore.handle`."""
         self._core.sockets_refused(self._num_refused())
-        self._queue.extend(self._core.handle(event, self._clock()))
+        self._queue.extend(self._core.handle(event, self.clock()))
         self._drain_unless_applying()
 
     def collect(self, event: CollectionInput) -> None:
@@ -74,7 +74,7 @@ class EffectRunner:
         Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
             the run.
         """
-        now = self._clock()
+        now = self.clock()
         self.take(self._core.collection.handle(event, now), now)
 
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
@@ -93,7 +93,7 @@ class EffectRunner:
     def _fail(self, error: BaseException) -> None:
         self.is_broken = True
         log.error("a part of run %s broke", self._core.progress.run_id, exc_info=error)
-        self._queue.extend(self._core.handle(Broke(f"{type(error).__name__}: {error}"), self._clock()))
+        self._queue.extend(self._core.handle(Broke(f"{type(error).__name__}: {error}"), self.clock()))
 
     def _drain_unless_applying(self) -> None:
         """Apply all that waits, one after another; who is applying an effect does so afterwards."""
