@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from attract.collection import inputs
 from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
@@ -34,7 +35,7 @@ class StoredCore(DrivenCore):
         if verdict.rows is not None:
             arrays["worker_id"] = np.full(len(verdict.rows), verdict.worker_id)
             self.store.write_block(verdict.rows, arrays)
-        self.do(self.core.commit_block(connection_id, block, verdict, self.now))
+        self.give(inputs.BlockDecided(connection_id, block, verdict))
         return verdict
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.collection.inputs import BlockDecided
 from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
@@ -90,15 +91,15 @@ class Keys:
         self.accepted: Counter[Key] = Counter()
         self.trained: Counter[Key] = Counter()
         self._run = run
-        self._commit = run.runner.collection.commit_block
+        self._handle = run.runner.collection.handle
         self._send = run._learner.send
-        run.runner.collection.commit_block = self._committed
+        run.runner.collection.handle = self._note
         run._learner.send = self._heed
 
-    def _committed(self, connection_id: int, block: Any, verdict: Any, now: float) -> Any:
-        if verdict.accepted and verdict.rows is not None:
-            self.accepted.update(self._keys(verdict.rows))
-        return self._commit(connection_id, block, verdict, now)
+    def _note(self, event: Any, now: float) -> Any:
+        if isinstance(event, BlockDecided) and event.verdict.accepted and event.verdict.rows is not None:
+            self.accepted.update(self._keys(event.verdict.rows))
+        return self._handle(event, now)
 
     def _heed(self, message: Any) -> None:
         if isinstance(message, Train):

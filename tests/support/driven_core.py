@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from attract.collection import effects
+from attract.collection import effects, inputs
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
 from attract.collection.message_handlers import STAND_IN_SECONDS
@@ -99,11 +99,11 @@ class DrivenCore:
     def host(self, connection_id: int = HOST, host_id: str = "0" * 32, max_workers: int = 2) -> None:
         """A host connects and, when asked, describes the game."""
         hello = host_hello(host_id, max_workers=max_workers)
-        self.do(self.core.connect_host(connection_id, hello, self.tier, self.now))
+        self.give(inputs.Connected(connection_id, hello, self.tier))
         if self.tier != "local":
             self.wait(STAND_IN_SECONDS)
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=self.description)
-        self.do(self.core.receive(connection_id, described, self.now))
+        self.give(inputs.MessageReceived(connection_id, described))
 
     def join(
         self, connection_id: int, index: int = 0, *, key: str | None = None, host_id: str = "0" * 32
@@ -117,13 +117,13 @@ class DrivenCore:
             slots_per_block=self.slots_per_block,
         )
         self.workers[connection_id] = worker
-        self.do(self.core.connect_worker(connection_id, worker.hello(), self.tier, self.now))
+        self.give(inputs.Connected(connection_id, worker.hello(), self.tier))
         return worker
 
     def rejoin(self, connection_id: int, worker: FakeWorker) -> None:
         """A worker that was here opens a new socket."""
         self.workers[connection_id] = worker
-        self.do(self.core.connect_worker(connection_id, worker.hello(), self.tier, self.now))
+        self.give(inputs.Connected(connection_id, worker.hello(), self.tier))
 
     def ready(
         self, version: int = 0, *, needs_warmup: bool = False, counters: Counters | None = None
@@ -139,7 +139,7 @@ class DrivenCore:
             device="cpu",
             counters=counters or Counters(),
         )
-        self.do(self.core.learner_ready(ready, self.now))
+        self.give(ready)
 
     @classmethod
     def started(cls, **changes: Any) -> "DrivenCore":
@@ -164,17 +164,17 @@ class DrivenCore:
         if isinstance(message, Block):
             self.block(connection_id, message)
         else:
-            self.do(self.core.receive(connection_id, message, self.now))
+            self.give(inputs.MessageReceived(connection_id, message))
 
     def block(self, connection_id: int, block: Block) -> effects.Verdict:
         """A block arrives: offered and committed at once."""
         verdict = self.core.offer_block(connection_id, block, self.now)
-        self.do(self.core.commit_block(connection_id, block, verdict, self.now))
+        self.give(inputs.BlockDecided(connection_id, block, verdict))
         return verdict
 
     def close(self, connection_id: int) -> FakeWorker:
         """A worker's socket closes."""
-        self.do(self.core.disconnect(connection_id, self.now))
+        self.give(inputs.Disconnected(connection_id))
         return self.workers.pop(connection_id)
 
     def wait(self, seconds: float) -> None:
@@ -182,15 +182,15 @@ class DrivenCore:
         end = self.now + seconds
         while (deadline := self.core.next_deadline()) is not None and deadline <= end:
             self.now = max(self.now, deadline)
-            self.do(self.core.tick(self.now))
+            self.give(inputs.Tick())
         self.now = end
-        self.do(self.core.tick(self.now))
+        self.give(inputs.Tick())
 
     def train(self) -> None:
         """The learner finishes the update it has; `publish_trained` then says that its version is durable."""
         self.version += 1
         trained = Trained(batch_id=self.trains[-1].batch_id, policy_version=self.version, metrics={})
-        self.do(self.core.trained(trained, self.now))
+        self.give(trained)
 
     def publish_trained(self, batch_id: int) -> None:
         """The version that batch gave, the newest, is durable."""
@@ -214,12 +214,16 @@ class DrivenCore:
             valid_steps=valid_steps,
             rejected=rejected,
         )
-        self.do(self.core.published(published, self.now))
+        self.give(published)
 
     def drop(self, consecutive: int = 1) -> None:
         """The learner undoes the update it was given last."""
         dropped = Dropped(batch_id=self.trains[-1].batch_id, reason="loss", consecutive=consecutive)
-        self.do(self.core.dropped(dropped, self.now))
+        self.give(dropped)
+
+    def give(self, event: inputs.Input) -> None:
+        """The core gets an input, and its effects are carried out."""
+        self.do(self.core.handle(event, self.now))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects: messages reach workers at once, and so do their answers."""

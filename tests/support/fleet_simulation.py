@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from attract.collection import effects
+from attract.collection import effects, inputs
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
 from attract.errors import ProtocolError
@@ -89,11 +89,7 @@ class Simulation:
         """Connect a host and its workers; the host describes the game; the learner comes up."""
         count = self.config.num_workers if num_workers is None else num_workers
         self.host_connection = self._new_connection()
-        self.do(
-            self.core.connect_host(
-                self.host_connection, host_hello(max_workers=count), self._tier(), self.now
-            )
-        )
+        self.give(inputs.Connected(self.host_connection, host_hello(max_workers=count), self._tier()))
         for index in range(count):
             self.add_worker(index)
         self.after(0.05, self.learner_up)
@@ -123,7 +119,7 @@ class Simulation:
         peer.connection_id = self._new_connection()
         tier = "invited" if peer.is_guest else self._tier()
         hello = peer.worker.hello()
-        self.do(self.core.connect_worker(peer.connection_id, hello, tier, self.now, peer.identity))
+        self.give(inputs.Connected(peer.connection_id, hello, tier, peer.identity))
 
     def left_out(self) -> set[str]:
         """Identities that the fleet's table says get no leases, because of what they said."""
@@ -134,7 +130,7 @@ class Simulation:
         """Its socket breaks: what is under way on it is lost."""
         if peer.connection_id is not None:
             connection_id, peer.connection_id = peer.connection_id, None
-            self.do(self.core.disconnect(connection_id, self.now))
+            self.give(inputs.Disconnected(connection_id))
 
     def learner_up(self) -> None:
         """A learner process is ready: at version 0, or without one yet."""
@@ -150,7 +146,7 @@ class Simulation:
             device="cpu",
             counters=Counters() if fresh else self.core.counters,
         )
-        self.do(self.core.learner_ready(ready, self.now))
+        self.give(ready)
 
     def learner_down(self) -> None:
         """The learner dies, and comes back a little later."""
@@ -163,7 +159,7 @@ class Simulation:
                 for row in self.in_flight.rows:
                     del self.row_key[row]
             self.in_flight = None
-            self.do(self.core.learner_lost(self.now))
+            self.give(inputs.LearnerLost())
             self.after(0.5, self.learner_up)
 
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
@@ -174,7 +170,7 @@ class Simulation:
             head = self._queue[0][0] if self._queue else None
             if deadline is not None and deadline <= end and (head is None or deadline < head):
                 self.now = max(self.now, deadline)
-                self.do(self.core.tick(self.now))
+                self.give(inputs.Tick())
                 assert self.core.next_deadline() is None or self.core.next_deadline() > self.now - 1e-9
                 if self.core.next_deadline() == deadline:
                     raise AssertionError(f"tick at {deadline} left its own deadline")
@@ -191,6 +187,10 @@ class Simulation:
         heapq.heappush(self._queue, (self.now + seconds, self._order, action))
 
     # --- carrying out effects ---
+
+    def give(self, event: inputs.Input) -> None:
+        """The core gets an input, and its effects are carried out."""
+        self.do(self.core.handle(event, self.now))
 
     def do(self, wanted: list[effects.Effect]) -> None:
         """Carry out effects in order."""
@@ -215,7 +215,7 @@ class Simulation:
                 case effects.EpisodesCounted():
                     self.episodes += enumerate(effect.results, effect.first_index)
                 case effects.WakeAfter():
-                    self.after(effect.seconds, lambda: self.do(self.core.tick(self.now)))
+                    self.after(effect.seconds, lambda: self.give(inputs.Tick()))
                 case effects.EvaluationDone():
                     self.evaluations.append(effect)
                 case effects.Note():
@@ -261,7 +261,7 @@ class Simulation:
         version, session = self.version, self.session
         self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, session))
         trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
-        self.do(self.core.trained(trained, self.now))
+        self.give(trained)
 
     def _publish(self, train: Train, version: int, session: int) -> None:
         if session != self.session:
@@ -271,17 +271,14 @@ class Simulation:
             self.after(0.001, lambda: self._publish(train, version, session))
             return
         self.durable = version
-        self.do(
-            self.core.published(
-                Published(
-                    batch_id=train.batch_id,
-                    policy_version=version,
-                    onnx={"main": b""},
-                    checkpoint="",
-                    weights_sha256="",
-                    metrics={},
-                ),
-                self.now,
+        self.give(
+            Published(
+                batch_id=train.batch_id,
+                policy_version=version,
+                onnx={"main": b""},
+                checkpoint="",
+                weights_sha256="",
+                metrics={},
             )
         )
 
@@ -292,17 +289,14 @@ class Simulation:
         for rows in self.warmups:
             for row in rows:
                 self.row_key.pop(row, None)
-        self.do(
-            self.core.published(
-                Published(
-                    batch_id=None,
-                    policy_version=0,
-                    onnx={"main": b""},
-                    checkpoint="",
-                    weights_sha256="",
-                    metrics={},
-                ),
-                self.now,
+        self.give(
+            Published(
+                batch_id=None,
+                policy_version=0,
+                onnx={"main": b""},
+                checkpoint="",
+                weights_sha256="",
+                metrics={},
             )
         )
 
@@ -312,7 +306,10 @@ class Simulation:
                 described = GameDescribed(
                     run_id=self.config.run_id, sha256=SHA256, description=self.description
                 )
-                self.after(0.1, lambda: self.do(self.core.receive(connection_id, described, self.now)))
+                self.after(
+                    0.1,
+                    lambda: self.give(inputs.MessageReceived(connection_id, described)),
+                )
             return
         peer = next((peer for peer in self.peers if peer.connection_id == connection_id), None)
         if peer is None:
@@ -430,7 +427,7 @@ class Simulation:
                 if isinstance(message, Block):
                     self._offer(peer, connection_id, message)
                 else:
-                    self.do(self.core.receive(connection_id, message, self.now))
+                    self.give(inputs.MessageReceived(connection_id, message))
 
             self._in_order(connection_id, True, arrive)
 
@@ -440,7 +437,7 @@ class Simulation:
         except ProtocolError as error:
             # As the gateway does: it counts against the identity, and the socket is closed.
             assert peer.lie is not None, f"an honest worker was refused: {error}"
-            self.do(self.core.wrong_message(connection_id, error.reason, self.now))
+            self.give(inputs.MessageWrong(connection_id, error.reason))
             self.disconnect(peer)
             self.after(0.5, lambda: self.connect(peer))
 
@@ -450,7 +447,7 @@ class Simulation:
         if peer is not None:
             peer.num_sent += block.slot_id.shape[0]
         verdict = self.core.offer_block(connection_id, block, self.now)
-        wanted = self.core.commit_block(connection_id, block, verdict, self.now)
+        wanted = self.core.handle(inputs.BlockDecided(connection_id, block, verdict), self.now)
         accepted = [
             effect.message.accepted  # type: ignore[union-attr]
             for effect in wanted

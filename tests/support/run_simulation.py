@@ -11,10 +11,10 @@ from typing import Any
 from attract.collection import effects as collecting
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.core import RunCore
-from attract.run.core_state import Recovered
 from attract.run.evaluation import EvaluationRequest
+from attract.run.inputs import Input
 from attract.run.life import PauseReason, Phase
 from attract.run.progress import RunProgress
 from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained, Warmup
@@ -55,7 +55,7 @@ class RunSimulation(Simulation):
         controller = CurriculumController(settings)
         progress = RunProgress("run-1", "", settings, counting_game(), controller, 0.0)
         self.run_core = RunCore(settings, self.core, controller, progress)
-        self.life = self.run_core.life
+        self.life = self.run_core.progress.life
         self.committed: list[int] = []
         """Versions whose rows are written."""
         self.announced: list[int] = []
@@ -81,10 +81,10 @@ class RunSimulation(Simulation):
 
     # --- what people and the disk do ---
 
-    def say(self, call: Callable[[RunCore], list[effects.Effect]]) -> None:
+    def say(self, event: Input) -> None:
         """An input of the run core, and what follows from it."""
         before, was_over = self.life.reasons, self.life.is_over
-        wanted = call(self.run_core)
+        wanted = self.run_core.handle(event, self.now)
         assert not (was_over and wanted), f"after the end: {wanted}"
         if before and self.life.reasons:
             self._check_paused(wanted)
@@ -92,7 +92,7 @@ class RunSimulation(Simulation):
 
     def do(self, wanted: list[collecting.Effect]) -> None:
         """What the collection core emits goes through the run core."""
-        self.say(lambda core: core.collected(wanted, self.now))
+        self.say(inputs.Collected(wanted))
 
     def fill_disk(self, seconds: float) -> None:
         """The disk takes nothing for so long; who writes notices it."""
@@ -105,7 +105,7 @@ class RunSimulation(Simulation):
         self.is_disk_full = False
         if self._is_refusal_reported:
             self._is_refusal_reported = False
-            self.say(lambda core: core.disk_changed(None, self.now))
+            self.say(inputs.DiskChanged(None))
 
     def ask_for_evaluation(self, request_id: int) -> bool:
         """Somebody asks for one; whether it was accepted."""
@@ -113,7 +113,7 @@ class RunSimulation(Simulation):
             return False
         request = EvaluationRequest("asked", 2, True, 7, request_id=request_id)
         try:
-            self.say(lambda core: core.evaluate(request, self.now))
+            self.say(request)
         except AttractError:
             return False
         return True
@@ -185,19 +185,19 @@ class RunSimulation(Simulation):
         if batch is not None:
             assert batch not in self.announced and batch not in self.dropped, f"batch {batch} twice"
             self.announced.append(batch)
-        self.say(lambda core: core.row_committed(self.now))
+        self.say(inputs.RowCommitted())
         self._read_mail()
 
     def _refuse(self) -> None:
         if not self._is_refusal_reported:
             self._is_refusal_reported = True
-            self.say(lambda core: core.disk_changed("no room", self.now))
+            self.say(inputs.DiskChanged("no room"))
 
     # --- the learner ---
 
-    def _from_learner(self, call: Callable[[RunCore], list[effects.Effect]]) -> None:
+    def _from_learner(self, event: Input) -> None:
         """The learner says something; it is heard once the row before is written."""
-        self._mail.append(lambda: self.say(call))
+        self._mail.append(lambda: self.say(event))
         self._read_mail()
 
     def _read_mail(self) -> None:
@@ -231,11 +231,12 @@ class RunSimulation(Simulation):
             counters=Counters() if self.durable <= 0 else self.run_core.progress.counters,
         )
 
-        def came(core: RunCore) -> list[effects.Effect]:
-            recovered = Recovered(policy_version=self.committed[-1] if self.committed else None)
-            return core.learner_came(ready, recovered, self.now)
+        def came() -> None:
+            newest = self.committed[-1] if self.committed else None
+            self.say(inputs.LearnerReady(ready, policy_version=newest))
 
-        self._from_learner(came)
+        self._mail.append(came)
+        self._read_mail()
 
     def learner_down(self) -> None:
         """The learner dies; what it has said is still heard. Another comes, unless three died in a row."""
@@ -250,10 +251,10 @@ class RunSimulation(Simulation):
 
     def _lost(self) -> None:
         """All that it had said is heard: the supervisor starts another, or gives up."""
-        self.say(lambda core: core.learner_lost(self.now))
+        self.say(inputs.LearnerLost())
         if self._deaths >= MAX_DEATHS:
             self._learner_is_over = True
-            self.say(lambda core: core.learner_failed("it died three times", self.now))
+            self.say(inputs.LearnerFailed("it died three times"))
         elif not self._learner_is_over:
             self.after(0.5, self.learner_up)
 
@@ -276,7 +277,7 @@ class RunSimulation(Simulation):
             self._consecutive += 1
             self.dropped.append(train.batch_id)
             said = Dropped(batch_id=train.batch_id, reason="nan", consecutive=self._consecutive)
-            self._from_learner(lambda core: core.dropped(said, self.now))
+            self._from_learner(said)
             if said.consecutive >= 3 and self._writing is None and not self.life.is_ending:
                 assert PauseReason.DROPPED_UPDATES in self.life.reasons, "rule P8"
             return
@@ -285,7 +286,7 @@ class RunSimulation(Simulation):
         version, session = self.version, self.session
         self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, session))
         trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
-        self._from_learner(lambda core: core.trained(trained, self.now))
+        self._from_learner(trained)
         if self.random.random() < self.faults.learner_dies_anytime:
             self.after(self.random.uniform(0.0, 0.1), self.learner_down)
 
@@ -308,7 +309,7 @@ class RunSimulation(Simulation):
             weights_sha256="",
             metrics={},
         )
-        self._from_learner(lambda core: core.published(published, self.now))
+        self._from_learner(published)
 
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:
@@ -329,9 +330,9 @@ class RunSimulation(Simulation):
         def done() -> None:
             if session == self.session:
                 self.exported = version
-                self.say(lambda core: core.exported(effect.attempt, version, "export", self.now))
+                self.say(inputs.ExportDone(effect.attempt, version, "export"))
             else:
-                self.say(lambda core: core.export_failed(effect.attempt, "it died", self.now))
+                self.say(inputs.ExportFailed(effect.attempt, "it died"))
 
         self.after(0.01, done)
 
@@ -339,7 +340,7 @@ class RunSimulation(Simulation):
         self.learner_alive = False
         self.session += 1
         self.in_flight = None
-        self.say(lambda core: core.learner_ended(self.now))
+        self.say(inputs.LearnerEnded())
 
     # --- checking ---
 
@@ -348,8 +349,9 @@ class RunSimulation(Simulation):
         assert self.life.phase is Phase.ENDED, f"it does not end: {self.life.phase}, {self.life.reasons}"
         assert self.life.shown in FINAL and self.num_released == 1
         core = self.run_core
-        for late in (core.pause, core.resume, core.stop, core.abort, core.tick, core.learner_ended):
-            assert late(self.now) == [], "after the end"
+        late = [inputs.Pause(), inputs.Resume(), inputs.Stop(), inputs.Abort(), inputs.Tick()]
+        for event in (*late, inputs.LearnerEnded()):
+            assert core.handle(event, self.now) == [], "after the end"
         assert len(set(self.announced)) == len(self.announced)
         assert not set(self.announced) & set(self.dropped)
         if self.committed:
@@ -413,39 +415,39 @@ def eventful_run(seed: int) -> RunSimulation:
     def abort() -> None:
         if not simulation.life.is_over:
             aborted.append(True)
-            simulation.say(lambda core: core.abort(simulation.now))
+            simulation.say(inputs.Abort())
 
-    def command(name: str) -> Callable[[], None]:
-        return lambda: simulation.say(lambda core: getattr(core, name)(simulation.now))
+    def command(event: Input) -> Callable[[], None]:
+        return lambda: simulation.say(event)
 
     happenings: list[Callable[[], None]] = [
-        command("pause"),
-        command("resume"),
+        command(inputs.Pause()),
+        command(inputs.Resume()),
         lambda: simulation.fill_disk(draw.uniform(0.1, 1.0)),
         simulation.learner_down,
         ask,
     ]
     # Every third run goes on: its game is known.
     known = simulation.description if seed % 3 == 0 else None
-    simulation.say(lambda core: core.begin(known, 0.0, is_same_module=True))
+    simulation.say(inputs.Begin(known, is_same_module=True))
     simulation.start()
     for _ in range(draw.randrange(6)):
         simulation.after(draw.uniform(0.0, 1.5), draw.choice(happenings))
-    ends = draw.choice([None, None, command("stop"), abort])
+    ends = draw.choice([None, None, command(inputs.Stop()), abort])
     if ends is not None:
         simulation.after(draw.uniform(0.0, 2.0), ends)
     simulation.run(2.0, until=lambda: simulation.life.is_over)
     # From here on nothing goes wrong any more.
     simulation.faults = RunFaults()
     simulation.free_disk()
-    command("resume")()
+    command(inputs.Resume())()
     # A goal has updates enough to be reached, and confirmed or not.
     enough = max(1, len(simulation.committed)) + 12 * has_goal * (seed % 2 == 0)
     simulation.run(60.0, until=lambda: simulation.life.is_ending or len(simulation.committed) > enough)
     assert simulation.life.is_ending or len(simulation.committed) > enough, (
         f"it does not go on: {simulation.life.phase}, {simulation.life.reasons}"
     )
-    command("stop")()
+    command(inputs.Stop())()
     simulation.run(60.0, until=lambda: simulation.life.is_over)
     simulation.check_end(aborted=bool(aborted))
     return simulation

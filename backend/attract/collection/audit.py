@@ -15,7 +15,7 @@ from attract.collection.audit_segments import (
     columns_of,
     last_episodes,
 )
-from attract.collection.audit_standing import MOST_OWED, AuditStanding
+from attract.collection.audit_standing import MAX_OWED, AuditStanding
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
 from attract.collection.replays import Beginning, History, Play, difference, order_of, play_of
@@ -24,16 +24,16 @@ from attract.schema.frames import malformed
 from attract.schema.messages import Block
 
 CONTROLS: Final = 4
-"""Segments of the admin's own workers that are played again before anybody is accused."""
-MOST_TRIES: Final = 3
-MOST_SHORT: Final = 3
+"""Segments of the admin's own workers that are played again before any guest is accused."""
+MAX_TRIES: Final = 3
+MAX_SHORT: Final = 3
 """So many leases closed with segments missing, and an identity is left out."""
-MOST_WAITING: Final = 512
+MAX_WAITING: Final = 512
 """Segments that may wait for their replay; what would be drawn beyond that is owed."""
 ORDERS_PER_LEASE: Final = 16
-MOST_BYTES: Final = 64 << 20
-"""Of all actions that are kept; what would be more cannot be played again until its next episode."""
-MOST_ORDER_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 64 << 20
+"""Limit of all kept actions; a slot beyond it cannot be played again until its next episode."""
+MAX_ORDER_BYTES: Final = 1 << 20
 
 Outcome = Literal["valid", "forged", "unknown"]
 
@@ -41,7 +41,7 @@ Outcome = Literal["valid", "forged", "unknown"]
 class Audit:
     """Follows what strangers play, draws what is played again, and judges. Pure; used by the core alone.
 
-    `secret` must not be known to any worker: with it, what is audited could be told in advance. Whoever calls
+    `secret` must not be known to any worker: with it, what is audited could be told in advance. The caller
     must look at `passed`, `lost`, `caught` and `notes` afterwards, and take out what is there.
     """
 
@@ -60,9 +60,9 @@ class Audit:
         """Segments that wait for a verdict."""
         self.num_replayed = 0
         self.is_missed = False
-        """Whether it was said that nobody can play anything again."""
+        """Whether it was said that no worker can replay segments."""
         self.is_able = False
-        """Whether there is anybody who can play something again; set by the core."""
+        """Whether a worker can replay segments; set by the core."""
         self.waiting: deque[Item] = deque()
         self.standings: dict[str, AuditStanding] = {}
         self._num_agents = num_agents
@@ -71,11 +71,11 @@ class Audit:
         self._gathering: dict[tuple[int, int, int], Gathering] = {}
         self._held: dict[int, Held] = {}
         self._leased: dict[int, list[Item | None]] = {}
-        """Of each replay lease its orders; None: answered."""
+        """Orders by replay lease; None: answered."""
         self._suspects: list[tuple[Item, str]] = []
         """Segments that differ, until it is known that the game can be played again at all."""
         self._num_bytes = 0
-        """Of all histories."""
+        """Bytes of all histories."""
         self._controls = 0
         self._late_controls = 0
         self._controls_under_way = 0
@@ -160,7 +160,7 @@ class Audit:
         """A lease of it was closed with segments missing."""
         standing = self.of(identity)
         standing.short += 1
-        if standing.short >= MOST_SHORT:
+        if standing.short >= MAX_SHORT:
             what = f"{standing.short} of its leases were closed with segments missing"
             self._leave_out(identity, worker_id, what)
 
@@ -213,7 +213,7 @@ class Audit:
                 drawn = self._is_control_due(beginning)
             else:
                 drawn = self.is_able and float(chances.random()) < standing.chance
-            if drawn and len(self.waiting) >= MOST_WAITING:
+            if drawn and len(self.waiting) >= MAX_WAITING:
                 unknown.append(gathering)
             elif drawn:
                 order = order_of(instance, first_step, beginning, lesson, play())
@@ -225,7 +225,7 @@ class Audit:
             # An unknown beginning must not be a way out: as soon as one is known, it is made up for.
             is_due = self.is_able and not is_control and float(chances.random()) < standing.chance
             if is_due:
-                standing.owed = min(standing.owed + 1, MOST_OWED)
+                standing.owed = min(standing.owed + 1, MAX_OWED)
             for held in gathering.held:
                 self._judged(held, is_good=not is_due)
 
@@ -241,13 +241,13 @@ class Audit:
         else:
             action = columns_of(block, "action", columns)
             failed, ended = columns_of(block, "valid", columns), claimed.get(instance)
-        nobody = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
-        failed_at = int(nobody[-1]) if len(nobody) else -1
+        empty = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
+        failed_at = int(empty[-1]) if len(empty) else -1
         history = self._histories.setdefault(instance, History())
         before = history.num_bytes
         beginning = history.take(first_step, lesson, action, ended, failed_at)
         self._num_bytes += history.num_bytes - before
-        if self._num_bytes > MOST_BYTES:
+        if self._num_bytes > MAX_BYTES:
             self._num_bytes -= history.num_bytes
             history.forget()
         return first_step, beginning, play
@@ -271,7 +271,7 @@ class Audit:
         """What the next replay lease is to hold; empty: nothing waits."""
         chosen: list[Item] = []
         num_bytes = 0
-        while self.waiting and len(chosen) < ORDERS_PER_LEASE and num_bytes < MOST_ORDER_BYTES:
+        while self.waiting and len(chosen) < ORDERS_PER_LEASE and num_bytes < MAX_ORDER_BYTES:
             item = self.waiting.popleft()
             if self._is_moot(item):
                 self._finish(item, "unknown")
@@ -307,13 +307,13 @@ class Audit:
                 continue
             item.parts = []
             item.tries += 1
-            if item.tries < MOST_TRIES:
+            if item.tries < MAX_TRIES:
                 self.waiting.appendleft(item)
             else:
                 self._finish(item, "unknown")
 
     def give_up(self) -> None:
-        """Nobody can play anything again: what waits is let go, and trains."""
+        """Stop waiting for replays, since no worker can play them: what waits trains."""
         given_up = [*self.waiting, *(suspect for suspect, _ in self._suspects)]
         self.waiting.clear()
         self._suspects.clear()
@@ -323,7 +323,7 @@ class Audit:
             self._release(held)
 
     def switch_off(self, why: str) -> None:
-        """The game cannot be audited: nobody is accused, everything trains."""
+        """Audit no more, since the game cannot be audited: everything trains."""
         if self.off is None:
             self.off, self.is_off_reported = why, True
             self.notes.append(f"what guests play is not audited: {why}")
@@ -344,7 +344,7 @@ class Audit:
         if what is None:
             self._finish(item, "valid")
         elif item.answer is None:
-            # Once more: a game that gives something else each time accuses nobody.
+            # Once more: a game that differs each time is no proof against the guest.
             item.answer = answer
             self.waiting.appendleft(item)
         elif (apart := difference(item.answer, answer)) is not None:

@@ -73,7 +73,7 @@ class LazyPlay:
 
 @dataclass(frozen=True)
 class Caught:
-    """An identity told otherwise than its game had it."""
+    """An identity whose segment differs from its replay."""
 
     identity: str
     worker_id: int

@@ -5,10 +5,10 @@ from typing import Final
 
 PROVEN: Final = 10
 """Valid segments in a row after which an identity's segments train without waiting for a verdict."""
-LEAST_CHANCE: Final = 0.05
+MIN_CHANCE: Final = 0.05
 """However many segments of an identity were valid, each of its segments is audited with this chance."""
-MOST_OWED: Final = 10
-"""So many audits that could not be done, and an identity is as one that nobody knows."""
+MAX_OWED: Final = 10
+"""After so many audits that could not be done an identity counts as unknown."""
 
 
 @dataclass(eq=False)
@@ -26,15 +26,15 @@ class AuditStanding:
     short: int = 0
     """Leases that it closed with segments missing."""
     caught: str | None = None
-    """What it told otherwise than its game had it."""
+    """What in its segment differed from the replay; None: nothing did."""
 
     @property
     def is_proven(self) -> bool:
         """Whether its segments train at once."""
-        return self.valid >= PROVEN and self.owed < MOST_OWED and self.caught is None
+        return self.valid >= PROVEN and self.owed < MAX_OWED and self.caught is None
 
     @property
     def chance(self) -> float:
-        """That its next segment is audited; audits under way count as if they had gone well."""
+        """Probability that its next segment is audited; audits under way count as passed."""
         sure = self.valid + self.ordered
-        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, LEAST_CHANCE)
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, MIN_CHANCE)

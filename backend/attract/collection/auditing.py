@@ -28,8 +28,8 @@ NOT_REPRODUCIBLE: Final = frozenset(
 )
 """Findings of `attract check` after which a replay proves nothing."""
 OUT_OF_BOUNDS: Final = "out-of-bounds"
-MOST_GUESTS: Final = 4096
-"""Of so many it is remembered since when their share is in the policy."""
+MAX_GUESTS: Final = 4096
+"""Guests whose first trained version is remembered."""
 
 
 def must_wait(described: Described, worker: Worker, block: Block) -> bool:
@@ -61,7 +61,7 @@ def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
     """A guest says that all of a training lease was sent: what is missing was withheld.
 
     Blocks come in order and are sent again after a broken socket: of an honest guest only refused ones are
-    missing. Whoever sends what suits him chooses what is learned from, though each segment may be true.
+    missing. A guest that withholds segments biases training, though each segment may be true.
     """
     if worker.tier == "local" or lease.purpose != "train" or not lease.remaining or lease.had_refusals:
         return
@@ -72,8 +72,8 @@ def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
 def outside(state: CollectionState, described: Described, worker: Worker, verdict: Verdict) -> None:
     """A guest's block was refused for numbers outside of the game's boxes.
 
-    A game may break its own boxes where nobody has seen it yet, so that accuses nobody: what the guest plays
-    waits for its verdicts again, which tell the one case from the other.
+    That is no proof, since a game may break its own boxes where it was not noticed yet: what the guest plays
+    waits for its verdicts again, which tell the two cases apart.
     """
     described.audit.distrust(worker.identity)
     if worker.identity not in described.bounds.refused:
@@ -85,7 +85,7 @@ def outside(state: CollectionState, described: Described, worker: Worker, verdic
 def believe_check(
     state: CollectionState, described: Described, findings: Sequence[CheckFinding], now: float
 ) -> None:
-    """What `attract check` found may say before anybody plays that guests cannot be audited."""
+    """Switch the audit or the boxes off before training, where a finding of `attract check` says so."""
     for finding in findings:
         if finding.id in NOT_REPRODUCIBLE:
             described.audit.switch_off(
@@ -163,7 +163,7 @@ def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
     """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
     known = state.first_versions
     for block in blocks:
-        if not block.local and len(known) < MOST_GUESTS:
+        if not block.local and len(known) < MAX_GUESTS:
             known.setdefault(state.fleet.by_id(block.worker_id).identity, state.learner.version + 1)
 
 

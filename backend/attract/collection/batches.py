@@ -66,7 +66,7 @@ class Pool:
         self._blocks: list[AcceptedBlock] = []
         self._sealed: deque[list[AcceptedBlock]] = deque()
         self.num_segments = 0
-        """Of the batch that is filling."""
+        """Segments in the batch that is filling."""
 
     @property
     def num_sealed(self) -> int:

@@ -14,7 +14,7 @@ from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
 from attract.schema.tensor import DTYPES
 
 SLACK: Final = 1e-5
-"""Of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
+"""Tolerance as a share of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
 UNBOUNDED: Final = float(np.finfo(np.float32).max)
 """What the SDK writes for infinity in a list of bounds."""
 CONTROLS: Final = 8
@@ -23,7 +23,7 @@ CONTROLS: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class _Range:
-    """Of one key: [size] or one number each; None where no element is bounded on that side."""
+    """Bounds of one key: [size] or one number each; None where no element is bounded on that side."""
 
     size: int
     low: NDArray[np.float32] | None
@@ -49,10 +49,10 @@ class Bounds:
             self._reward = (low - SLACK * max(1.0, abs(low)), high + SLACK * max(1.0, abs(high)))
         self.has_boxes = any(bound.is_box for bound in self._ranges.values())
         self.off: str | None = None
-        """Why nobody is held to the boxes."""
+        """Why the boxes are not enforced; None: they are."""
         self.is_off_reported = False
         self.refused: set[str] = set()
-        """Identities of which a block was refused."""
+        """Identities that had a block refused."""
         self._controls = 0
 
     @property

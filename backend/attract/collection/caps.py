@@ -27,7 +27,7 @@ def network_of(identity: str) -> str:
 
 
 class Caps:
-    """Of one moment: which networks the guests who are here came from, and whether they are bounded."""
+    """Share of a batch that one network may give, from the workers present at one moment."""
 
     def __init__(self, workers: Iterable[Worker], target: int) -> None:
         networks = Counter(
@@ -38,7 +38,7 @@ class Caps:
         total, own = networks.total(), networks.pop("", 0)
         shares = [min(SLOWEST * count / total, LARGEST_SHARE) for count in networks.values()]
         self.hold = bool(networks) and SLOWEST * own / total + sum(shares) >= 1.0
-        """Whether the others can fill a batch in time. Else whoever is here trains as much as he can."""
+        """Whether the cap holds: the others can fill a batch in time."""
 
     def keep(
         self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Worker]

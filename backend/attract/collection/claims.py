@@ -112,8 +112,8 @@ class Ends:
     def _failed(self, valid: NDArray[np.bool_]) -> NDArray[np.int64]:
         if np.count_nonzero(valid) == valid.size:
             return np.empty(0, np.int64)
-        nobody = ~valid.reshape(self._horizon, self.num_games, self._agents).any(axis=2)
-        step, game = np.nonzero(nobody)
+        is_empty = ~valid.reshape(self._horizon, self.num_games, self._agents).any(axis=2)
+        step, game = np.nonzero(is_empty)
         return game * self._horizon + step
 
     def lengths(self, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -137,7 +137,7 @@ class Ends:
 
         Args:
             numbers: [horizon, slots].
-            before: [slots] what the open episodes had come to.
+            before: [slots] totals of the open episodes.
         """
         if not len(self.marks):
             return np.empty((0, self._agents)), before + numbers.sum(axis=0, dtype=np.float64)

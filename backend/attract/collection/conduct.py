@@ -38,7 +38,7 @@ class Record:
     has_finished: bool = False
     """Whether it ever played a lease to its end."""
     failures: FailureCount = field(default_factory=lambda: FailureCount(1))
-    """Of its games, as it tells."""
+    """Failures of its games that it reported."""
     game_failed: bool = False
     """It was left out for what it told of its games."""
     wrong_messages: int = 0
@@ -55,7 +55,7 @@ class Record:
 
 
 class Conduct:
-    """Of all identities of a run, seen or not."""
+    """Conduct of every identity of a run."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
@@ -155,7 +155,7 @@ class Conduct:
 
     @property
     def game_fails_for_all(self) -> bool:
-        """Several identities were left out for failing games, and nobody ever played a lease to its end."""
+        """Several identities were banned for failing games, and no lease was ever played to its end."""
         failed = sum(record.game_failed for record in self._records.values())
         return failed >= 3 and not any(record.has_finished for record in self._records.values())
 
@@ -184,7 +184,7 @@ class Conduct:
         )
 
     def reason(self, identity: str) -> str | None:
-        """Why it is left out, and what ends that; None for anybody else."""
+        """Why it is banned or on probation; None: it is neither."""
         record = self._records.get(identity)
         if record is None or record.reason is None:
             return None
@@ -197,7 +197,7 @@ class Conduct:
 
     @property
     def has_probation(self) -> bool:
-        """Whether anybody is on probation."""
+        """Whether any identity is on probation."""
         return any(record.on_probation for record in self._records.values())
 
     @property

@@ -24,24 +24,24 @@ MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
 USUAL_INSTANCES: Final = 64
 PAGE_INSTANCES: Final = 8
-"""Of games that live in a page: more pages of a heavy engine push each other out of the caches."""
-FEWEST_INSTANCES: Final = 4
-FEWEST_UPDATES: Final = 64
+"""Instances of a page game: more pages of a heavy engine push each other out of the caches."""
+MIN_INSTANCES: Final = 4
+MIN_UPDATES: Final = 64
 """A run of so few updates or fewer ends before it has learned: smaller batches give it more of them."""
-FEWEST_INSTANCES_FOR_UPDATES: Final = 8
+MIN_INSTANCES_FOR_UPDATES: Final = 8
 """A batch of fewer games than this says too little for an update, however many updates there are."""
 USUAL_GROWTH: Final = 4
 """Unless told, rows are kept for so many times the expected workers ..."""
 MAX_WARMUP_SECONDS: Final = 10.0
-"""Of random play before the first update (rule P7)."""
+"""Random play before the first update lasts at most this (rule P7)."""
 GROWTH_BYTES: Final = 256 * 1024 * 1024
 """... if the rows that this adds take no more than this of shared memory."""
 ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
 OBSERVE_SLOT_BYTES: Final = 32
-"""Of a slot in an `observe` beside what it sees: reward, flags, ticks, episode, column of its final."""
+"""Bytes of a slot in an `observe` beside its observation: reward, flags, ticks, episode, final's column."""
 PACKED_BYTES: Final = 384
-"""Of one packed observation in a block, beside one byte for each stack: names and headers."""
+"""Bytes of one packed observation in a block, beside one byte for each stack: names and headers."""
 EPISODE_BYTES: Final = 512
 """Room for one episode result of one agent in a frame."""
 RETURN_BYTES: Final = 9
@@ -58,7 +58,7 @@ class CollectionConfig:
     """Key of the training streams (rule C5)."""
     run: RunSettings
     max_frame_bytes: int = MAX_SEGMENT_BYTES + FRAME_OVERHEAD_BYTES
-    """Of the server's sockets: what is larger never reaches us."""
+    """Limit of the server's sockets: larger frames never reach the core."""
     first_lease_id: int = 1
     """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
     secret: int = 0
@@ -115,9 +115,9 @@ class CollectionConfig:
         Unless told, a worker has `USUAL_INSTANCES` (`PAGE_INSTANCES`), or by halves fewer, until the
         steps of the run (`EXPECTED_STEPS` where it has no end)
 
-        - let every slot play to the game's time limit, down to `FEWEST_INSTANCES`: of few long episodes,
+        - let every slot play to the game's time limit, down to `MIN_INSTANCES`: of few long episodes,
           side by side in too many games, none would end before the run does;
-        - make `FEWEST_UPDATES` rollouts of the fleet, down to `FEWEST_INSTANCES_FOR_UPDATES`: a short run
+        - make `MIN_UPDATES` rollouts of the fleet, down to `MIN_INSTANCES_FOR_UPDATES`: a short run
           needs more updates rather than larger batches.
         """
         if description.page is not None and self.num_groups:
@@ -150,16 +150,16 @@ class CollectionConfig:
             return self
         steps = (self.total_steps or EXPECTED_STEPS) // (description.num_agents * self.num_workers)
         for_episodes = steps // max(1, self.time_limit(description))
-        for_updates = steps // (self.horizon * self.rollout_segments * FEWEST_UPDATES)
-        most = min(for_episodes, max(for_updates, FEWEST_INSTANCES_FOR_UPDATES))
+        for_updates = steps // (self.horizon * self.rollout_segments * MIN_UPDATES)
+        most = min(for_episodes, max(for_updates, MIN_INSTANCES_FOR_UPDATES))
         chosen = USUAL_INSTANCES if description.page is None else PAGE_INSTANCES
-        while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
+        while chosen > most and chosen > max(MIN_INSTANCES, self.num_groups):
             chosen //= 2
         return self.with_settings(instances_per_worker=max(chosen, self.num_groups))
 
     @property
     def row_workers(self) -> int:
-        """Workers for whom rows are kept; never fewer than are expected."""
+        """Number of workers that rows are kept for; at least as many as are expected."""
         return max(self.num_workers, self.settings.max_workers or 0)
 
     def growth_bytes(self, description: GameDescription) -> int:
@@ -236,9 +236,9 @@ class CollectionConfig:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
 
         In `async` one more batch waits, and with `prefetch` more leases are in flight. Each part counts at
-        least one lease of each of `max_workers`, so that whatever the batch, nobody waits for a row while the
-        learner keeps up. Even more workers share these rows: a lease reserves its rows when it is issued, and
-        waits when there are none.
+        least one lease of each of `max_workers`, so that no worker waits for a row while the learner keeps
+        up. Even more workers share these rows: a lease reserves its rows when it is issued, and waits when
+        there are none.
         """
         expected = self.num_workers * self.slots_per_worker(description)
         lease = max(self.lease_segments(description), self.warmup_segments(description)) * expected

@@ -69,7 +69,7 @@ class EpisodesCounted:
 
 @dataclass(frozen=True)
 class WakeAfter:
-    """Call `tick` after so many seconds: something waits, and nobody may say anything before that."""
+    """Give the core a `Tick` after so many seconds, since no message may come before that."""
 
     seconds: float
 
@@ -125,7 +125,7 @@ class GameLogged:
 
 @dataclass(frozen=True)
 class ForgerCaught:
-    """A guest told otherwise than its game had it (rule C10): it is left out from now on."""
+    """A guest's segment differs from its replay (rule C10): its identity is banned from now on."""
 
     identity: str
     worker_id: int
@@ -137,7 +137,7 @@ class ForgerCaught:
 
 @dataclass(frozen=True)
 class Unconfirmed:
-    """Nothing computed again could be confirmed, of anybody: the core has paused itself (rule C7)."""
+    """Nothing computed again could be confirmed, for any worker: the core has paused itself (rule C7)."""
 
     text: str
     """For people."""
@@ -175,7 +175,7 @@ Effect = (
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What the core says of an offered block; handed back with `commit_block` or `withdraw_block`."""
+    """What the core says of an offered block; handed back with `BlockDecided` or `withdraw_block`."""
 
     accepted: bool
     rows: NDArray[np.int64] | None
@@ -184,4 +184,4 @@ class Verdict:
     """For the store's rows; -1 when the connection is no worker's."""
     reason: str | None = None
     is_outside: bool = False
-    """Refused for numbers outside of the game's boxes: that accuses nobody, and is looked at more closely."""
+    """Refused for numbers outside of the game's boxes: no proof of a lie; the guest is audited more."""

@@ -66,7 +66,7 @@ class Worker:
     owed: int = 0
     """Central inference: acts that it has not answered; with none it waits for the server."""
     sent_version: int | None = None
-    """The newest version of which every policy was sent: a lease may name it."""
+    """The newest version with every policy sent: a lease may name it."""
     sending_version: int | None = None
     """The version that was sent last, of some policies at least."""
     unsent: deque[str] = field(default_factory=deque[str])
@@ -112,7 +112,7 @@ class Worker:
         return self.is_connected and not self.silent and not self.benched
 
     def forget_sent(self) -> None:
-        """What it was sent last may not have arrived: it is to be sent anew."""
+        """Send its policy again, since what it was sent last may not have arrived."""
         self.sent_version = self.sending_version = None
         self.unsent.clear()
         self.acknowledged = True
@@ -209,7 +209,7 @@ class Fleet:
         return worker, replaced
 
     def disconnect(self, connection_id: int, now: float) -> Host | Worker | None:
-        """Whoever lost that socket; None when it was replaced before."""
+        """The host or worker that lost its socket; None when it was replaced before."""
         who = self._by_connection.pop(connection_id, None)
         if who is not None:
             who.connection_id = None
@@ -307,7 +307,7 @@ class Fleet:
         return self._connected
 
     def present(self) -> list[Worker]:
-        """Workers of whom something can be asked, by id."""
+        """Workers that can be asked for something, by id."""
         if self._present is None:
             self._present = [worker for worker in self._by_id.values() if worker.present]
         return self._present

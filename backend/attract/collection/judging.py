@@ -6,18 +6,19 @@ from typing import Final
 from attract.collection.batches import ClosedBatch
 from attract.collection.effects import Unconfirmed
 from attract.collection.fleet import Worker
+from attract.collection.inputs import FrameUnreadable, LetIn, MessageWrong
 from attract.collection.state import CollectionState
 from attract.schema.learner import RejectedRow
 
-MAX_UPDATES_OF_NOBODY: Final = 3
+MAX_UNCONFIRMED_UPDATES: Final = 3
 """After so many updates in a row in which every segment looked at was refused the run pauses."""
 
 
 def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[RejectedRow], now: float) -> None:
     """An update is done: who was wrong in it, and who is cleared by it.
 
-    Where nothing that was looked at could be confirmed, of anybody, it is no worker's lie but a policy that
-    plays otherwise in browsers than here: nobody is blamed, and after a few such updates the run pauses.
+    Where nothing could be confirmed, for any worker, the policy behaves differently in browsers than in the
+    learner: no worker is blamed, and after a few such updates the run pauses.
     """
     rows = {rejection.row for rejection in rejected}
     blamed = Counter(
@@ -27,19 +28,19 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
     )
     looked_at = set(batch.verify_rows if batch.verify == "sample" else batch.rows)
     if blamed and looked_at and looked_at <= rows:
-        state.updates_of_nobody += 1
-        if state.updates_of_nobody >= MAX_UPDATES_OF_NOBODY and not state.paused:
+        state.unconfirmed_updates += 1
+        if state.unconfirmed_updates >= MAX_UNCONFIRMED_UPDATES and not state.paused:
             state.paused = True
             state.emit(
                 Unconfirmed(
-                    f"C7: in {state.updates_of_nobody} updates in a row every segment that was computed "
-                    "again came out otherwise, whoever played it: paused. The policy plays otherwise in "
+                    f"C7: in {state.unconfirmed_updates} updates in a row every segment that was computed "
+                    "again came out otherwise, for every worker: paused. The policy plays otherwise in "
                     "browsers than in the learner; `attract doctor` and the newest version's policy_ack say "
                     "more"
                 )
             )
         return
-    state.updates_of_nobody = 0
+    state.unconfirmed_updates = 0
     wrong = Counter[str]()
     workers: dict[str, Worker] = {}
     for worker_id, count in blamed.items():
@@ -78,8 +79,29 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
     state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")
 
 
-def let_in(state: CollectionState, identity: str, now: float) -> None:
-    """A person lets an identity in again."""
+def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
+    """Count what cannot be against its worker, and trust its earlier replays no more."""
+    worker = state.fleet.of(event.connection_id)
+    if isinstance(worker, Worker):
+        if state.described is not None:
+            state.described.audit.distrust(worker.identity)
+        leave_out(state, worker.identity, state.conduct.wrong_message(worker.identity, now, event.what), now)
+
+
+def frame_unreadable(state: CollectionState, event: FrameUnreadable, now: float) -> None:
+    """Count an unreadable frame against its sender."""
+    who = state.fleet.of(event.connection_id)
+    if who is not None:
+        leave_out(state, who.identity, state.conduct.unreadable_message(who.identity, now, event.what), now)
+
+
+def let_in(state: CollectionState, event: LetIn, now: float) -> None:
+    """Lift a ban by hand. Raises: KeyError: there is none."""
+    identity = event.identity
+    if state.conduct.reason(identity) is None:
+        raise KeyError(identity)
     state.conduct.release(identity)
     state.fleet.look_at_conduct(state.conduct, now)
     state.note("conduct", f"{identity} is let in again by hand")
+    if state.described is not None:
+        state.described.audit.standings.pop(identity, None)

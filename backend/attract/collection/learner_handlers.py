@@ -1,13 +1,14 @@
 """Handlers of the collection core for messages of the learner."""
 
 from attract.collection.effects import StartUpdate
+from attract.collection.inputs import LearnerLost
 from attract.collection.judging import judge_update
 from attract.collection.planning import start_warmup
 from attract.collection.state import CollectionState
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
 
-def handle_ready(state: CollectionState, ready: Ready, now: float) -> None:
+def ready(state: CollectionState, ready: Ready, now: float) -> None:
     """Go on with what the learner that died had, or void what was played for a version that is lost."""
     learner = state.learner
     trained = learner.version
@@ -32,7 +33,12 @@ def handle_ready(state: CollectionState, ready: Ready, now: float) -> None:
                 state.lapse(lease, "the learner is at another version", now)
 
 
-def handle_published(state: CollectionState, published: Published, now: float) -> None:
+def lost(state: CollectionState, event: LearnerLost, now: float) -> None:
+    """Keep its batch for the next learner."""
+    state.learner.phase = "absent"
+
+
+def published(state: CollectionState, published: Published, now: float) -> None:
     """Announce a durable version: the first after the warm-up, or that of an update."""
     learner = state.learner
     if published.batch_id is None:
@@ -43,7 +49,7 @@ def handle_published(state: CollectionState, published: Published, now: float) -
     learner.public = min(published.policy_version, learner.version)
 
 
-def handle_dropped(state: CollectionState, dropped: Dropped) -> None:
+def dropped(state: CollectionState, dropped: Dropped, now: float) -> None:
     """Free the rows of an update that was undone."""
     batch = state.learner.batch
     if batch is not None and batch.batch_id == dropped.batch_id:

@@ -29,7 +29,7 @@ class CounterState:
             setattr(self, name, value)
 
     def take_in(self, of_all: Counters, claimed: Counters) -> None:
-        """An update of several cells is done: go on from what all of them have come to.
+        """An update of several cells is done: go on from the totals of all of them.
 
         Args:
             of_all: after it.

@@ -141,7 +141,7 @@ class LeaseBook:
         self._usual_seconds: float | None = None
         """Median segment time of the last leases that were finished."""
         self._patience = 1.0
-        """Factor of the time for a block: doubled whenever nobody's blocks come in time."""
+        """Factor of the time for a block: doubled whenever no worker's blocks come in time."""
         self._last_block_at = float("-inf")
         self._first_id = self._next_id = first_id
         self._segment_seconds: deque[float] = deque(maxlen=101)
@@ -248,6 +248,6 @@ class LeaseBook:
         return min(silence, lease.block_at + self.block_seconds(lease)) if lease.sends_blocks else silence
 
     def stalled(self, lease: Lease, now: float) -> None:
-        """It lapsed at its deadline. Where nobody's blocks came meanwhile, segments may take longer now."""
+        """It lapsed at its deadline. If no block came meanwhile, segments may take longer from now on."""
         if now >= lease.block_at + self.block_seconds(lease) and self._last_block_at <= lease.block_at:
             self._patience *= 2.0

@@ -4,12 +4,21 @@ from typing import Final
 
 from attract.collection.auditing import closed
 from attract.collection.config import check_satisfiable
-from attract.collection.effects import GameBroken, GameKnown, GameLogged, LeaseClosed, LeaseFinished
+from attract.collection.effects import (
+    CloseConnection,
+    GameBroken,
+    GameKnown,
+    GameLogged,
+    LeaseClosed,
+    LeaseFinished,
+)
 from attract.collection.fleet import Host, Worker
+from attract.collection.inputs import Connected, Disconnected, MessageReceived
 from attract.collection.leases import Lease
 from attract.collection.reports import report_of
 from attract.collection.state import CollectionState, Described
-from attract.schema import messages
+from attract.errors import ProtocolError
+from attract.schema import close_codes, messages
 from attract.schema.api import LogLine
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
@@ -18,6 +27,75 @@ from attract.schema.messages import FromBrowser
 
 STAND_IN_SECONDS: Final = 30.0
 """So long a host of the admin's own is waited for before a stranger may say what the game is."""
+
+
+def connected(state: CollectionState, event: Connected, now: float) -> None:
+    """Welcome a host and assign it a game; welcome a worker once admitted, or now if its key is known."""
+    connection_id, hello, tier = event.connection_id, event.hello, event.tier
+    if hello.role == "host":
+        host, replaced = state.fleet.connect_host(connection_id, hello, tier, event.identity)
+        _replace(state, replaced)
+        state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
+        if not state.stopped:
+            state.start_barrier.changed(state.fleet, now)
+            choose_describer(state, now)
+            if state.describing != connection_id:
+                assign(state, host)
+        return
+    if state.stopped or hello.worker_key is None:
+        raise _wrong_run(hello.run_id)
+    check_run(state, hello.run_id)
+    worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, event.identity)
+    _replace(state, replaced)
+    state.fleet.look_at_conduct(state.conduct, now)
+    state.start_barrier.changed(state.fleet, now)
+    state.touch(worker)
+    if worker.admitted and state.described is not None:
+        state.welcome(state.described, worker)
+        send_again(state, state.described, worker, now)
+
+
+def disconnected(state: CollectionState, event: Disconnected, now: float) -> None:
+    """Wait for its worker, or ask another host what the game is."""
+    who = state.fleet.disconnect(event.connection_id, now)
+    if isinstance(who, Worker) and who.failures and who.last_report is not None:
+        state.break_worker(who, who.last_report, now)
+    if state.describing == event.connection_id:
+        state.describing = None
+        choose_describer(state, now)
+    if who is not None:
+        state.start_barrier.changed(state.fleet, now)
+
+
+def message_received(state: CollectionState, event: MessageReceived, now: float) -> None:
+    """Hear a host or a worker of this run; the others are gone."""
+    who, message = state.fleet.of(event.connection_id), event.message
+    # A host may still speak of the run before.
+    if who is not None and not isinstance(message, messages.HostStatus):
+        check_run(state, getattr(message, "run_id", None))
+    if isinstance(who, Worker):
+        touch_last_seen(state, who, now)
+        handle_worker_message(state, who, message, now)
+    elif isinstance(who, Host):
+        handle_host_message(state, who, message, now)
+
+
+def check_run(state: CollectionState, run_id: str | None) -> None:
+    """Raises: ProtocolError: this is the id of another run."""
+    if run_id is not None and run_id != state.config.run_id:
+        raise _wrong_run(run_id)
+
+
+def _wrong_run(run_id: str | None) -> ProtocolError:
+    return ProtocolError(
+        f"run {run_id} is not the active one", code="run", close_code=close_codes.RUN, fix="reload the page"
+    )
+
+
+def _replace(state: CollectionState, connection_id: int | None) -> None:
+    if connection_id is not None:
+        reason = "the same peer connected again"
+        state.emit(CloseConnection(connection_id, close_codes.REPLACED, reason))
 
 
 def handle_host_message(state: CollectionState, host: Host, message: FromBrowser, now: float) -> None:
@@ -88,10 +166,10 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
 
 
 def choose_describer(state: CollectionState, now: float) -> None:
-    """Ask a host what the game is, if nobody was asked: one of the admin's own.
+    """Ask one of the admin's own hosts what the game is, if none was asked.
 
-    Strangers stand in one after the other, but only when none of those has come for a while: what the first
-    says decides what everybody plays.
+    Invited hosts are asked one after the other, but only when no host of the admin's own came for a while:
+    what the first says decides what all play.
     """
     if state.described is not None or state.stopped:
         return
@@ -115,7 +193,7 @@ def choose_describer(state: CollectionState, now: float) -> None:
 
 
 def describe_deadline(state: CollectionState) -> float | None:
-    """When a stranger is asked what the game is; None when nobody waits for that."""
+    """When an invited host is asked what the game is; None: none will be."""
     if state.described is not None or state.describing is not None or state.strangers_since is None:
         return None
     hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]

@@ -134,7 +134,7 @@ class SyncSchedule:
     def orders(
         self, progress: CollectionStatus, workers: Sequence[Worker], takers: Callable[[], list[Worker]]
     ) -> Iterator[LeaseGrant]:
-        """One equal lease for everybody; then, when one lapsed, more for whoever is idle."""
+        """One equal lease for every worker; when one lapsed, more for idle workers."""
         if progress.busy or not workers:
             return
         if not self._round_open:
@@ -189,7 +189,7 @@ class OverlapSchedule:
     def orders(
         self, progress: CollectionStatus, workers: Sequence[Worker], takers: Callable[[], list[Worker]]
     ) -> Iterator[LeaseGrant]:
-        """A lease for whoever has none, then up to `prefetch` ahead, if its segments will not be too old.
+        """A lease for each worker without one, then up to `prefetch` ahead, if its segments stay fresh.
 
         A lease issued now adds to the batch after all those that are promised, whose update begins at version
         `next_start + batches_ahead`. So a lease of version v fits while that is at most v + lag; the same

@@ -81,7 +81,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     if any(lease.purpose == "warmup" for lease in state.book):
         return
     if num_segments and not acceptance.warmup.num_segments and not is_over:
-        # All of it lapsed: it is ordered anew, now or as soon as somebody is there.
+        # All of it lapsed: it is ordered again, now or as soon as a worker is there.
         if state.warmup_since is not None:
             state.warmup_since = None
             _warm_up(state, described, now)
@@ -158,7 +158,7 @@ def _seal_batch(state: CollectionState, described: Described, now: float) -> Non
 
 
 def _lapse_too_old(state: CollectionState, described: Described, now: float) -> None:
-    # Leases too old for the batch now filling would only be refused: better begin anew at once.
+    # Leases too old for the batch now filling would only be refused: begin again at once.
     fresh = state.fresh(described)
     for lease in list(state.book):
         if lease.purpose == "train" and lease.remaining and lease.version not in fresh:

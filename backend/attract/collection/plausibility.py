@@ -18,7 +18,7 @@ from attract.schema.frames import malformed
 from attract.schema.messages import Block, EpisodeColumns
 
 RETURN_SLACK: Final = 1e-5
-"""Of the sum of |reward|: rewards travel as 32 bits, returns are summed in 64."""
+"""Tolerance as a share of the sum of |reward|: rewards travel as 32 bits, returns are summed in 64."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Plausibility:
         _refuse("length_steps", said, is_sure & (said != steps), "an episode's length is that of its steps")
         if most:
             wrong = ends.is_finished & ((said > most) | (ends.is_at_limit & (said != most)))
-            _refuse("length_steps", said, wrong, f"the time limit is {most} steps, for whoever reaches it")
+            _refuse("length_steps", said, wrong, f"an episode that reaches the time limit has {most} steps")
 
     def _check_open(self, open_steps: NDArray[np.int64]) -> None:
         # Where the beginning was not seen, the episode has these steps and more.
@@ -244,7 +244,7 @@ def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
 
 
 def _check_flags_of_agents(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
-    """Games of several agents: whoever took part in an episode's last step ends with it."""
+    """Games of several agents: each agent in an episode's last step ends with it."""
     horizon, num_slots = claim.valid.shape
     agents = num_slots // ends.num_games
     by_game = (horizon, ends.num_games, agents)

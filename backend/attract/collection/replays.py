@@ -160,7 +160,7 @@ def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
 
 
 def difference(claimed: Play, replayed: Play) -> str | None:
-    """The first thing that a worker told otherwise than the replay has it, in words; None when they agree.
+    """The first difference between a worker's segment and its replay, in words; None: they agree.
 
     What a game leaves in the memory of an agent that takes no part means nothing (rule E9).
     """

@@ -1,4 +1,4 @@
-"""Which rows of the store are free; ownership of a row lies here or with whoever took it."""
+"""Which rows of the store are free; a row is owned here, or by the caller that took it."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class RowAllocator:
 
     @property
     def available(self) -> int:
-        """Free rows that nobody was promised."""
+        """Free rows that are not reserved."""
         return self.num_free - self.reserved
 
     def take(self, count: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""How collection stands in numbers, for whoever watches a run: workers, leases, blocks, rows."""
+"""Numbers for monitoring a run's collection: workers, leases, blocks, rows."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from attract.collection.config import CollectionConfig
 from attract.collection.fleet import Fleet
 
 SETTLE_SECONDS: Final = 3.0
-"""`overlap`: a smaller fleet begins when nobody came or left for so long and none is on its way."""
+"""`overlap`: a smaller fleet begins when no worker came or left for so long and none is on its way."""
 
 
 class StartBarrier:
@@ -21,7 +21,7 @@ class StartBarrier:
         self._changed_at = 0.0
 
     def changed(self, fleet: Fleet, now: float) -> None:
-        """Somebody came or left."""
+        """A host or a worker came or left."""
         self._changed_at = now
         if self._first_at is None and fleet.waiting_for_admission():
             self._first_at = now

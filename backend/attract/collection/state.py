@@ -100,7 +100,7 @@ class CollectionState:
         """Workers that may want it: something was heard of them, or changed about them, since."""
         self.takers: set[int] = set()
         """Workers that have room for one lease more, present or not."""
-        self.updates_of_nobody = 0
+        self.unconfirmed_updates = 0
         """In a row, in which every segment that was looked at was refused."""
         self._failures = FailureCount(config.num_workers)
         self._effects: list[Effect] = []
@@ -244,7 +244,7 @@ class CollectionState:
             worker.leases[0].bring_to_front(now)
 
     def lapse(self, lease: Lease, reason: str, now: float) -> None:
-        """Spend a lease of which nothing more is expected or wanted; what it owed is ordered anew."""
+        """Spend a lease that nothing more is expected of; what it owed is ordered again."""
         evaluation = self.evaluation_of(lease)
         if evaluation is not None:
             evaluation.lapse(lease.lease_id)
@@ -252,7 +252,7 @@ class CollectionState:
         self.cut_short(lease, reason, now)
 
     def cut_short(self, lease: Lease, reason: str, now: float) -> None:
-        """Spend a lease of which what has come is enough."""
+        """Spend a lease whose blocks so far are enough."""
         worker = self.fleet.by_id(lease.worker_id)
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
@@ -272,8 +272,8 @@ class CollectionState:
     def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
         """A worker is of no use any more, its host will end it.
 
-        Too many workers of the admin's own that the game ended end the run. Of a stranger they count for its
-        identity alone; only where it failed for several and nobody ever played is it believed.
+        Too many workers of the admin's own that the game ended end the run. Those of a guest count for its
+        identity alone; they are believed only where the game failed for several and no lease was played.
         """
         if worker.broken:
             return

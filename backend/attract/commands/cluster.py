@@ -136,7 +136,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
     interrupts = Interrupts(on_interrupt)
     try:
         with interrupts.listening():
-            output.when_gone(lambda: interrupts.received(signal.SIGPIPE))
+            output.when_gone(lambda: interrupts.count(signal.SIGPIPE))
             task = asyncio.ensure_future(supervisor.run())
             second = asyncio.ensure_future(interrupts.second.wait())
             await asyncio.wait((task, second), return_when=asyncio.FIRST_COMPLETED)

@@ -264,7 +264,7 @@ async def _watch(
     try:
         with Interrupts(on_interrupt).listening() as interrupts:
             for stream in (output, lines):
-                stream.when_gone(lambda: interrupts.received(signal.SIGPIPE))
+                stream.when_gone(lambda: interrupts.count(signal.SIGPIPE))
             second = asyncio.ensure_future(interrupts.second.wait())
             while not finished.done() and not second.done():
                 await asyncio.wait(

@@ -139,7 +139,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
 
         error: TrialError | ConfigurationError | None = None
         with Interrupts(on_interrupt).listening() as interrupts:
-            output.when_gone(lambda: interrupts.received(signal.SIGPIPE))
+            output.when_gone(lambda: interrupts.count(signal.SIGPIPE))
             second = asyncio.ensure_future(interrupts.second.wait())
             second.add_done_callback(lambda done: done.cancelled() or task.cancel())
             try:

@@ -28,13 +28,13 @@ class Interruption:
         """Handle SIGINT while the block runs, unless it is ignored."""
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, self._received)
+            signal.signal(signal.SIGINT, self._interrupt)
         try:
             yield self
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _received(self, _number: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.has_come = True
         warnings.filterwarnings("ignore", message="coroutine .* was never awaited", category=RuntimeWarning)
         raise KeyboardInterrupt
@@ -63,14 +63,14 @@ class Interrupts:
         loop = asyncio.get_running_loop()
         handled = (signal.SIGINT, signal.SIGTERM)
         for number in handled:
-            loop.add_signal_handler(number, self.received, number)
+            loop.add_signal_handler(number, self.count, number)
         try:
             yield self
         finally:
             for number in handled:
                 loop.remove_signal_handler(number)
 
-    def received(self, number: int) -> None:
+    def count(self, number: int) -> None:
         """A signal came, or what counts as one."""
         if self.first.is_set():
             self.second.set()

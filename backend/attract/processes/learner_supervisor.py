@@ -34,16 +34,8 @@ class LearnerOwner(Protocol):
         """The policy exists."""
         ...
 
-    async def trained(self, trained: Trained) -> None:
-        """An update is done; its version will be durable."""
-        ...
-
-    async def published(self, published: Published) -> None:
-        """A version is durable."""
-        ...
-
-    async def dropped(self, dropped: Dropped) -> None:
-        """An update was undone."""
+    async def update_moved(self, message: Trained | Published | Dropped) -> None:
+        """An update is trained, its version is durable, or it was undone."""
         ...
 
     def stalled(self, reason: str | None) -> None:
@@ -148,13 +140,10 @@ class LearnerSupervisor:
             match message:
                 case Ready():
                     await self._owner.learner_ready(message)
-                case Trained():
-                    await self._owner.trained(message)
-                case Published():
-                    self._deaths = 0
-                    await self._owner.published(message)
-                case Dropped():
-                    await self._owner.dropped(message)
+                case Trained() | Published() | Dropped():
+                    if isinstance(message, Published):
+                        self._deaths = 0
+                    await self._owner.update_moved(message)
                 case Exported():
                     if self._exporting is not None and not self._exporting.done():
                         self._exporting.set_result(message)

@@ -19,14 +19,13 @@ from attract.processes.cores import usable_cores
 from attract.processes.inference import StartInference, spawn_inference
 from attract.processes.learner import StartLearner
 from attract.processes.learner_supervisor import LearnerSupervisor
+from attract.run import inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
 from attract.run.evaluation import EvaluationRequest
 from attract.run.game_checker import GameChecker
-from attract.run.game_log import GameLogKeeper
-from attract.run.game_reports import GameReports
 from attract.run.health import RunHealth
 from attract.run.inference_relay import CentralRelay
 from attract.run.learner_messages import LearnerMessages
@@ -42,12 +41,11 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.messages import FromBrowser
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 CHECK_SECONDS = 0.7
-"""Of a browser's time before a training."""
+"""Browser time spent on checking the game before training."""
 TICK_SECONDS = 0.25
 FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -140,13 +138,10 @@ class ActiveRun:
         self.runner = EffectRunner(core, clock, lambda: hub.refused.total())
         """Every input of the run goes through it."""
         sha256 = module.reference.sha256
-        reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
-        log_keeper = GameLogKeeper(clock)
         self._notifications = Notifications(
             self._progress,
             record,
-            reports,
-            log_keeper,
+            lambda stack, method: games.own_stack(sha256, stack, method),
             self.fleet,
             listener,
             clock,
@@ -164,9 +159,15 @@ class ActiveRun:
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
             self._relay = CentralRelay(
-                self.run_id, start_inference, self, hub, self._policies, record.directory.path
+                self.run_id,
+                start_inference,
+                self.runner,
+                lambda connection_id, message: self.browsers.handle_message(connection_id, message),
+                hub,
+                self._policies,
+                record.directory.path,
             )
-        self.browsers = BrowserSide(self.runner, self._relay, clock)
+        self.browsers = BrowserSide(self.runner, self._relay)
         """What browsers of this run say goes here."""
         self._outputs = RunOutputs(
             self,
@@ -183,7 +184,7 @@ class ActiveRun:
             notices=self._notices,
         )
         self.runner.connect(self._outputs.apply)
-        record.disk.listen(lambda reason: self.runner.do(lambda core, now: core.disk_changed(reason, now)))
+        record.disk.listen(lambda reason: self.runner.do(inputs.DiskChanged(reason)))
         self._request_ids = itertools.count(1)
 
     def view(self) -> RunView:
@@ -205,7 +206,7 @@ class ActiveRun:
         return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
 
     def health(self) -> RunHealth:
-        """How it stands, for whoever watches the server."""
+        """Facts for monitoring the server."""
         core, collection = self._core, self.runner.collection
         return RunHealth(
             run_id=self.run_id,
@@ -242,34 +243,34 @@ class ActiveRun:
         is_same = directory.described_sha256() == self._module.reference.sha256
         kept = await self._record.random_play() if self._resume and is_same else None
         if kept is not None:
-            self.runner.do(lambda core, now: core.played_at_random(kept, now))
-        self.runner.do(lambda core, now: core.begin(known, now, is_same_module=is_same))
+            self.runner.do(kept)
+        self.runner.do(inputs.Begin(known, is_same))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
-        self.runner.ask(lambda core, now: core.let_in(identity, now))
+        self.runner.ask(inputs.LetIn(identity))
         await self._notices.idle.wait()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
-        self.runner.do(lambda core, now: core.pause(now))
+        self.runner.do(inputs.Pause())
         await self._notices.idle.wait()
 
     async def resume(self) -> None:
         """Go on after `pause`, or after the run paused itself; while the disk refuses it stays paused."""
-        self.runner.do(lambda core, now: core.resume(now))
+        self.runner.do(inputs.Resume())
         await self._notices.idle.wait()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
-        self.runner.do(lambda core, now: core.stop(now))
+        self.runner.do(inputs.Stop())
         return await asyncio.shield(self.finished)
 
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
-        self.runner.do(lambda core, now: core.abort(now))
+        self.runner.do(inputs.Abort())
         await asyncio.shield(self.finished)
 
     async def evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
@@ -280,7 +281,7 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         number = next(self._request_ids)
         request = EvaluationRequest("asked", episodes, deterministic, seed, request_id=number)
-        self.runner.ask(lambda core, now: core.evaluate(request, now))
+        self.runner.ask(request)
         view = await self._until_ended(self._outputs.ask(number))
         await self._notices.idle.wait()
         return view
@@ -293,24 +294,6 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         return await self._outputs.export(out_dir, version)
 
-    # --- what the relay asks ---
-
-    def received(self, connection_id: int, message: FromBrowser) -> None:
-        """What the relay has made of a worker's words."""
-        self.browsers.received(connection_id, message)
-
-    def asked(self, connection_id: int) -> None:
-        """The relay has sent a worker an act."""
-        self.runner.collection.asked(connection_id, self._clock())
-
-    def wrong(self, connection_id: int, reason: str) -> None:
-        """The inference process refused what a worker observed."""
-        self.runner.collect(lambda core, now: core.wrong_message(connection_id, reason, now))
-
-    def fail(self, error: str, *, refused: bool = False) -> None:
-        """The run cannot go on: it ends, and says why; `refused`: what was asked for cannot be."""
-        self.runner.do(lambda core, now: core.fail(error, now, refused=refused))
-
     # --- what the outputs ask ---
 
     def prepare_game(self, description: GameDescription) -> None:
@@ -322,7 +305,7 @@ class ActiveRun:
                 check_same_spaces(Path(self._initialize_from), description)
             self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
-            self.fail(str(error), refused=isinstance(error, ConfigurationError))
+            self.runner.do(inputs.Fail(str(error), isinstance(error, ConfigurationError)))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
@@ -339,7 +322,7 @@ class ActiveRun:
                     )
                 )
             except AttractError as error:
-                self.fail(str(error))
+                self.runner.do(inputs.Fail(str(error)))
                 return
         reference = self._module.reference
         # Where the module is another than before, no browser has said yet that it is described so too.
@@ -362,7 +345,7 @@ class ActiveRun:
         try:
             if self._check:
                 found = await self._checker.check(self._module, CHECK_SECONDS)
-                self.runner.do(lambda core, now: core.checked(found, now))
+                self.runner.do(inputs.GameChecked(found.findings, found.unplayable))
                 played = found.play
             await self._measure_random_play(played)
         except AttractError as error:
@@ -374,7 +357,7 @@ class ActiveRun:
             return
         random_play = await measure(self._checker, self._module, parameters, checked=checked)
         if random_play is not None:
-            self.runner.do(lambda core, now: core.played_at_random(random_play, now))
+            self.runner.do(random_play)
 
     async def release(self) -> None:
         """The run has ended: nothing more is heard or written; the run directory is free."""
@@ -404,12 +387,12 @@ class ActiveRun:
         next_fleet_event = 0.0
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self.runner.do(lambda core, now: core.tick(now))
+            self.runner.do(inputs.Tick())
             now = self._clock()
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 fleet = self.fleet()
-                self.runner.do(lambda core, now, fleet=fleet: core.look_for_workers(fleet, now))
+                self.runner.do(fleet)
                 self._notifications.publish("fleet", fleet, keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:

@@ -2,14 +2,16 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
+from attract.collection import inputs
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
 from attract.experience.validate import check_block
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
+from attract.run.inputs import Fail
 from attract.schema import close_codes
 from attract.schema.messages import Block, FromBrowser, Hello, Observe
 from attract.schema.tiers import GrantedTier
@@ -23,12 +25,7 @@ class BrowserSide:
     `relay`: where observations go that the server decides on; None: workers decide themselves.
     """
 
-    def __init__(
-        self,
-        runner: EffectRunner,
-        relay: CentralRelay | None,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, runner: EffectRunner, relay: CentralRelay | None) -> None:
         self.store: SegmentStore | None = None
         """There once the game is known."""
         self.unpacker: BlockUnpacker | None = None
@@ -38,7 +35,6 @@ class BrowserSide:
         """How often a fault of our own closed a socket."""
         self._runner = runner
         self._relay = relay
-        self._clock = clock
 
     @property
     def is_closed(self) -> bool:
@@ -54,16 +50,9 @@ class BrowserSide:
         if self.is_closed:
             return
         with self._closing_on_error(f"the hello of a {hello.role}"):
-            if hello.role == "host":
-                self._runner.collect(
-                    lambda core, now: core.connect_host(connection_id, hello, tier, now, identity)
-                )
-            else:
-                self._runner.collect(
-                    lambda core, now: core.connect_worker(connection_id, hello, tier, now, identity)
-                )
+            self._runner.collect(inputs.Connected(connection_id, hello, tier, identity))
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_message(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
 
         Raises: ProtocolError: when it is not what this run's game and leases allow.
@@ -75,15 +64,14 @@ class BrowserSide:
                 self._take_block(connection_id, message)
                 return
             if isinstance(message, Observe) and self._relay is not None:
-                self._runner.collection.answered(connection_id, message, self._clock())
+                self._runner.collection.answered(connection_id, message, self._runner.clock())
                 self._relay.observe(connection_id, message)
                 return
             try:
-                self._runner.collect(lambda core, now: core.receive(connection_id, message, now))
+                self._runner.collect(inputs.MessageReceived(connection_id, message))
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
-                text = str(error)
-                self._runner.do(lambda core, now: core.fail(text, now, refused=True))
+                self._runner.do(Fail(str(error), refused=True))
 
     def refused(self, connection_id: int, error: ProtocolError) -> None:
         """A socket is being closed for what came by it, which counts against its sender.
@@ -93,11 +81,10 @@ class BrowserSide:
         if self.is_closed or error.code not in ("malformed", "too_large"):
             return
         if error.code == "malformed":
-            what = error.reason
-            self._runner.collect(lambda core, now: core.unreadable_message(connection_id, what, now))
+            self._runner.collect(inputs.FrameUnreadable(connection_id, error.reason))
         if self._runner.collection.is_describing(connection_id):
             text = f"the game cannot be trained: {error.reason}; {error.fix}"
-            self._runner.do(lambda core, now: core.fail(text, now, refused=True))
+            self._runner.do(Fail(text, refused=True))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
@@ -105,17 +92,16 @@ class BrowserSide:
             with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
                 if self._relay is not None:
                     self._relay.gone(connection_id)
-                self._runner.collect(lambda core, now: core.disconnect(connection_id, now))
+                self._runner.collect(inputs.Disconnected(connection_id))
 
     @contextlib.contextmanager
     def _counting_lies(self, connection_id: int) -> Generator[None]:
-        """What cannot be counts against whoever says it, and closes the socket as before."""
+        """Count a malformed message against its sender; the error still closes the socket."""
         try:
             yield
         except ProtocolError as error:
             if error.code == "malformed":
-                reason = error.reason
-                self._runner.collect(lambda core, now: core.wrong_message(connection_id, reason, now))
+                self._runner.collect(inputs.MessageWrong(connection_id, error.reason))
             raise
 
     @contextlib.contextmanager
@@ -146,7 +132,7 @@ class BrowserSide:
             block = self.unpacker.unpack(block)
         arrays = check_block(block, self.store.layout)
         verdict = self._runner.collection.offer_block(
-            connection_id, block, self._clock(), was_deflated=was_deflated
+            connection_id, block, self._runner.clock(), was_deflated=was_deflated
         )
         if verdict.accepted and verdict.rows is not None:
             arrays["worker_id"] = verdict.worker_id
@@ -155,4 +141,4 @@ class BrowserSide:
             except BaseException:
                 self._runner.collection.withdraw_block(block, verdict)
                 raise
-        self._runner.collect(lambda core, now: core.commit_block(connection_id, block, verdict, now))
+        self._runner.collect(inputs.BlockDecided(connection_id, block, verdict))

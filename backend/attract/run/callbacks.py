@@ -1,6 +1,7 @@
 """Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
 from attract.collection import effects as collecting
+from attract.collection.inputs import RequestEvaluation, SetLesson
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
 from attract.run import effects
 from attract.run.core_state import CoreState
@@ -11,7 +12,7 @@ from attract.schema.philox import derive_seed
 
 
 def act(state: CoreState, action: Action, now: float) -> None:
-    """Do what has fallen due."""
+    """Run a callback that fell due."""
     match action:
         case ChangeLesson():
             set_lesson(state, now)
@@ -36,8 +37,7 @@ def set_lesson(state: CoreState, now: float) -> None:
     controller = state.controller
     parameters = state.progress.parameters = controller.parameters()
     if parameters or controller.lesson_id is not None:
-        state.collection.set_evaluation_parameters(controller.base_parameters())
-        state.absorb(state.collection.set_lesson(controller.lesson_id, parameters, now), now)
+        state.collect(SetLesson(controller.lesson_id, parameters, controller.base_parameters()), now)
 
 
 def confirm(state: CoreState, update: int, now: float) -> None:
@@ -55,12 +55,12 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     if state.life.is_ending or (request := state.evaluations.begin_next()) is None:
         return False
     seed = derive_seed(request.seed, "evaluation")
-    state.absorb(state.collection.request_evaluation(request.episodes, request.deterministic, seed, now), now)
+    state.collect(RequestEvaluation(request.episodes, request.deterministic, seed), now)
     return True
 
 
 def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: float) -> None:
-    """All results are there: what they say of the best version and of the goal, and whom to answer."""
+    """Evaluate the results: mark the best version, check the goal, answer the request."""
     request, view = state.evaluations.done(), effect.view
     if request is None:
         return
@@ -97,6 +97,6 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
 
 
 def episodes_counted(state: CoreState, effect: collecting.EpisodesCounted, now: float) -> None:
-    """Finished episodes: what they come to, and what falls due with them."""
+    """Count finished episodes, and queue the callbacks that fall due with them."""
     state.progress.statistics.count(effect.results)
     state.due += state.controller.count(effect.first_index, effect.results)

@@ -7,6 +7,7 @@ from typing import Any
 
 from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
+from attract.collection.inputs import EndRun, Input, Pause, Resume
 from attract.curriculum.controller import Action, CurriculumController
 from attract.run import effects
 from attract.run.effects import Effect
@@ -21,19 +22,7 @@ from attract.schema.learner import Counters, Published, Ready, Train
 from attract.settings.run import RunSettings
 
 Handler = Callable[["CoreState", Any, float], None]
-"""Takes in one kind of effect of the collection core."""
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """What a run's record holds when a learner comes up."""
-
-    seconds: float = 0.0
-    """The run's time at its newest row."""
-    policy_version: int | None = None
-    """Of the newest row; None: there is no row."""
-    rows: Iterable[tuple[int, int, dict[str, float]]] = ()
-    """Update, agent steps and metrics of each."""
+"""Handles one type of input, or one type of effect of the collection core."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +107,10 @@ class CoreState:
         """Whether the learner's words mean nothing any more."""
         return self.is_aborted or self.life.phase in (Phase.CLOSING, Phase.ENDED)
 
+    def collect(self, event: Input, now: float) -> None:
+        """Give the collection core an input, and take in what it emits."""
+        self.absorb(self.collection.handle(event, now), now)
+
     def absorb(self, emitted: Iterable[collecting.Effect], now: float) -> None:
         """Take in what the collection core emits, in its order, before anything else is decided."""
         self.pending.extend(emitted)
@@ -136,7 +129,7 @@ class CoreState:
             self.is_absorbing = False
 
     def changed(self) -> None:
-        """The run stands otherwise than before: everyone is told."""
+        """Tell everyone that the run's state changed."""
         self.out.append(effects.StateChanged())
 
     def pause(self, reason: PauseReason, now: float, text: str | None = None) -> None:
@@ -144,14 +137,14 @@ class CoreState:
         was_paused = bool(self.life.reasons)
         self.life.pause(reason, text)
         if not was_paused:
-            self.absorb(self.collection.pause(now), now)
+            self.collect(Pause(), now)
 
     def lift(self, now: float, *reasons: PauseReason) -> None:
         """These hold no longer; with the last of them the run goes on."""
         was_paused = bool(self.life.reasons)
         self.life.lift(*reasons)
         if was_paused and not self.life.reasons:
-            self.absorb(self.collection.resume(now), now)
+            self.collect(Resume(), now)
 
     def fail(self, error: str, now: float, *, refused: bool = False) -> None:
         """The run cannot go on; one that ends already has this error besides."""
@@ -174,7 +167,7 @@ class CoreState:
         if error is not None:
             self.life.fail(error)
         self.export_version = version
-        self.absorb(self.collection.stop(now), now)
+        self.collect(EndRun(), now)
 
     def forget(self) -> None:
         """What is in the learner's hands is lost."""

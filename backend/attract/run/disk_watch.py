@@ -27,7 +27,7 @@ class DiskWatch:
 
     @property
     def reason(self) -> str | None:
-        """Why somebody waits for the disk; None when nobody does."""
+        """Why the disk refuses writes; None when it accepts them."""
         return next(iter(self._reasons.values()), None)
 
     def report(self, who: str, reason: str | None) -> None:

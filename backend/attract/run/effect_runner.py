@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from attract.collection import effects as collecting
 from attract.collection.core import CollectionCore
+from attract.collection.inputs import Input as CollectionInput
 from attract.run import effects
 from attract.run.core import RunCore
 from attract.run.effects import Effect
+from attract.run.inputs import Broke, Collected, Input
 
 SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
 """What is only told: a run goes on where one of these cannot be."""
@@ -35,7 +37,7 @@ class EffectRunner:
         """There is a policy, and a learner that has it."""
         self._core = core
         self._apply: Callable[[Effect], None] = _unconnected
-        self._clock = clock
+        self.clock = clock
         self._num_refused = num_refused
         self._queue: deque[Effect] = deque()
         self._is_applying = False
@@ -53,32 +55,32 @@ class EffectRunner:
         """To look at, and for what it hears without emitting anything."""
         return self._core.collection
 
-    def do(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
+    def do(self, event: Input) -> None:
         """Give the run core an input, and apply what follows; a fault in that ends the run."""
         try:
-            self.ask(call)
+            self.ask(event)
         except Exception as error:
             self.broke(error)
 
-    def ask(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
-        """As `do`, for who can be refused. Raises: what the core says of the input."""
+    def ask(self, event: Input) -> None:
+        """As `do`, for an input that can be refused. Raises: as `RunCore.handle`."""
         self._core.sockets_refused(self._num_refused())
-        self._queue.extend(call(self._core, self._clock()))
+        self._queue.extend(self._core.handle(event, self.clock()))
         self._drain_unless_applying()
 
-    def collect(self, call: Callable[[CollectionCore, float], list[collecting.Effect]]) -> None:
+    def collect(self, event: CollectionInput) -> None:
         """Give the collection core an input, and apply what follows.
 
         Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
             the run.
         """
-        now = self._clock()
-        self.take(call(self._core.collection, now), now)
+        now = self.clock()
+        self.take(self._core.collection.handle(event, now), now)
 
     def take(self, emitted: list[collecting.Effect], now: float) -> None:
         """Apply what the collection core emitted, and what the run core has to say of it."""
         try:
-            self._queue.extend(self._core.collected(emitted, now))
+            self._queue.extend(self._core.handle(Collected(emitted), now))
         except Exception as error:
             self._fail(error)
         self._drain_unless_applying()
@@ -91,7 +93,7 @@ class EffectRunner:
     def _fail(self, error: BaseException) -> None:
         self.is_broken = True
         log.error("a part of run %s broke", self._core.progress.run_id, exc_info=error)
-        self._queue.extend(self._core.broke(f"{type(error).__name__}: {error}", self._clock()))
+        self._queue.extend(self._core.handle(Broke(f"{type(error).__name__}: {error}"), self.clock()))
 
     def _drain_unless_applying(self) -> None:
         """Apply all that waits, one after another; who is applying an effect does so afterwards."""
@@ -102,7 +104,7 @@ class EffectRunner:
             try:
                 self.apply(effect)
             except Exception as error:
-                # Whoever spoke when this was wanted is not to blame, and the other effects are not lost.
+                # The sender of the input is not to blame, and the other effects are not lost.
                 if isinstance(effect, SPARED):
                     self.num_faults += 1
                     log.exception("a %s could not be carried out: it is left out", type(effect).__name__)

@@ -13,7 +13,7 @@ from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Counters, Train, Warmup
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log"]
-"""Of an event that pages hear."""
+"""Kind of an event that pages hear."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Report:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The run stands otherwise than before: keep its view and tell everyone."""
+    """The run's state changed: keep its view and tell everyone."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class AddEvaluation:
 
 @dataclass(frozen=True)
 class AnswerEvaluation:
-    """Give whoever asked for an evaluation what it came to, once that is written."""
+    """Answer a requested evaluation with its result, once that is written."""
 
     request_id: int
     view: EvaluationView

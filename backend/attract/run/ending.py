@@ -1,38 +1,62 @@
 """How a run ends: what is under way is finished, the last version exported, the learner ended."""
 
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.core_state import CoreState
 from attract.run.life import Event, Phase
 
 
-def exported(state: CoreState, attempt: int, version: int | None, folder: str | None, now: float) -> None:
-    """`ExportLast` was done: this version lies in that folder."""
-    if state.life.phase is Phase.EXPORTING and attempt == state.num_exports:
-        state.export, state.progress.newest_model = (version, folder), version
+def group_ended(state: CoreState, event: inputs.GroupEnded, now: float) -> None:
+    """Cell 0 has ended the run of all cells: this one ends too, without training what it had collected."""
+    if not state.life.is_ending:
+        state.updates.drop_untrained()
+        state.end("finished", now)
+
+
+def stop(state: CoreState, event: inputs.Stop, now: float) -> None:
+    """Finish the update under way, save, export, end."""
+    state.end("stopped", now)
+
+
+def fail(state: CoreState, event: inputs.Fail, now: float) -> None:
+    """End with this error."""
+    state.fail(event.error, now, refused=event.refused)
+
+
+def broke(state: CoreState, event: inputs.Broke, now: float) -> None:
+    """End with this error; discard what was half decided."""
+    state.pending.clear()
+    state.due.clear()
+    state.fail(event.error, now)
+
+
+def export_done(state: CoreState, event: inputs.ExportDone, now: float) -> None:
+    """`ExportLast` was done: the learner ends."""
+    if state.life.phase is Phase.EXPORTING and event.attempt == state.num_exports:
+        state.export, state.progress.newest_model = (event.version, event.folder), event.version
         close(state, Event.EXPORTED)
 
 
-def export_failed(state: CoreState, attempt: int, error: str, now: float) -> None:
-    """`ExportLast` could not be done."""
-    if state.life.phase is Phase.EXPORTING and attempt == state.num_exports:
+def export_failed(state: CoreState, event: inputs.ExportFailed, now: float) -> None:
+    """`ExportLast` failed: the learner ends, and the run tells why."""
+    if state.life.phase is Phase.EXPORTING and event.attempt == state.num_exports:
         state.progress.newest_model = None
-        state.life.fail(state.life.error or error)
+        state.life.fail(state.life.error or event.error)
         close(state, Event.EXPORTED)
 
 
-def learner_ended(state: CoreState, now: float) -> None:
+def learner_ended(state: CoreState, event: inputs.LearnerEnded, now: float) -> None:
     """`EndLearner` is done."""
     if state.life.phase is Phase.CLOSING:
         over(state, Event.LEARNER_ENDED)
 
 
-def cannot_end(state: CoreState, error: str, now: float) -> None:
+def cannot_end(state: CoreState, event: inputs.CannotEnd, now: float) -> None:
     """The run cannot be ended in good order."""
     if state.life.is_ending and not state.life.is_over:
-        give_up(state, error)
+        give_up(state, event.error)
 
 
-def abort(state: CoreState, now: float) -> None:
+def abort(state: CoreState, event: inputs.Abort, now: float) -> None:
     """End now: what is not durable yet is lost, nothing is exported."""
     state.is_aborted = True
     state.has_lost_policy = False

@@ -22,9 +22,9 @@ class EvaluationRequest:
     seed: int
     """The run's, or the caller's; the episodes' own is derived from it."""
     request_id: int = 0
-    """Of `asked`: whom to answer."""
+    """For `asked`: which request to answer."""
     update: int = 0
-    """Of `goal`: the update that reached it."""
+    """For `goal`: the update that reached it."""
 
 
 class Evaluations:
@@ -57,7 +57,7 @@ class Evaluations:
         return self._queue[0]
 
     def done(self) -> EvaluationRequest | None:
-        """The one under way has come to its end; None: none was."""
+        """End the evaluation under way and return it; None: none was."""
         if not self._has_begun:
             return None
         self._has_begun = False

@@ -113,8 +113,8 @@ async def stream_events(
     """First where the run stands, then what was missed, then what happens; comments keep it open.
 
     `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
-    the session that listens; the stream ends with it. `is_granted`: whether who listens may still do so, as
-    is asked about every minute: nobody tells when a session expires, or is ended by another server.
+    the session that listens; the stream ends with it. `is_granted`: whether the listener may still
+    listen; checked about every minute, since a session can expire or be ended by another server unnoticed.
     """
     loop = asyncio.get_running_loop()
     asked = loop.time()

@@ -107,7 +107,7 @@ class GameChecker:
         self._give_up(connection_id, f"the answer of the browser is refused: {error.reason}; {error.fix}")
 
     def gone(self, connection_id: int) -> None:
-        """A socket is closed: the checks of its host come to nothing."""
+        """A socket is closed: the checks of its host fail."""
         if connection_id in self._hosts:
             self._hosts.remove(connection_id)
         if not self._hosts:

@@ -80,7 +80,7 @@ class RunIndex:
 
 
 def _damaged(run_id: str, error: DamagedRunError, changed_ns: int) -> RunSummary:
-    """A row of the list for a run of which only its folder's name is known."""
+    """A row of the list for a run whose folder's name alone is known."""
     created = datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat(timespec="seconds")
     return RunSummary(
         run_id=run_id,

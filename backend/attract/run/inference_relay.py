@@ -4,12 +4,15 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from attract.collection.effects import SendPolicy
+from attract.collection.inputs import MessageWrong
 from attract.errors import InferenceError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
 from attract.processes.inference import InferenceLink, StartInference
+from attract.run.effect_runner import EffectRunner
+from attract.run.inputs import Fail
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
 from attract.schema.base import WireModel
@@ -41,28 +44,8 @@ from attract.schema.messages import (
 )
 
 RING_BYTES: Final = 32 << 20
-"""Of each ring; a frame that finds no room goes over the socket."""
+"""Size of each ring; a frame that finds no room goes over the socket."""
 log = logging.getLogger(__name__)
-
-
-class RelayOwner(Protocol):
-    """What the relay needs of the run; all on the event loop."""
-
-    def received(self, connection_id: int, message: FromBrowser) -> None:
-        """A message in a worker's name. Raises: ProtocolError."""
-        ...
-
-    def asked(self, connection_id: int) -> None:
-        """A worker is sent an act: it is its turn now."""
-        ...
-
-    def wrong(self, connection_id: int, reason: str) -> None:
-        """A worker observed what cannot be."""
-        ...
-
-    def fail(self, error: str) -> None:
-        """The run cannot go on."""
-        ...
 
 
 class CentralRelay:
@@ -76,15 +59,20 @@ class CentralRelay:
         self,
         run_id: str,
         start: StartInference,
-        owner: RelayOwner,
+        runner: EffectRunner,
+        handle_message: Callable[[int, FromBrowser], None],
         hub: BrowserSockets,
         policies: PolicyCache,
         directory: Path,
     ) -> None:
-        """`hub`: where messages to browsers go; `directory`: the run's own."""
+        """`handle_message` takes a connection and a message in its worker's name, and raises ProtocolError.
+
+        `hub`: where messages to browsers go; `directory`: the run's own.
+        """
         self._run_id = run_id
         self._start = start
-        self._owner = owner
+        self._runner = runner
+        self._handle_message = handle_message
         self._hub = hub
         self._policies = policies
         self._directory = directory
@@ -238,7 +226,8 @@ class CentralRelay:
             log.exception("what the inference process said could not be dealt with")
             last_error = f"{type(error).__name__}: {error}"
         if not self._ending:
-            self._owner.fail(f"the inference process ended{': ' if last_error else ''}{last_error or ''}")
+            why = f": {last_error}" if last_error else ""
+            self._runner.do(Fail(f"the inference process ended{why}"))
 
     def _inferred(self, message: PolicyInferred) -> None:
         self._ready[message.policy_version] = message
@@ -256,13 +245,13 @@ class CentralRelay:
                 create_ms=ready.create_ms,
                 error=ready.error,
             )
-            self._owner.received(connection_id, ack)
+            self._handle_message(connection_id, ack)
 
     def _refused(self, message: ObserveRefused) -> None:
         connection_id = self._connections.get(message.worker_id)
         if connection_id is not None and connection_id not in self._closing:
             self._refuse(connection_id, malformed(message.reason, fix=message.fix))
-            self._owner.wrong(connection_id, message.reason)
+            self._runner.collect(MessageWrong(connection_id, message.reason))
 
     def _refuse(self, connection_id: int, error: ProtocolError) -> None:
         self._closing.add(connection_id)
@@ -279,14 +268,14 @@ class CentralRelay:
             return
         if message.to_worker:
             # What the process says to workers are acts alone.
-            self._owner.asked(connection_id)
+            self._runner.collection.asked(connection_id, self._runner.clock())
             self._hub.send_frame(connection_id, data)
             return
         said = decode_from_browser(data)
         if not isinstance(said, Block | RolloutClose):
             raise InferenceError(f"it said {said.type} in a worker's name")
         try:
-            self._owner.received(connection_id, said)
+            self._handle_message(connection_id, said)
         except ProtocolError as error:
             # What it observed made a block that cannot be: that is that worker's end, not the run's.
             self._refuse(connection_id, error)

@@ -3,8 +3,8 @@
 import logging
 
 from attract.collection.effects import Note
+from attract.run import inputs
 from attract.run.background import WorkInOrder
-from attract.run.core_state import Recovered
 from attract.run.effect_runner import EffectRunner
 from attract.run.notifications import Notifications
 from attract.run.progress import RunProgress
@@ -44,8 +44,7 @@ class LearnerMessages:
             # A checkpoint whose row was not written: its learner, or this server, was killed between.
             await self._commit_lost(row, counters)
         seconds, version = await self._record.newest_row()
-        recovered = Recovered(seconds, version, await self._record.rows())
-        self._runner.do(lambda core, now: core.learner_came(ready, recovered, now))
+        self._runner.do(inputs.LearnerReady(ready, seconds, version, await self._record.rows()))
         await self._writes.idle.wait()
 
     async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
@@ -57,18 +56,11 @@ class LearnerMessages:
         ):
             self._notifications.publish_kept(event, kind, body)
 
-    async def trained(self, trained: Trained) -> None:
-        """An update is done: the next may begin while this one's version is written."""
-        self._runner.do(lambda core, now: core.trained(trained, now))
-
-    async def published(self, published: Published) -> None:
-        """A version is durable."""
-        self._runner.do(lambda core, now: core.published(published, now))
-        await self._writes.idle.wait()
-
-    async def dropped(self, dropped: Dropped) -> None:
-        """An update was undone (rule P8)."""
-        self._runner.do(lambda core, now: core.dropped(dropped, now))
+    async def update_moved(self, message: Trained | Published | Dropped) -> None:
+        """An update is trained, its version is durable (D1), or it was undone (P8)."""
+        self._runner.do(message)
+        if isinstance(message, Published):
+            await self._writes.idle.wait()
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or no longer does."""
@@ -76,18 +68,17 @@ class LearnerMessages:
 
     def group_ended(self) -> None:
         """Cell 0 has ended the run of all cells."""
-        self._runner.do(lambda core, now: core.group_ended(now))
+        self._runner.do(inputs.GroupEnded())
 
     def noted(self, noted: Noted) -> None:
         """The learner has something to tell."""
         self._notifications.note(Note(noted.kind, noted.text))
 
     def learner_lost(self) -> None:
-        """The supervisor starts another learner; what this one had not made durable is collected anew."""
+        """The supervisor starts another learner; what this one had not made durable is collected again."""
         self.stalled(None)
-        self._runner.do(lambda core, now: core.learner_lost(now))
+        self._runner.do(inputs.LearnerLost())
 
     def learner_failed(self, why: str) -> None:
         """The supervisor gave up."""
-        text = f"{why}; see {self._record.directory.logs}"
-        self._runner.do(lambda core, now: core.learner_failed(text, now))
+        self._runner.do(inputs.LearnerFailed(f"{why}; see {self._record.directory.logs}"))

@@ -10,7 +10,7 @@ class Phase(Enum):
     """A run is in one of these at any time."""
 
     STARTING = "starting"
-    """Nobody has had a lease for training yet."""
+    """No lease for training was issued yet."""
     TRAINING = "training"
     FINISHING = "finishing"
     """The end has begun: updates under way are finished and made durable."""
@@ -64,7 +64,7 @@ class PauseReason(Enum):
     DROPPED_UPDATES = "dropped_updates"
     """Rule P8: several in a row were undone."""
     UNCONFIRMED = "unconfirmed"
-    """Rule C7: nothing that the learner computed again could be confirmed, of anybody."""
+    """Rule C7: nothing that the learner computed again could be confirmed, for any worker."""
     AWAITED_VERSION = "awaited_version"
     """The goal or the last step is reached; that version is not durable yet."""
     CONFIRMING = "confirming"
@@ -141,7 +141,7 @@ class Life:
             self._reasons.pop(reason, None)
 
     def end(self, outcome: RunState) -> None:
-        """The end begins; `outcome`: what the run will have come to."""
+        """The end begins; `outcome`: the state that the run ends in."""
         shown, error = self.shown, self.error
         self.happened(Event.END)
         self._shown_at_end, self._error, self._outcome = shown, error, outcome

@@ -1,6 +1,7 @@
 """Which run each browser's socket belongs to; hosts that belong to none wait for the next."""
 
 import logging
+from collections.abc import Callable
 
 from attract.errors import ProtocolError
 from attract.games.library import GameLibrary
@@ -25,22 +26,25 @@ log = logging.getLogger(__name__)
 
 
 class Membership:
-    """Owned by the run service, used on its event loop; `hub` is set before the first browser comes."""
+    """The sockets' handler. Owned by the run service, used on its event loop.
 
-    def __init__(self, games: GameLibrary) -> None:
+    `hub` is set before the first browser comes. `active`: the active run; None without one.
+    """
+
+    def __init__(self, games: GameLibrary, active: Callable[[], ActiveRun | None]) -> None:
+        self._active = active
         self.hub: BrowserSockets | None = None
         self.checker = GameChecker(games, self._send)
         """Has hosts check games."""
         self._hosts: dict[int, tuple[Hello, GrantedTier, str]] = {}
         self._runs: dict[int, ActiveRun] = {}
 
-    def connected(
-        self, active: ActiveRun | None, connection_id: int, hello: Hello, tier: GrantedTier, identity: str
-    ) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
 
         Raises: ProtocolError: when the worker's run is not the active one.
         """
+        active = self._active()
         if hello.role == "host":
             self._hosts[connection_id] = (hello, tier, identity)
             self.checker.host_came(connection_id, tier)
@@ -66,18 +70,18 @@ class Membership:
             if self._runs.get(connection_id) is not run:
                 self._join(run, connection_id, hello, tier, identity)
 
-    def received(self, active: ActiveRun | None, connection_id: int, message: FromBrowser) -> None:
+    def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message; what comes for a run that has ended is dropped.
 
-        Raises: ProtocolError: as `BrowserSide.received`.
+        Raises: ProtocolError: as `BrowserSide.handle_message`.
         """
         if isinstance(message, GameChecked):
             self.checker.heard(connection_id, message)
             return
         run = self._runs.get(connection_id)
-        if run is not None and run is active:
+        if run is not None and run is self._active():
             try:
-                run.browsers.received(connection_id, message)
+                run.browsers.handle_message(connection_id, message)
             except ProtocolError:
                 # For the line that tells of it: which lease was it about?
                 if (lease_id := getattr(message, "lease_id", None)) is not None:
@@ -86,19 +90,19 @@ class Membership:
         elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
             log.debug("a host sent %s without a run", message.type)
 
-    def refused(self, active: ActiveRun | None, connection_id: int, error: ProtocolError) -> None:
+    def refused(self, connection_id: int, error: ProtocolError) -> None:
         """A socket is being closed for what came by it: who waits for its word hears why."""
         self.checker.refused(connection_id, error)
         run = self._runs.get(connection_id)
-        if run is not None and run is active:
+        if run is not None and run is self._active():
             run.browsers.refused(connection_id, error)
 
-    def disconnected(self, active: ActiveRun | None, connection_id: int) -> None:
+    def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         self.checker.gone(connection_id)
         self._hosts.pop(connection_id, None)
         run = self._runs.pop(connection_id, None)
-        if run is not None and run is active:
+        if run is not None and run is self._active():
             run.browsers.disconnected(connection_id)
 
     def _join(

@@ -1,12 +1,11 @@
 """Notifications of an active run to its subscribers: its view, its events, its reports."""
 
 import logging
+from collections import deque
 from collections.abc import Callable
 
 from attract.collection.effects import GameLogged, Note
 from attract.run.effects import Kind
-from attract.run.game_log import GameLogKeeper
-from attract.run.game_reports import GameReports
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.metrics import Event
@@ -25,9 +24,70 @@ SHOWN_NOTES = (
     "federated",
 )
 """Kinds of the core's notes that pages show as reports; the others are told in other ways."""
+MAX_LINES = 200
+HANDOVER_SECONDS = 5.0
+"""A worker that was quiet for so long may be gone: another's lines are taken then."""
+MAX_REPORTS = 50
 log = logging.getLogger(__name__)
 
 Listener = Callable[[Kind, WireModel], None]
+OwnStack = Callable[[str | None, MethodSource | None], str | None]
+"""Reduces a stack, and the failed method's place, to the author's own files; None: nothing lies there."""
+
+
+class GameLogKeeper:
+    """The newest console lines of a game, from one worker at a time: the lines of two would mix.
+
+    Owned by `Notifications`.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
+        self._worker_id: int | None = None
+        self._last_line_at = 0.0
+
+    def take(self, worker_id: int, line: LogLine) -> bool:
+        """Keep a line; False when it is not of the worker that is listened to."""
+        now = self._clock()
+        if self._worker_id not in (None, worker_id) and now - self._last_line_at < HANDOVER_SECONDS:
+            return False
+        self._worker_id, self._last_line_at = worker_id, now
+        self._lines.append(line)
+        return True
+
+    def lines(self) -> list[LogLine]:
+        """The newest lines, oldest first."""
+        return list(self._lines)
+
+
+class GameReports:
+    """Reports of a game that broke, in its author's own places; equal ones are counted.
+
+    Owned by `Notifications`.
+    """
+
+    def __init__(self, own_stack: OwnStack) -> None:
+        self._own_stack = own_stack
+        self._reports: list[GameReport] = []
+
+    def add(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
+        """Take a report; the one to show: mapped, with how often it came. Past 50 kinds the oldest goes."""
+        own = None if report.kind == "check" else self._own_stack(report.stack, method)
+        # What a check found is mapped already; a crash without a frame of the game's is ours to mend.
+        if own is not None or report.kind not in ("check", "crash"):
+            report = report.model_copy(update={"stack": own})
+        for index, known in enumerate(self._reports):
+            if (known.kind, known.name, known.text) == (report.kind, report.name, report.text):
+                self._reports[index] = known.model_copy(update={"count": known.count + report.count})
+                return self._reports[index]
+        self._reports.append(report)
+        del self._reports[:-MAX_REPORTS]
+        return report
+
+    def all(self) -> list[GameReport]:
+        """Every report, oldest first."""
+        return list(self._reports)
 
 
 class Notifications:
@@ -41,8 +101,7 @@ class Notifications:
         self,
         progress: RunProgress,
         record: RunRecord,
-        reports: GameReports,
-        log_keeper: GameLogKeeper,
+        own_stack: OwnStack,
         fleet: Callable[[], FleetView],
         listener: Listener,
         clock: Callable[[], float],
@@ -53,8 +112,8 @@ class Notifications:
         """`beginning`: what is done before the first update, as the collection has it."""
         self._progress = progress
         self._record = record
-        self._reports = reports
-        self._log_keeper = log_keeper
+        self._reports = GameReports(own_stack)
+        self._log_keeper = GameLogKeeper(clock)
         self.fleet = fleet
         self._listener = listener
         self._clock = clock

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from attract.collection import effects as collecting
 from attract.errors import AttractError
 from attract.processes.learner_supervisor import LearnerSupervisor
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
@@ -113,12 +113,12 @@ class RunOutputs:
         self._apply_by[type(effect)](effect)
 
     def ask(self, request_id: int) -> "asyncio.Future[EvaluationView]":
-        """What the evaluation asked for under this id will have come to."""
+        """The result of the evaluation with this id, once there is one."""
         self._asked[request_id] = asyncio.get_running_loop().create_future()
         return self._asked[request_id]
 
     def give_up_asked(self, why: str) -> None:
-        """Nobody gets an answer any more."""
+        """Fail every evaluation that is still asked for."""
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(AttractError(why))
@@ -151,7 +151,7 @@ class RunOutputs:
 
     async def _wake_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds + TIMER_SECONDS)
-        self._runner.do(lambda core, now: core.tick(now))
+        self._runner.do(inputs.Tick())
 
     # --- versions ---
 
@@ -161,12 +161,11 @@ class RunOutputs:
             events = await self._record.commit_update(effect.row, view, effect.bodies)
         except Exception as error:
             log.exception("the row of update %d could not be written", effect.row.update)
-            text = f"{type(error).__name__}: {error}"
-            self._runner.do(lambda core, now: core.row_failed(text, now))
+            self._runner.do(inputs.RowFailed(f"{type(error).__name__}: {error}"))
             return
         committed = zip(events, effect.bodies, strict=True)
         self._unpublished = [(event, kind, body) for event, (kind, body) in committed]
-        self._runner.do(lambda core, now: core.row_committed(now))
+        self._runner.do(inputs.RowCommitted())
 
     def _publish_row(self, effect: effects.PublishRow) -> None:
         for event, kind, body in self._unpublished:
@@ -204,19 +203,17 @@ class RunOutputs:
             await work
         except Exception as error:
             log.exception("run %s could not be ended in good order", self._progress.run_id)
-            text = f"{type(error).__name__}: {error}"
-            self._runner.do(lambda core, now: core.cannot_end(text, now))
+            self._runner.do(inputs.CannotEnd(f"{type(error).__name__}: {error}"))
 
     async def _export_last(self, effect: effects.ExportLast) -> None:
         folder = self._record.directory.export
         try:
             version = await self.export(str(folder.resolve()), effect.policy_version)
         except AttractError as error:
-            text = str(error)
-            self._runner.do(lambda core, now: core.export_failed(effect.attempt, text, now))
+            self._runner.do(inputs.ExportFailed(effect.attempt, str(error)))
             return
-        self._runner.do(lambda core, now: core.exported(effect.attempt, version, str(folder), now))
+        self._runner.do(inputs.ExportDone(effect.attempt, version, str(folder)))
 
     async def _end_learner(self, effect: effects.EndLearner) -> None:
         await self._learner.close(at_once=effect.at_once)
-        self._runner.do(lambda core, now: core.learner_ended(now))
+        self._runner.do(inputs.LearnerEnded())

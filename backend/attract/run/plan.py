@@ -28,7 +28,7 @@ def collection_config(
 
     `resumed_from`: of the run directory, for a run that goes on. Slots and episodes are counted from 0 in
     every process: it enters the seed, so that no game learned from is played again (D2).
-    `rank`: of this cell among those that learn as one, each of which plays games of its own.
+    `rank`: this cell's among those that learn as one; each plays games of its own.
     """
     stream = "/".join(["run", *filter(None, [f"cell-{rank}" if rank else "", resumed_from])])
     config = CollectionConfig(

@@ -70,7 +70,7 @@ def _batch_line(settings: RunSettings, description: GameDescription, game: GameR
 def _room_lines(
     settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool
 ) -> list[str]:
-    """What it costs that more workers may come, where somebody asked or it is much."""
+    """Memory cost of rows for more workers, where it was set or is large."""
     config = collection_config(settings, "plan", game).fitted(description)
     if config.row_workers == config.num_workers:
         return []
@@ -157,7 +157,7 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     if not names:
         return ["schedules: none, every rate stays as it is"] if verbose else []
     over = settings.schedule_steps
-    # That they end with the run is what anybody expects.
+    # Schedules that end with the run need no line.
     is_shown = verbose or over != settings.total_steps
     text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
     return [text] if is_shown else []

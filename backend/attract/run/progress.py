@@ -36,7 +36,7 @@ from attract.schema.messages import ParameterDistribution
 from attract.settings.run import RunSettings
 
 WAITING_SECONDS = 5.0
-"""So long without workers is worth a word; a page that is loaded anew takes less."""
+"""So long without workers is reported; reloading a page takes less."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class RunResult:
     agent_steps: int
     updates: int
     policy_version: int
-    """Of the export."""
+    """Version in the export."""
     wall_seconds: float
     """From the first lease after the warm-up to the end, with a goal's confirmation; without saving and
     exporting."""
     steps_per_second: float
     """Agent steps of this session over `wall_seconds`."""
     episode_return_mean: float | None
-    """Of the confirming evaluation when the goal was reached, else of the last 100 training episodes."""
+    """From the confirming evaluation when the goal was reached, else over the last 100 training episodes."""
     goal_reached: bool
     export: str | None
     """Folder with the policies' models and policy.json; None when nothing could be exported."""
@@ -67,7 +67,7 @@ class RunResult:
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
     waited_seconds: float = 0.0
-    """How long nobody was there to play, before the first worker too."""
+    """Time without any worker, before the first one too."""
     check: list[CheckFinding] | None = None
     """What the check before the training found; None where there was none, or it came to no end."""
     evaluation: EvaluationView | None = None
@@ -168,7 +168,7 @@ class RunProgress:
         return self._diagnosis.evaluated(self.counters.updates, self.counters.agent_steps, values)
 
     def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
-        """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""
+        """Restart the diagnosis with the rows that are there: update, agent steps and metrics of each."""
         if self._facts is not None:
             diagnosis = self._begin_diagnosis(self._facts)
             for update, agent_steps, values in rows:
@@ -218,7 +218,7 @@ class RunProgress:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 
     def look_for_workers(self, fleet: FleetView, now: float) -> bool:
-        """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
+        """Note whether workers are here; True when the run began or stopped waiting since the last call."""
         before = self._waited_at_last_look
         has_workers = any(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         if fleet.last_left_seconds is not None:
@@ -230,14 +230,14 @@ class RunProgress:
         return self._waited_at_last_look != before
 
     def waiting_seconds(self, now: float) -> float | None:
-        """How long nobody has been here to play, once that is no mere moment; None where nobody is missed."""
+        """Seconds without a worker, from `WAITING_SECONDS` on; None: the run does not wait for workers."""
         if self._waits_since is None or not self._is_for_workers:
             return None
         seconds = now - self._waits_since
         return seconds if seconds >= WAITING_SECONDS else None
 
     def _count_waiting(self, now: float) -> None:
-        """Add what was waited since the last look; nobody is waited for in a pause."""
+        """Add the time waited since the last look; a paused run does not wait."""
         if self._waits_since is not None and self._is_for_workers:
             self._waited_seconds += now - max(self._waits_since, self._last_look)
         self._last_look = now
@@ -318,7 +318,7 @@ class RunProgress:
         return values | self._of_lesson()
 
     def metrics_so_far(self, counters: Counters, fleet: FleetView, now: float) -> dict[str, float]:
-        """What there is to say of an update as it begins; nothing begins anew by it."""
+        """Metrics known of an update as it begins; resets no counts."""
         return (
             self.statistics.values(counters, self.elapsed_seconds(now), self.goal, fleet) | self._of_lesson()
         )

@@ -132,7 +132,7 @@ class RunRecord:
             return events
 
         events: list[Event] = await self._keep(f"the row of update {row.update}", commit)
-        # Nobody waits for these: not now, when the version is to go out and needs the interpreter.
+        # These can wait: now the version is to go out and needs the interpreter.
         self._uncopied.append(row)
         asyncio.get_running_loop().call_later(COPY_SECONDS, self._copy_next)
         return events
@@ -149,7 +149,7 @@ class RunRecord:
             self._store.thin(frozenset(self.directory.versions()))
 
     async def rewind(self, update: int) -> None:
-        """Forget updates after `update`, which a resumed run does anew."""
+        """Forget updates after `update`, which a resumed run repeats."""
         await self._keep("the run's rows", self._store.rewind, update)
         while self._uncopied:
             self._copy_next()
@@ -252,7 +252,7 @@ class RunRecord:
 
 
 class RunArchive:
-    """Reads any run of a runs directory, whoever writes it; owned by the run service."""
+    """Reads any run of a runs directory, whichever process writes it; owned by the run service."""
 
     def __init__(self, runs_dir: Path) -> None:
         self.runs_dir = runs_dir

@@ -134,7 +134,7 @@ def _resolve_minibatches(
     found: dict[str, Any],
     undecided: dict[str, str],
 ) -> None:
-    """Of the two settings that say how a batch is cut, the one that was not given follows from the other."""
+    """Resolve `minibatch_steps` or `minibatches`, whichever was not given, from the other."""
     ppo = config.run.ppo
     cuts = {
         policy_id: minibatch_sizes(config.run, segments)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequen
 from typing import Any
 
 from attract.curriculum.parameters import resolve_parameters
-from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
+from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
@@ -42,8 +42,6 @@ from attract.schema.api import (
     RunView,
 )
 from attract.schema.base import WireModel
-from attract.schema.messages import FromBrowser, Hello
-from attract.schema.tiers import GrantedTier
 from attract.settings.cell_checks import check_for_cells
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
@@ -75,7 +73,8 @@ class RunService:
         self.models = RunModels(self._archive, lambda: self.active)
         self._active: ActiveRun | None = None
         self._starting = False
-        self._membership = Membership(games)
+        self.membership = Membership(games, lambda: self.active)
+        """Takes what browsers' sockets send."""
         self._listeners: list[Listener] = []
         self.events = EventHub()
         self._audit = audit
@@ -84,7 +83,7 @@ class RunService:
 
     def attach(self, hub: BrowserSockets) -> None:
         """Say where messages to browsers go; once, before anything else."""
-        self._membership.hub = hub
+        self.membership.hub = hub
 
     @property
     def active(self) -> ActiveRun | None:
@@ -177,7 +176,7 @@ class RunService:
             AttractError: no browser came, or it did not answer.
         """
         module = await self.games.resolve(game)
-        return await self._membership.checker.check(module, budget_seconds, wait_seconds)
+        return await self.membership.checker.check(module, budget_seconds, wait_seconds)
 
     async def pause(self, run_id: str) -> RunView:
         """Pause the active run. Raises: UnknownRunError: when it is not this one."""
@@ -186,15 +185,15 @@ class RunService:
         return run.view()
 
     async def let_in(self, run_id: str, identity: str) -> RunView:
-        """Let an identity that was left out play again.
+        """Lift the ban of an identity.
 
-        Raises: UnknownRunError: the run is not active, or nobody of that name is left out.
+        Raises: UnknownRunError: the run is not active, or that identity is not banned.
         """
         run = self._require_active(run_id)
         try:
             await run.let_in(identity)
         except KeyError:
-            raise UnknownRunError(f"nobody called {identity!r} is left out of run {run_id}") from None
+            raise UnknownRunError(f"{identity!r} is not banned from run {run_id}") from None
         return run.view()
 
     async def resume(self, run_id: str) -> RunView:
@@ -258,7 +257,7 @@ class RunService:
         module = self.games.by_hash(view.game_reference.sha256) or await self.games.resolve(view.game)
         own = RunSettings.from_mapping(view.settings).parameters
         parameters = resolve_parameters(own, view.description, setting="parameters")
-        return await measure(self._membership.checker, module, parameters)
+        return await measure(self.membership.checker, module, parameters)
 
     async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
         """Write the models and policy.json of a version (None: `best`, else the newest); the version.
@@ -299,8 +298,8 @@ class RunService:
 
     async def say_goodbye(self) -> None:
         """Close every socket with the good-bye after which no host comes back; wait until it is sent."""
-        if self._membership.hub is not None:
-            await self._membership.hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
+        if self.membership.hub is not None:
+            await self.membership.hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
 
     def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
@@ -354,22 +353,6 @@ class RunService:
         with known_run(run_id):
             return self._archive.last_event_id(run_id)
 
-    def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
-        """A socket said a good hello. Raises: ProtocolError: as `Membership.connected`."""
-        self._membership.connected(self.active, connection_id, hello, tier, identity)
-
-    def received(self, connection_id: int, message: FromBrowser) -> None:
-        """A message of a browser. Raises: ProtocolError: as `Membership.received`."""
-        self._membership.received(self.active, connection_id, message)
-
-    def refused(self, connection_id: int, error: ProtocolError) -> None:
-        """A socket is being closed for what came by it."""
-        self._membership.refused(self.active, connection_id, error)
-
-    def disconnected(self, connection_id: int) -> None:
-        """A socket is gone."""
-        self._membership.disconnected(self.active, connection_id)
-
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
         """Keep others from starting a run while this one is being made."""
@@ -394,7 +377,7 @@ class RunService:
         train: bool = True,
         check: bool = False,
     ) -> RunView:
-        if self._membership.hub is None:
+        if self.membership.hub is None:
             raise RuntimeError("expected attach() before a run is started")
         # Every task of the run is started from here, or from a task that was.
         bind(run=directory.run_id)
@@ -409,7 +392,7 @@ class RunService:
             settings,
             module,
             record,
-            hub=self._membership.hub,
+            hub=self.membership.hub,
             games=self.games,
             start_learner=self._start_learner,
             clock=self._clock,
@@ -418,7 +401,7 @@ class RunService:
             initialize_from=initialize_from,
             train=train,
             cell=self._settings.cell if train else None,
-            checker=self._membership.checker,
+            checker=self.membership.checker,
             check=check,
         )
         self._active = run
@@ -430,7 +413,7 @@ class RunService:
         if train:
             self._audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
             run.finished.add_done_callback(self._run_ended)
-        self._membership.hand_over(run)
+        self.membership.hand_over(run)
         return run.view()
 
     @contextlib.asynccontextmanager

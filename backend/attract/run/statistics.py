@@ -49,7 +49,7 @@ class Statistics:
     def row(
         self, learner: dict[str, float], counters: Counters, seconds: float, goal: Goal, fleet: FleetView
     ) -> dict[str, float]:
-        """One update's metrics under SB3's names; what was gathered begins anew.
+        """One update's metrics under SB3's names; resets what was gathered.
 
         `seconds`: since the run's first lease. `time/fps` is the speed since the row before, in agent steps.
         """

@@ -5,8 +5,8 @@ from typing import Final
 
 from attract.collection import effects as collecting
 from attract.errors import ConfigurationError
-from attract.run import callbacks, effects
-from attract.run.core_state import Commit, CoreState, Recovered
+from attract.run import callbacks, effects, inputs
+from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
@@ -16,16 +16,16 @@ MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
 
 
-def learner_came(state: CoreState, ready: Ready, recovered: Recovered, now: float) -> None:
+def learner_ready(state: CoreState, event: inputs.LearnerReady, now: float) -> None:
     """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
     if state.life.phase in (Phase.CLOSING, Phase.ENDED) or state.is_aborted:
         return
-    progress = state.progress
-    progress.ready(ready, recovered.seconds)
-    progress.examine_again(recovered.rows)
+    progress, ready = state.progress, event.ready
+    progress.ready(ready, event.seconds)
+    progress.examine_again(event.rows)
     if ready.needs_warmup:
         go_on_with(state, ready, now)
-    elif recovered.policy_version != ready.policy_version:
+    elif event.policy_version != ready.policy_version:
         # Version 0 of a run without a warm-up, which no update made.
         row = progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {}, now)
         write(state, Commit(row, ready.counters, ready))
@@ -37,7 +37,7 @@ def learner_came(state: CoreState, ready: Ready, recovered: Recovered, now: floa
 def trained(state: CoreState, trained: Trained, now: float) -> None:
     """An update is done: the next may begin while this one's version is written."""
     if not state.is_closed and count(state, trained, now):
-        state.absorb(state.collection.trained(trained, now), now)
+        state.collect(trained, now)
 
 
 def published(state: CoreState, published: Published, now: float) -> None:
@@ -57,7 +57,7 @@ def published(state: CoreState, published: Published, now: float) -> None:
     write(state, Commit(row, counters, published))
 
 
-def row_committed(state: CoreState, now: float) -> None:
+def row_committed(state: CoreState, event: inputs.RowCommitted, now: float) -> None:
     """The row is safe: from now on this is how the run stands, and its version may be announced (D1)."""
     commit, state.commit = state.commit, None
     if commit is None:
@@ -72,10 +72,10 @@ def row_committed(state: CoreState, now: float) -> None:
         announce(state, commit.row, commit.said, now)
 
 
-def row_failed(state: CoreState, error: str, now: float) -> None:
+def row_failed(state: CoreState, event: inputs.RowFailed, now: float) -> None:
     """The row cannot be written, and that is not the disk's doing: its version is never announced."""
     state.commit = None
-    state.fail(error, now)
+    state.fail(event.error, now)
 
 
 def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
@@ -88,7 +88,7 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
     if pauses:
         # First: else the core would begin another at once.
         state.pause(PauseReason.DROPPED_UPDATES, now, text)
-    state.absorb(state.collection.dropped(dropped, now), now)
+    state.collect(dropped, now)
     report = GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None)
     state.out.append(effects.Report(report))
     if pauses:
@@ -96,13 +96,13 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
         state.changed()
 
 
-def learner_lost(state: CoreState, now: float) -> None:
-    """The learner died; another is started. What this one had not made durable is collected anew."""
+def learner_lost(state: CoreState, event: inputs.LearnerLost, now: float) -> None:
+    """The learner died; another is started. What this one had not made durable is collected again."""
     state.has_lost_policy = state.has_lost_policy or state.has_policy
     state.forget()
     if state.is_closed:
         return
-    state.absorb(state.collection.learner_lost(now), now)
+    state.collect(event, now)
     if state.awaited is not None:
         # What was decided of its version is gone with it.
         state.awaited = None
@@ -111,16 +111,16 @@ def learner_lost(state: CoreState, now: float) -> None:
         state.life.happened(Event.LEARNER_LOST)
 
 
-def learner_failed(state: CoreState, why: str, now: float) -> None:
+def learner_failed(state: CoreState, event: inputs.LearnerFailed, now: float) -> None:
     """There is no learner, and there will be none."""
     state.has_lost_policy = False
     state.forget()
     if state.life.phase is Phase.EXPORTING:
         state.life.happened(Event.LEARNER_LOST)
     was_ending = state.life.is_ending
-    state.fail(why, now)
+    state.fail(event.why, now)
     if was_ending and not state.life.is_over:
-        state.life.fail(why)
+        state.life.fail(event.why)
 
 
 def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
@@ -138,7 +138,7 @@ def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
         state.evaluations.load(ready.curriculum.get("best", {}))
         state.collection.first_versions.update(ready.curriculum.get("guests", {}))
         callbacks.set_lesson(state, now)
-    state.absorb(state.collection.learner_ready(ready, now), now)
+    state.collect(ready, now)
     state.learner_is_ready = True
     state.changed()
 
@@ -191,7 +191,7 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     """Let workers have a committed version, and do what was decided of it."""
     for update in [update for update in state.held if update <= row.update]:
         state.due += state.held.pop(update)
-    state.absorb(state.collection.published(published, now), now)
+    state.collect(published, now)
     state.out.append(effects.PublishRow())
     if state.awaited is not None and state.awaited[0] == row.update:
         decision = state.awaited[1]

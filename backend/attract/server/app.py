@@ -51,7 +51,7 @@ def build_app(
     build = read_build(web_dir)
     games = GameLibrary(settings.project_dir, web_dir, runs_dir=settings.runs_dir)
     service = RunService(settings, games, start_learner, clock, guard.audit)
-    hub = SocketHub(settings, guard, service, build)
+    hub = SocketHub(settings, guard, service.membership, build)
     service.attach(hub)
 
     lag = LoopLag()

@@ -1,6 +1,9 @@
+from typing import get_args
+
 import pytest
 
-from attract.collection import effects
+from attract.collection import effects, inputs
+from attract.collection.core import HANDLERS
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.messages import (
     LeaseVoid,
@@ -10,6 +13,12 @@ from attract.schema.messages import (
 )
 from blocks import played_block
 from driven_core import HOST, DrivenCore, small_config
+
+
+def test_every_input_has_a_handler_and_every_handler_an_input() -> None:
+    events = set(inputs.Event.__subclasses__())
+    assert events | set(get_args(inputs.Input)) - {inputs.Event} == HANDLERS.keys()
+
 
 # --- joining ---
 
@@ -67,7 +76,7 @@ def test_a_second_socket_of_the_same_worker_replaces_the_first() -> None:
     driven = DrivenCore.started()
     driven.rejoin(20, driven.workers[10])
     assert [closing.connection_id for closing in driven.wanted(effects.CloseConnection)] == [10]
-    driven.do(driven.core.disconnect(10, driven.now))
+    driven.give(inputs.Disconnected(10))
     driven.wait(3.0)
     driven.play(20)
     assert driven.acks[-1].accepted
@@ -77,7 +86,7 @@ def test_a_worker_of_another_run_is_refused() -> None:
     driven = DrivenCore.started()
     hello = driven.workers[10].hello().model_copy(update={"run_id": "run-0"})
     with pytest.raises(ProtocolError) as caught:
-        driven.core.connect_worker(30, hello, "local", 0.0)
+        driven.core.handle(inputs.Connected(30, hello, "local"), 0.0)
     assert caught.value.close_code == 4004
 
 
@@ -86,29 +95,29 @@ def test_a_worker_of_another_run_is_refused() -> None:
 
 def test_pause_finishes_what_is_under_way_and_resume_goes_on() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.pause(driven.now))
+    driven.give(inputs.Pause())
     count = len(driven.leases())
     driven.play(10, 2)
     driven.play(11, 2)
     assert not driven.trains
     assert len(driven.leases()) == count
-    driven.do(driven.core.resume(driven.now))
+    driven.give(inputs.Resume())
     assert len(driven.trains) == 1
 
 
 def test_stop_ends_workers_and_keeps_hosts() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.stop(driven.now))
+    driven.give(inputs.EndRun())
     assert len(driven.messages(RunEnded, HOST)) == 1
     assert {closing.connection_id for closing in driven.wanted(effects.CloseConnection)} == {10, 11}
     assert driven.core.next_deadline() is None
     assert driven.block(10, played_block(lease_id=1)).reason == "spent lease"
-    assert driven.core.stop(driven.now) == []
+    assert driven.core.handle(inputs.EndRun(), driven.now) == []
 
 
 def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.request_evaluation(7, True, Seed(low=5, high=6), driven.now))
+    driven.give(inputs.RequestEvaluation(7, True, Seed(low=5, high=6)))
     for connection_id in (11, 10, 10, 11, 10, 11):
         driven.play(connection_id)
     orders = [lease for lease in driven.leases() if lease.purpose == "evaluate"]
@@ -118,16 +127,16 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
     assert done.view.episodes == 7
-    assert not driven.core.evaluating
+    assert not driven.core._state.evaluations
     assert driven.trains, "training goes on"
 
 
 def test_C3_evaluation_episodes_of_a_lapsed_lease_are_given_to_another() -> None:
     driven = DrivenCore.started(schedule="sync")
-    driven.do(driven.core.pause(driven.now))
+    driven.give(inputs.Pause())
     driven.play(10)
     driven.play(11)
-    driven.do(driven.core.request_evaluation(4, True, Seed(low=5, high=6), driven.now))
+    driven.give(inputs.RequestEvaluation(4, True, Seed(low=5, high=6)))
     driven.play(10)
     driven.close(11)
     driven.wait(2.1)
@@ -138,7 +147,7 @@ def test_C3_evaluation_episodes_of_a_lapsed_lease_are_given_to_another() -> None
 
 def test_no_update_begins_while_an_evaluation_is_under_way() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.request_evaluation(2, False, Seed(low=5, high=6), driven.now))
+    driven.give(inputs.RequestEvaluation(2, False, Seed(low=5, high=6)))
     driven.play(10, 2)
     driven.play(11, 2)
     assert not driven.trains
@@ -173,9 +182,9 @@ def test_the_fleet_view_names_everybody() -> None:
 
 def test_hostile_D4_who_sends_two_frames_that_cannot_be_read_is_left_out() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.unreadable_message(10, "a map of 500000 names", driven.now))
+    driven.give(inputs.FrameUnreadable(10, "a map of 500000 names"))
     assert not driven.messages(LeaseVoid, 10)
-    driven.do(driven.core.unreadable_message(10, "a map of 500000 names", driven.now))
+    driven.give(inputs.FrameUnreadable(10, "a map of 500000 names"))
     assert driven.messages(LeaseVoid, 10)
     (host,) = driven.core.fleet_view(driven.now).hosts
     reasons = {worker.worker_index: worker.left_out for worker in host.workers}

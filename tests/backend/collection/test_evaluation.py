@@ -1,5 +1,6 @@
 import pytest
 
+from attract.collection import inputs
 from attract.collection.effects import EvaluationDone
 from attract.collection.evaluation import Evaluation
 from attract.errors import ProtocolError
@@ -54,8 +55,8 @@ def test_E9_an_evaluation_result_without_a_return_for_every_agent_is_refused() -
     driven.host()
     driven.join(10)
     driven.ready()
-    driven.do(driven.core.pause(0.0))
-    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
+    driven.give(inputs.Pause())
+    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
     driven.play(10, 2)
     (answer,) = driven.workers[10].play()
     assert isinstance(answer, EvaluationResult)
@@ -90,7 +91,7 @@ def evaluated_by(tiers: dict[int, str]) -> DrivenCore:
         driven.join(connection_id, index, host_id=f"{index:032x}")
     driven.wait(5.0)
     driven.ready()
-    driven.do(driven.core.request_evaluation(4, True, Seed(low=1, high=2), driven.now))
+    driven.give(inputs.RequestEvaluation(4, True, Seed(low=1, high=2)))
     for _ in range(12):
         for connection_id in tiers:
             driven.play(connection_id)

@@ -1,5 +1,6 @@
 import pytest
 
+from attract.collection import inputs
 from attract.collection.effects import Note, Unconfirmed
 from attract.collection.judging import leave_out
 from attract.schema.learner import RejectedRow
@@ -55,8 +56,8 @@ def test_hostile_07_whoever_is_left_out_is_let_in_by_hand() -> None:
     refuse(driven, 11, 3)
     before = len(driven.leases(11))
     with pytest.raises(KeyError):
-        driven.core.release("somebody", driven.now)
-    driven.do(driven.core.release("3f2a9c01@192.0.2.1", driven.now))
+        driven.core.handle(inputs.LetIn("somebody"), driven.now)
+    driven.give(inputs.LetIn("3f2a9c01@192.0.2.1"))
     assert left_out(driven) == [None, None]
     while driven.workers[10].leases:
         driven.play(10)
@@ -123,7 +124,7 @@ def test_what_is_left_of_the_play_of_who_is_left_out_is_thrown_away() -> None:
     state, identity = driven.core._state, "0" * 32 + "/1"
     why = state.conduct.leave_out(identity, "its replays do not fit", driven.now, is_final=True)
     leave_out(state, identity, why, driven.now)
-    driven.do(driven.core.tick(driven.now))
+    driven.give(inputs.Tick())
     assert acceptance.pool.num_segments == 3
     assert acceptance.rows.num_free == before + 3
     assert driven.messages(LeaseVoid, 11)

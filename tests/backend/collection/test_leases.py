@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from attract.collection import effects
+from attract.collection import effects, inputs
 from attract.collection.leases import Lease, LeaseBook
 from attract.schema.messages import Goodbye, LeaseVoid, Observe, PolicyAck, Progress, Seed
 from driven_core import DrivenCore, small_config
@@ -229,7 +229,7 @@ def test_C3_an_evaluation_is_renewed_by_its_steps() -> None:
     while driven.workers[10].leases:
         driven.play(10)
     driven.publish()
-    driven.do(driven.core.request_evaluation(40, True, Seed(low=1, high=2), driven.now))
+    driven.give(inputs.RequestEvaluation(40, True, Seed(low=1, high=2)))
     while driven.workers[10].leases[0].purpose != "evaluate":
         driven.play(10)
     before = len(driven.messages(LeaseVoid))

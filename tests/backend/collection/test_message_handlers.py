@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.collection import effects
+from attract.collection import effects, inputs
 from attract.collection.message_handlers import STAND_IN_SECONDS, choose_describer, describe_deadline
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
@@ -26,12 +26,12 @@ from fake_worker import SHA256, counting_description, host_hello
 
 def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32, max_workers=2), "local", 0.0))
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32, max_workers=3), "local", 0.0))
+    driven.give(inputs.Connected(1, host_hello("a" * 32, max_workers=2), "local"))
+    driven.give(inputs.Connected(2, host_hello("b" * 32, max_workers=3), "local"))
     first, second = driven.messages(Assignment, 1), driven.messages(Assignment, 2)
     assert [(order.describe, order.num_workers) for order in first] == [(True, 2)]
     assert [(order.describe, order.num_workers) for order in second] == [(False, 0)]
-    driven.do(driven.core.disconnect(1, 0.1))
+    driven.do(driven.core.handle(inputs.Disconnected(1), 0.1))
     assert driven.messages(Assignment, 2)[-1].describe
     driven.host(2, "b" * 32, max_workers=3)
     assert driven.core.description == counting_description()
@@ -41,8 +41,8 @@ def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
 
 def test_a_game_that_cannot_be_loaded_is_fatal() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(1, host_hello(), "local", 0.0))
-    driven.do(driven.core.receive(1, game_failure("load"), 0.0))
+    driven.give(inputs.Connected(1, host_hello(), "local"))
+    driven.give(inputs.MessageReceived(1, game_failure("load")))
     (broken,) = driven.wanted(effects.GameBroken)
     assert broken.fatal
     assert (broken.report.text, broken.report.seed) == ("x is undefined", "0000000200000001")
@@ -51,7 +51,7 @@ def test_a_game_that_cannot_be_loaded_is_fatal() -> None:
 def test_a_worker_that_hangs_loses_its_leases_at_once_and_the_fleet_goes_on() -> None:
     driven = DrivenCore.started(schedule="sync")
     driven.play(11)
-    driven.do(driven.core.receive(HOST, game_failure("hang", 0), driven.now))
+    driven.give(inputs.MessageReceived(HOST, game_failure("hang", 0)))
     (broken,) = driven.wanted(effects.GameBroken)
     assert not broken.fatal
     assert broken.report.worker_index == 0
@@ -69,17 +69,17 @@ def described_as(max_steps: int) -> GameDescribed:
 
 def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "3f2a9c01@192.0.2.7"))
-    driven.do(driven.core.receive(2, described_as(999), 0.0))
-    driven.do(driven.core.receive(2, game_failure("load"), 0.0))
+    driven.give(inputs.Connected(2, host_hello("b" * 32), "invited", "3f2a9c01@192.0.2.7"))
+    driven.give(inputs.MessageReceived(2, described_as(999)))
+    driven.give(inputs.MessageReceived(2, game_failure("load")))
     assert driven.core.description is None
     assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     driven.wait(29.0)
     assert describes(driven, 2) == [False]
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
+    driven.give(inputs.Connected(1, host_hello("a" * 32), "local"))
     assert describes(driven, 1) == [True]
-    driven.do(driven.core.receive(2, described_as(999), driven.now))
-    driven.do(driven.core.receive(1, described_as(7), driven.now))
+    driven.give(inputs.MessageReceived(2, described_as(999)))
+    driven.give(inputs.MessageReceived(1, described_as(7)))
     assert driven.core.description is not None
     assert driven.core.description.max_steps == 7
 
@@ -88,38 +88,38 @@ def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_
     driven = DrivenCore()
     for connection_id in (2, 3):
         hello = host_hello(f"{connection_id}" * 32)
-        driven.do(driven.core.connect_host(connection_id, hello, "invited", 0.0, f"3f2a9c01@{connection_id}"))
+        driven.give(inputs.Connected(connection_id, hello, "invited", f"3f2a9c01@{connection_id}"))
     driven.wait(31.0)
     assert (describes(driven, 2), describes(driven, 3)) == ([False, True], [False])
     assert [note.kind for note in driven.wanted(effects.Note)] == ["strangers"]
-    driven.do(driven.core.receive(2, game_failure("load"), driven.now))
+    driven.give(inputs.MessageReceived(2, game_failure("load")))
     assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     assert describes(driven, 3) == [False, True]
-    driven.do(driven.core.receive(2, described_as(999), driven.now))
+    driven.give(inputs.MessageReceived(2, described_as(999)))
     assert driven.core.description is None, "it had its turn"
-    driven.do(driven.core.receive(3, described_as(7), driven.now))
+    driven.give(inputs.MessageReceived(3, described_as(7)))
     assert driven.core.description is not None
 
 
 def test_D2_a_game_that_is_known_is_asked_of_nobody_and_strangers_play_at_once() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "guest"))
-    driven.do(driven.core.know(counting_description(), 0.0))
-    driven.do(driven.core.connect_host(3, host_hello("c" * 32, max_workers=2), "invited", 0.0, "other"))
+    driven.give(inputs.Connected(2, host_hello("b" * 32), "invited", "guest"))
+    driven.give(inputs.GameRemembered(counting_description()))
+    driven.give(inputs.Connected(3, host_hello("c" * 32, max_workers=2), "invited", "other"))
     assert (describes(driven, 2), describes(driven, 3)) == ([False, False], [False])
     assert [message.num_workers for message in driven.messages(Assignment, 3)] == [2]
     assert driven.wanted(effects.GameKnown) == [effects.GameKnown(counting_description())]
-    driven.do(driven.core.receive(2, described_as(999), 0.0))
-    driven.do(driven.core.know(counting_description(max_steps=999), 0.0))
+    driven.give(inputs.MessageReceived(2, described_as(999)))
+    driven.give(inputs.GameRemembered(counting_description(max_steps=999)))
     assert driven.core.description == counting_description()
 
 
 def test_messages_of_the_wrong_role_are_refused() -> None:
     driven = DrivenCore.started()
     with pytest.raises(ProtocolError):
-        driven.core.receive(HOST, driven.workers[10].progress()[0], 0.0)
+        driven.core.handle(inputs.MessageReceived(HOST, driven.workers[10].progress()[0]), 0.0)
     with pytest.raises(ProtocolError):
-        driven.core.receive(10, HostStatus(run_id="run-1", num_workers=1), 0.0)
+        driven.core.handle(inputs.MessageReceived(10, HostStatus(run_id="run-1", num_workers=1)), 0.0)
     with pytest.raises(ProtocolError):
         driven.core.offer_block(HOST, played_block(), 0.0)
 
@@ -142,19 +142,19 @@ def test_a_deadline_is_that_of_the_strangers_and_there_is_none_once_one_is_asked
 
 def test_a_host_of_ones_own_takes_the_place_of_a_stranger_that_was_asked() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "guest"))
+    driven.give(inputs.Connected(2, host_hello("b" * 32), "invited", "guest"))
     driven.wait(STAND_IN_SECONDS + 1)
     assert describes(driven, 2) == [False, True]
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
+    driven.give(inputs.Connected(1, host_hello("a" * 32), "local"))
     assert describes(driven, 1)[-1]
-    driven.do(driven.core.receive(2, described_as(999), driven.now))
+    driven.give(inputs.MessageReceived(2, described_as(999)))
     assert driven.core.description is None
 
 
 def test_a_description_of_another_module_is_not_taken() -> None:
     driven = DrivenCore()
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", 0.0))
-    driven.do(driven.core.receive(1, described_as(7).model_copy(update={"sha256": "cd" * 32}), 0.0))
+    driven.give(inputs.Connected(1, host_hello("a" * 32), "local"))
+    driven.give(inputs.MessageReceived(1, described_as(7).model_copy(update={"sha256": "cd" * 32})))
     assert driven.core.description is None
 
 
@@ -166,7 +166,7 @@ def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> Non
     ack = PolicyAck(
         run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error="no such operator"
     )
-    driven.do(driven.core.receive(10, ack, driven.now))
+    driven.give(inputs.MessageReceived(10, ack))
     (note,) = driven.wanted(effects.Note)
     assert (note.kind, note.text) == ("policy", "worker 0 cannot run the policy: no such operator")
     assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [
@@ -177,7 +177,7 @@ def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> Non
 
 def test_a_line_of_the_game_goes_on_with_the_worker_that_wrote_it() -> None:
     driven = DrivenCore.started()
-    driven.do(driven.core.receive(11, GameLog(run_id="run-1", level="warn", text="low fuel", dropped=2), 0.0))
+    driven.give(inputs.MessageReceived(11, GameLog(run_id="run-1", level="warn", text="low fuel", dropped=2)))
     (logged,) = driven.wanted(effects.GameLogged)
     assert (logged.worker_id, logged.line.level, logged.line.text, logged.line.dropped) == (
         1,
@@ -190,7 +190,7 @@ def test_a_line_of_the_game_goes_on_with_the_worker_that_wrote_it() -> None:
 def test_C3_who_says_goodbye_has_no_lease_any_more() -> None:
     driven = DrivenCore.started()
     before = len(driven.leases(10))
-    driven.do(driven.core.receive(10, Goodbye(), driven.now))
+    driven.give(inputs.MessageReceived(10, Goodbye()))
     assert len(driven.messages(LeaseVoid, 10)) == before > 0
     assert {message.reason for message in driven.messages(LeaseVoid, 10)} == {"the page is going away"}
     assert len(driven.leases(10)) == before, "and it gets none"
@@ -199,7 +199,7 @@ def test_C3_who_says_goodbye_has_no_lease_any_more() -> None:
 def test_a_close_of_anothers_lease_closes_nothing() -> None:
     driven = DrivenCore.started()
     said = driven.workers[11].play()
-    driven.do(driven.core.receive(10, said[-1], driven.now))
+    driven.give(inputs.MessageReceived(10, said[-1]))
     assert not driven.wanted(effects.LeaseClosed)
     for message in said:
         driven.say(11, message)
@@ -209,10 +209,10 @@ def test_a_close_of_anothers_lease_closes_nothing() -> None:
 
 def test_an_evaluation_has_a_return_for_each_agent_and_names_what_the_game_declares() -> None:
     driven = DrivenCore.started(schedule="sync")
-    driven.do(driven.core.pause(driven.now))
+    driven.give(inputs.Pause())
     driven.play(10)
     driven.play(11)
-    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
+    driven.give(inputs.RequestEvaluation(2, True, Seed(low=5, high=6)))
     connection, worker = next(
         (key, candidate) for key, candidate in driven.workers.items() if candidate.leases
     )
@@ -224,5 +224,7 @@ def test_an_evaluation_has_a_return_for_each_agent_and_names_what_the_game_decla
     ):
         wrong = [result.episodes[0].model_copy(update=change), *result.episodes[1:]]
         with pytest.raises(ProtocolError, match=says):
-            driven.core.receive(connection, result.model_copy(update={"episodes": wrong}), driven.now)
+            driven.core.handle(
+                inputs.MessageReceived(connection, result.model_copy(update={"episodes": wrong})), driven.now
+            )
     assert not driven.wanted(effects.EvaluationDone)

@@ -50,6 +50,6 @@ async def test_the_exit_code_is_that_of_the_first(numbers: list[int], code: int)
 async def test_what_counts_as_a_signal_asks_for_the_end_too() -> None:
     asked: list[str] = []
     interrupts = Interrupts(lambda: asked.append("end"))
-    interrupts.received(signal.SIGPIPE)
+    interrupts.count(signal.SIGPIPE)
     assert interrupts.first.is_set() and asked == ["end"]
     assert interrupts.exit_code == 141

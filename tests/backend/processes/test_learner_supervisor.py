@@ -22,14 +22,8 @@ class Owner:
     async def learner_ready(self, ready: Ready) -> None:
         self.calls.put_nowait(ready)
 
-    async def trained(self, trained: Trained) -> None:
-        self.calls.put_nowait(trained)
-
-    async def published(self, published: Published) -> None:
-        self.calls.put_nowait(published)
-
-    async def dropped(self, dropped: Dropped) -> None:
-        self.calls.put_nowait(dropped)
+    async def update_moved(self, message: Trained | Published | Dropped) -> None:
+        self.calls.put_nowait(message)
 
     def learner_lost(self) -> None:
         self.calls.put_nowait("lost")

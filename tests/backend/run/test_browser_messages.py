@@ -11,9 +11,8 @@ from attract.collection import effects as collecting
 from attract.errors import ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.unpacking import BlockUnpacker
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.browser_messages import BrowserSide
-from attract.run.core_state import Recovered
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
@@ -75,7 +74,7 @@ class World:
         runner = EffectRunner(self.core, lambda: self.now, lambda: 0)
         runner.connect(self.apply)
         self.runner = runner
-        self.side = BrowserSide(runner, cast("CentralRelay | None", relay), lambda: self.now)
+        self.side = BrowserSide(runner, cast("CentralRelay | None", relay))
         self.store = FakeStore()
         self.worker = FakeWorker("run-1", worker_key=f"{WORKER:032x}")
         self.answers: deque[FromBrowser] = deque()
@@ -86,7 +85,7 @@ class World:
         if isinstance(effect, effects.PrepareGame):
             self.side.store = cast("SegmentStore", self.store)
         elif isinstance(effect, effects.CommitRow):
-            self.runner.do(lambda core, now: core.row_committed(now))
+            self.runner.do(inputs.RowCommitted())
         elif isinstance(effect, collecting.Send) and effect.connection_id == WORKER:
             self.answers += self.worker.deliver(effect.message)
         elif isinstance(effect, collecting.SendPolicy):
@@ -95,7 +94,7 @@ class World:
     def deliver(self) -> None:
         """What the worker has to say arrives."""
         while self.answers:
-            self.side.received(WORKER, self.answers.popleft())
+            self.side.handle_message(WORKER, self.answers.popleft())
 
     def connected(self, hello: Hello, connection_id: int) -> None:
         self.side.connected(connection_id, hello, "local", "me")
@@ -104,9 +103,9 @@ class World:
         """A host has described the game, its worker has a lease."""
         self.connected(host_hello(), HOST)
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
-        self.side.received(HOST, described)
+        self.side.handle_message(HOST, described)
         self.connected(self.worker.hello(), WORKER)
-        self.runner.do(lambda core, now: core.learner_came(READY, Recovered(), now))
+        self.runner.do(inputs.LearnerReady(READY))
         self.deliver()
         return self
 
@@ -129,11 +128,11 @@ def test_a_host_describes_the_game_and_its_worker_gets_a_lease() -> None:
 def test_C1_an_accepted_block_is_in_the_store_before_it_is_acknowledged_and_another_is_not() -> None:
     world = World().joined()
     block = world.block()
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     ((rows, arrays),) = world.store.written
     assert (len(rows), len(set(rows)), arrays["worker_id"]) == (3, 3, 0)
     np.testing.assert_array_equal(arrays["slot_id"], world.worker.slot_ids)
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     assert len(world.store.written) == 1, "sent again"
     assert [(ack.accepted, ack.reason) for ack in world.sent(BlockAck)] == [
         (True, None),
@@ -175,7 +174,7 @@ def test_a_packed_block_is_made_whole_before_anybody_looks_at_it() -> None:
             "final_observations": None,
         }
     )
-    world.side.received(WORKER, packed)
+    world.side.handle_message(WORKER, packed)
     ((_, arrays),) = world.store.written
     np.testing.assert_array_equal(arrays["obs.obs"][..., 1], pictures[..., 0])
     np.testing.assert_array_equal(arrays["obs.obs"][1:, ..., 0], pictures[:-1, ..., 0])
@@ -190,7 +189,7 @@ def test_a_packed_block_of_a_game_without_pictures_closes_the_socket() -> None:
     layout = world.store.layout
     world.side.unpacker = BlockUnpacker(layout, {}, 1 << 16)
     with pytest.raises(ProtocolError, match=r"block\.packed\.obs: float32 of shape"):
-        world.side.received(
+        world.side.handle_message(
             WORKER, block.model_copy(update={"packed": {"obs": PackedPictures(deflated=True)}})
         )
     assert world.store.written == []
@@ -201,19 +200,19 @@ def test_a_block_that_cannot_be_written_is_as_if_it_had_never_come() -> None:
     block = world.block()
     world.store.is_full = True
     with pytest.raises(ProtocolError) as refused:
-        world.side.received(WORKER, block)
+        world.side.handle_message(WORKER, block)
     assert (refused.value.code, refused.value.close_code, world.side.faults) == ("internal", 1011, 1)
     assert refused.value.reason == "the server could not deal with block: OSError"
     assert world.sent(BlockAck) == []
     world.store.is_full = False
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     assert [ack.accepted for ack in world.sent(BlockAck)] == [True], "its rows were free again"
 
 
 def test_a_block_before_the_game_is_known_is_refused() -> None:
     world = World()
     with pytest.raises(ProtocolError, match="a block before any lease"):
-        world.side.received(WORKER, played_block())
+        world.side.handle_message(WORKER, played_block())
 
 
 def quarantined(world: World) -> list[str]:
@@ -231,7 +230,7 @@ def test_hostile_05_what_cannot_be_counts_against_who_says_it() -> None:
     for _ in range(3):
         assert quarantined(world) == []
         with pytest.raises(ProtocolError, match="reward"):
-            world.side.received(WORKER, lie)
+            world.side.handle_message(WORKER, lie)
     (text,) = quarantined(world)
     assert "(worker 0) gets no leases any more: what it sends cannot have happened: block.reward" in text
     assert (world.store.written, world.side.faults) == ([], 0)
@@ -242,7 +241,7 @@ def test_words_for_another_run_close_the_socket_and_count_for_nothing() -> None:
     stray = world.block().model_copy(update={"run_id": "run-0"})
     for _ in range(4):
         with pytest.raises(ProtocolError) as refused:
-            world.side.received(WORKER, stray)
+            world.side.handle_message(WORKER, stray)
         assert refused.value.code == "run"
     assert quarantined(world) == []
 
@@ -250,11 +249,11 @@ def test_words_for_another_run_close_the_socket_and_count_for_nothing() -> None:
 def test_settings_that_the_game_cannot_have_refuse_the_run_and_blame_no_browser() -> None:
     world = World(seats=("left", "right"))
     world.connected(host_hello(), HOST)
-    world.side.received(
+    world.side.handle_message(
         HOST, GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
     )
     assert world.core.progress.refused
-    assert "2 seats for the 1 agents of Counting-v1" in (world.core.life.error or "")
+    assert "2 seats for the 1 agents of Counting-v1" in (world.core.progress.life.error or "")
     assert world.side.faults == 0
 
 
@@ -266,11 +265,11 @@ def test_a_description_that_is_refused_ends_the_run_with_the_reason() -> None:
     world.connected(host_hello(), HOST)
     world.side.refused(WORKER, REFUSED)
     world.side.refused(HOST, ProtocolError("more than 5 messages a second", code="full"))
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
     world.side.refused(HOST, REFUSED)
     world.side.disconnected(HOST)
     assert world.core.progress.refused
-    assert world.core.life.error == (
+    assert world.core.progress.life.error == (
         "the game cannot be trained: game_described.description.id: got 7; Input should be a valid string"
     )
 
@@ -292,16 +291,16 @@ def test_hostile_D4_frames_that_cannot_be_read_count_against_their_sender() -> N
 def test_what_a_host_says_once_the_game_is_known_ends_no_run() -> None:
     world = World().joined()
     world.side.refused(HOST, REFUSED)
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
 
 
 def test_what_a_stranger_says_of_the_game_ends_no_run() -> None:
     world = World()
     world.side.connected(HOST, host_hello(), "invited", "somebody")
     world.now += 60.0
-    world.runner.do(lambda core, now: core.tick(now))
+    world.runner.do(inputs.Tick())
     world.side.refused(HOST, REFUSED)
-    assert world.core.life.error is None
+    assert world.core.progress.life.error is None
 
 
 def test_a_hello_that_the_core_cannot_take_closes_that_socket() -> None:
@@ -332,7 +331,7 @@ def observe(world: World) -> Observe:
 def test_I1_what_a_worker_observes_goes_to_the_relay_and_its_end_too() -> None:
     relay = FakeRelay()
     world = World(relay)
-    world.side.received(WORKER, observe(world))
+    world.side.handle_message(WORKER, observe(world))
     world.side.disconnected(WORKER)
     assert relay.heard == [("observe", WORKER), ("gone", WORKER)]
 
@@ -343,7 +342,7 @@ def test_a_worker_whose_socket_ended_is_gone() -> None:
     assert [worker.state for worker in host.workers] != ["gone"]
     world.side.disconnected(WORKER)
     world.now = 6.0
-    world.runner.do(lambda core, now: core.tick(now))
+    world.runner.do(inputs.Tick())
     assert world.core.collection.fleet_view(world.now).last_left_seconds is not None
 
 
@@ -358,7 +357,7 @@ def test_nothing_is_heard_of_a_run_that_is_over(ends: str) -> None:
         world.runner.broke(RuntimeError("a fault of our own"))
     assert world.side.is_closed
     before = len(world.applied)
-    world.side.received(WORKER, block)
+    world.side.handle_message(WORKER, block)
     world.side.connected(HOST + 1, host_hello("1" * 32), "local", "me")
     world.side.disconnected(WORKER)
     assert (world.store.written, len(world.applied), relay.heard) == ([], before, [])

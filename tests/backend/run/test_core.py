@@ -1,26 +1,35 @@
-"""The run core's pause by hand."""
+"""The run core has a handler for each input; its pause by hand, and its end with cell 0."""
 
+from typing import get_args
+
+from attract.run import inputs
+from attract.run.core import HANDLERS
 from attract.run.life import PauseReason
 from driven_core import small_config
 from run_simulation import RunSimulation
 
 
+def test_every_input_has_a_handler_and_every_handler_an_input() -> None:
+    events = set(inputs.Event.__subclasses__())
+    assert events | set(get_args(inputs.Input)) - {inputs.Event} == HANDLERS.keys()
+
+
 def test_a_pause_by_hand_outlives_a_full_disk_and_ends_by_hand() -> None:
     core = RunSimulation(small_config()).run_core
-    core.pause(1.0)
-    core.disk_changed("no space left", 2.0)
-    assert core.life.reasons == {PauseReason.USER, PauseReason.DISK}
-    core.disk_changed(None, 3.0)
-    assert core.life.reasons == {PauseReason.USER}
-    core.resume(4.0)
-    assert core.life.reasons == set()
+    core.handle(inputs.Pause(), 1.0)
+    core.handle(inputs.DiskChanged("no space left"), 2.0)
+    assert core.progress.life.reasons == {PauseReason.USER, PauseReason.DISK}
+    core.handle(inputs.DiskChanged(None), 3.0)
+    assert core.progress.life.reasons == {PauseReason.USER}
+    core.handle(inputs.Resume(), 4.0)
+    assert core.progress.life.reasons == set()
 
 
 def test_a_cell_ends_with_cell_0_whatever_it_has_under_way() -> None:
     simulation = RunSimulation(small_config())
     core = simulation.run_core
-    core.group_ended(1.0)
-    assert core.life.is_ending
+    core.handle(inputs.GroupEnded(), 1.0)
+    assert core.progress.life.is_ending
     # Heard once more, it is the same.
-    core.group_ended(2.0)
-    assert core.life.error is None
+    core.handle(inputs.GroupEnded(), 2.0)
+    assert core.progress.life.error is None

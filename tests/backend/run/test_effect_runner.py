@@ -1,9 +1,9 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from attract.collection import effects as collecting
-from attract.run import effects
+from attract.run import effects, inputs
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from driven_core import small_config
@@ -71,12 +71,9 @@ async def test_who_can_be_refused_is_and_a_fault_in_what_the_learner_said_ends_t
     applied: list[Effect] = []
     runner = runner_of(applied.append)
     with pytest.raises(KeyError):
-        runner.ask(lambda core, now: core.let_in("nobody", now))
+        runner.ask(inputs.LetIn("nobody"))
     assert applied == [] and not runner.is_broken
 
-    def broken(core: Any, now: float) -> list[Effect]:
-        raise ZeroDivisionError("a fault of our own")
-
-    runner.do(broken)
+    runner.do(cast("inputs.Input", "no input of this core"))
     assert runner.is_broken
     assert isinstance(applied[-1], effects.EndLearner)

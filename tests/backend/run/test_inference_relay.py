@@ -5,16 +5,20 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from attract.collection.effects import SendPolicy
+from attract.collection.inputs import MessageWrong
 from attract.errors import ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
 from attract.processes.inference import INFERENCE, InferenceLink
 from attract.processes.link import open_link
+from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
+from attract.run.inputs import Fail
 from attract.run.policy_cache import PolicyCache
 from attract.schema import close_codes
 from attract.schema.base import WireModel
@@ -80,7 +84,8 @@ class World:
         self.heard: list[tuple[int, FromBrowser]] = []
         self.failed: list[str] = []
         self.acts_of: list[int] = []
-        self.wrongs: list[tuple[int, str]] = []
+        self.wrongs: list[MessageWrong] = []
+        self.collection = self
         self.happened = asyncio.Event()
 
     async def start(self) -> None:
@@ -90,7 +95,15 @@ class World:
         async def start() -> InferenceLink:
             return await open_link(INFERENCE, ours)
 
-        self.relay = CentralRelay("run-1", start, self, self.hub, self.policies, self.folder)
+        self.relay = CentralRelay(
+            "run-1",
+            start,
+            cast("EffectRunner", self),
+            self.handle_message,
+            self.hub,
+            self.policies,
+            self.folder,
+        )
         await self.relay.start()
         self.relay.begin(self._begin)
         begin = await self.next_message()
@@ -98,19 +111,24 @@ class World:
         self.inbound = FrameRing.open(Path(begin.inbound_path))
         self.outbound = FrameRing.open(Path(begin.outbound_path))
 
-    def received(self, connection_id: int, message: FromBrowser) -> None:
+    def handle_message(self, connection_id: int, message: FromBrowser) -> None:
         self.heard.append((connection_id, message))
         self.happened.set()
 
-    def asked(self, connection_id: int) -> None:
+    # --- the runner and its collection core ---
+
+    def clock(self) -> float:
+        return 0.0
+
+    def asked(self, connection_id: int, now: float) -> None:
         self.acts_of.append(connection_id)
 
-    def wrong(self, connection_id: int, reason: str) -> None:
-        self.wrongs.append((connection_id, reason))
+    def collect(self, event: MessageWrong) -> None:
+        self.wrongs.append(event)
         self.happened.set()
 
-    def fail(self, error: str) -> None:
-        self.failed.append(error)
+    def do(self, event: Fail) -> None:
+        self.failed.append(event.error)
         self.happened.set()
 
     async def next_message(self) -> ToInference:
@@ -263,7 +281,7 @@ async def test_who_observes_what_cannot_be_is_closed_and_nothing_more_of_it_is_t
     [(refused, error)] = world.hub.refused
     assert (refused, error.code, error.close_code) == (10, "malformed", close_codes.MALFORMED)
     assert (error.reason, error.fix) == ("observe.reward: [2]", "expected [1]")
-    assert world.wrongs == [(10, "observe.reward: [2]")]
+    assert world.wrongs == [MessageWrong(10, "observe.reward: [2]")]
     # What was under way in its name when it was refused is for nobody; the other worker's goes on.
     own, other = played_block(lease_id=1), played_block(lease_id=2)
     world.say_for(0, own, to_worker=False)

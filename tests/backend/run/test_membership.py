@@ -22,6 +22,7 @@ class Heard:
         self.sent: list[tuple[int, str]] = []
         self.calls: list[tuple[str, int]] = []
         self.browsers = self
+        self.active: Heard | None = None
 
     def send(self, connection_id: int, message: Any) -> None:
         self.sent.append((connection_id, message.type))
@@ -29,8 +30,8 @@ class Heard:
     def connected(self, connection_id: int, *_: object) -> None:
         self.calls.append(("connected", connection_id))
 
-    def received(self, connection_id: int, _: object) -> None:
-        self.calls.append(("received", connection_id))
+    def handle_message(self, connection_id: int, _: object) -> None:
+        self.calls.append(("message", connection_id))
 
     def refused(self, connection_id: int, _: object) -> None:
         self.calls.append(("refused", connection_id))
@@ -44,14 +45,15 @@ class Heard:
 
 
 def create(tmp_path: Path) -> tuple[Membership, Heard]:
-    membership, hub = Membership(GameLibrary(tmp_path)), Heard()
+    hub = Heard()
+    membership = Membership(GameLibrary(tmp_path), lambda: cast("ActiveRun | None", hub.active))
     membership.hub = cast("Any", hub)
     return membership, hub
 
 
 def test_a_host_waits_for_a_run_and_is_handed_over_once(tmp_path: Path):
     membership, hub = create(tmp_path)
-    membership.connected(None, 1, host_hello(), "local", "me")
+    membership.connected(1, host_hello(), "local", "me")
     assert hub.sent == [(1, "welcome_host"), (1, "assignment")]
     run = Heard()
     membership.hand_over(run.run)
@@ -63,35 +65,39 @@ def test_a_host_waits_for_a_run_and_is_handed_over_once(tmp_path: Path):
 
 
 def test_a_worker_belongs_to_the_run_it_was_made_for(tmp_path: Path):
-    membership, _ = create(tmp_path)
-    run = Heard()
-    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
+    membership, hub = create(tmp_path)
+    run = hub.active = Heard()
+    membership.connected(2, hello_for("run-1"), "local", "me")
     assert run.calls == [("connected", 2)]
-    for active in (None, run.run):
+    for hub.active in (None, run):
         with pytest.raises(ProtocolError, match="run run-2 is not active"):
-            membership.connected(active, 3, hello_for("run-2"), "local", "me")
+            membership.connected(3, hello_for("run-2"), "local", "me")
 
 
 def test_why_a_socket_is_closed_is_heard_by_its_run_alone(tmp_path: Path):
-    membership, _ = create(tmp_path)
+    membership, hub = create(tmp_path)
     run, after = Heard(), Heard()
-    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
-    for active in (None, after.run, run.run):
-        membership.refused(active, 2, ProtocolError("block.reward: nan"))
+    hub.active = run
+    membership.connected(2, hello_for("run-1"), "local", "me")
+    for hub.active in (None, after, run):
+        membership.refused(2, ProtocolError("block.reward: nan"))
     assert run.calls == [("connected", 2), ("refused", 2)]
     assert after.calls == []
 
 
 def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):
-    membership, _ = create(tmp_path)
+    membership, hub = create(tmp_path)
     run, after = Heard(), Heard()
-    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
+    hub.active = run
+    membership.connected(2, hello_for("run-1"), "local", "me")
     message = Goodbye()
-    membership.received(run.run, 2, message)
-    membership.received(after.run, 2, message)
-    membership.disconnected(after.run, 2)
-    membership.disconnected(run.run, 2)
-    assert run.calls == [("connected", 2), ("received", 2)] and after.calls == []
+    membership.received(2, message)
+    hub.active = after
+    membership.received(2, message)
+    membership.disconnected(2)
+    hub.active = run
+    membership.disconnected(2)
+    assert run.calls == [("connected", 2), ("message", 2)] and after.calls == []
 
 
 def hello_for(run_id: str) -> Hello:
