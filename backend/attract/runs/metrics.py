@@ -42,10 +42,18 @@ _MERGE_POINT = (
     "high = iif(count = 1, excluded.high, max(high, excluded.high)), count = count + (count > 1)"
 )
 """Replaces the point of one update, joins the point of a bucket."""
-_POINTS_PER_BUCKET = (
-    'SELECT ("update" - :first) * :most / :span AS bucket, sum(count), sum(count * mean) / sum(count), '
-    'min(low), max(high) FROM points WHERE name = :name AND "update" BETWEEN :first AND :last '
-    "GROUP BY bucket ORDER BY bucket"
+_RANGE = (
+    'SELECT min("update"), max("update"), max(agent_steps) FROM updates '
+    "WHERE agent_steps BETWEEN :from_steps AND :to_steps"
+)
+_BUCKET = '("update" - :first) * :most / :span'
+_AXIS = (
+    f"SELECT {_BUCKET} AS bucket, avg(agent_steps), avg(seconds) FROM updates "
+    "WHERE agent_steps BETWEEN :from_steps AND :to_steps GROUP BY bucket"
+)
+_SERIES = (
+    f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), min(low), max(high) "
+    'FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY bucket ORDER BY bucket'
 )
 BUSY_SECONDS = 5.0
 MAX_VALUE_BYTES = 64 << 20
@@ -116,8 +124,7 @@ class MetricsStore:
                 self._connections.append(self._local.connection)
             yield self._local.connection
         except sqlite3.DatabaseError as error:
-            # Errors of Python's module have no name, for instance that of text that is no UTF-8.
-            name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
+            name = _error_name(error)
             if name.startswith(_DAMAGED):
                 raise FileError(self._path, f"is no database of a run's metrics: {error}") from None
             if name.startswith("SQLITE_READONLY"):
@@ -248,51 +255,29 @@ class MetricsStore:
         """
         known = self.names()
         wanted = known if names is None else list(dict.fromkeys(names))
-        rows = self._rows(
-            'SELECT "update", agent_steps, seconds FROM updates WHERE agent_steps BETWEEN ? AND ? ORDER BY 1',
-            (
-                -math.inf if from_steps is None else from_steps,
-                math.inf if to_steps is None else to_steps,
-            ),
-        )
-        buckets = _Buckets([update for update, _, _ in rows], max_points)
+        span: dict[str, Any] = {
+            "from_steps": -math.inf if from_steps is None else from_steps,
+            "to_steps": math.inf if to_steps is None else to_steps,
+        }
+        ((first, last, last_steps),) = self._rows(_RANGE, span)
+        if first is None:
+            first, last = 0, -1
+        num_updates = max(last - first + 1, 1)
+        span |= {"first": first, "last": last, "span": num_updates, "most": min(max_points, num_updates)}
+        axis = {bucket: (steps, seconds) for bucket, steps, seconds in self._rows(_AXIS, span)}
         # By name, so that SQLite reads each in the order it lies in: half the time of one query for all.
-        found = [(name, self._rows(_POINTS_PER_BUCKET, buckets.of(name))) for name in wanted]
+        found = [(name, self._rows(_SERIES, {**span, "name": name})) for name in wanted]
         # A bucket is on the axis when any series has a value in it.
         used = sorted({point[0] for _, points in found for point in points})
         place = {bucket: index for index, bucket in enumerate(used)}
         return MetricsView(
             run_id=run_id,
             names=known,
-            last_steps=rows[-1][1] if rows else None,
-            agent_steps=buckets.means([agent_steps for _, agent_steps, _ in rows], used),
-            seconds=buckets.means([seconds for _, _, seconds in rows], used),
+            last_steps=last_steps,
+            agent_steps=[axis[bucket][0] for bucket in used],
+            seconds=[axis[bucket][1] for bucket in used],
             series=[_series(name, points, place) for name, points in found],
         )
-
-
-class _Buckets:
-    """At most `most` buckets of equal count for `updates` (numbers, ascending)."""
-
-    def __init__(self, updates: Sequence[int], most: int) -> None:
-        self._first = updates[0] if updates else 0
-        self._span = updates[-1] - self._first + 1 if updates else 1
-        self._most = min(most, self._span)
-        self._updates = updates
-
-    def of(self, name: str) -> dict[str, Any]:
-        """Parameters of `_POINTS_PER_BUCKET`."""
-        last = self._first + self._span - 1 if self._updates else -1
-        return {"name": name, "first": self._first, "last": last, "most": self._most, "span": self._span}
-
-    def means(self, values: Sequence[float], used: Sequence[int]) -> list[float]:
-        """Mean of the values, one per update, in each bucket of `used`."""
-        sums: dict[int, tuple[float, int]] = {}
-        for update, value in zip(self._updates, values, strict=True):
-            bucket = (update - self._first) * self._most // self._span
-            total, count = sums.get(bucket, (0.0, 0))
-            sums[bucket] = total + value, count + 1
-        return [sums[bucket][0] / sums[bucket][1] for bucket in used]
 
 
 def _series(name: str, points: Sequence[Any], place: Mapping[int, int]) -> MetricSeries:
@@ -361,10 +346,15 @@ def _create_tables(connection: sqlite3.Connection) -> None:
                 connection.execute(f"INSERT INTO points {OLD_TABLES[table]} WHERE true{_MERGE_POINT}")
                 connection.execute(f"DROP TABLE {table}")
     except sqlite3.OperationalError as error:
-        if not error.sqlite_errorname.startswith("SQLITE_READONLY"):
+        if not _error_name(error).startswith("SQLITE_READONLY"):
             raise
         connection.execute(f"CREATE TEMP VIEW points AS {' UNION ALL '.join(OLD_TABLES.values())}")
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _error_name(error: sqlite3.Error) -> str:
+    # Errors of Python's module have no name, for instance that of text that is no UTF-8.
+    return getattr(error, "sqlite_errorname", "SQLITE_ERROR")

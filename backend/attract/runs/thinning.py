@@ -41,18 +41,17 @@ def thin(
     connection: sqlite3.Connection,
     versions: Collection[int],
     *,
-    whole: int | None = None,
-    width: int | None = None,
-    per_level: int | None = None,
+    whole: int = WHOLE_UPDATES,
+    width: int = WIDTH,
+    per_level: int = PER_LEVEL,
 ) -> None:
     """Merge some old updates, within the caller's transaction.
 
     Args:
         connection: to a metrics store.
         versions: versions with a checkpoint, whose rows stay (rule D1).
-        whole, width, per_level: for tests; None: the constants.
+        whole, width, per_level: as the constants; tests give smaller ones.
     """
-    whole, width, per_level = whole or WHOLE_UPDATES, width or WIDTH, per_level or PER_LEVEL
     newest = _number(connection, 'SELECT max("update") FROM updates')
     for _ in range(FOLDS):
         after = _number(connection, 'SELECT max("update") FROM buckets')
