@@ -131,7 +131,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
         database.row_factory = sqlite3.Row
         rows = [dict(row) for row in database.execute('SELECT * FROM updates ORDER BY "update"')]
         for row in rows:
-            query = 'SELECT name, value FROM metrics WHERE "update" = ?'
+            query = 'SELECT name, mean FROM points WHERE "update" = ?'
             row["values"] = dict(tuple(pair) for pair in database.execute(query, (row["update"],)))
     return rows
 

@@ -192,7 +192,7 @@ def _files(folder: Path) -> dict[str, int]:
 
 def _machine() -> dict[str, Any]:
     versions: dict[str, str] = {}
-    for name in (*PACKAGES, "numpy", "sqlalchemy", "websockets"):
+    for name in (*PACKAGES, "numpy", "websockets"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {

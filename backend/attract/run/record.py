@@ -51,9 +51,8 @@ log = logging.getLogger(__name__)
 
 
 def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: " + plain(
-        str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS
-    )
+    name = type(error).__name__
+    return f"{name}: " + plain(str(error) or name, MAX_REASON_CHARACTERS)
 
 
 @contextlib.contextmanager

@@ -85,7 +85,7 @@ def read_tensors(path: Path, document: Mapping[str, Any], name: str) -> bytes:
 
 
 def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
-    """Whoever can write a file can seal it: its parts must have the types that readers rely on."""
+    """Check the types that readers rely on: the seal proves only that the file is whole."""
     version = document.get("policy_version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 0:
         raise CheckpointError(str(path), f"{DOCUMENT_FILE}: policy_version is no version's number")

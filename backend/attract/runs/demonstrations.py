@@ -17,8 +17,8 @@ from attract.schema.demonstrations import Demonstration
 
 FOLDER: Final = "demonstrations"
 LARGEST_FILE_BYTES: Final = 8 << 20
-MOST_LISTED: Final = 1000
-"""Of one game; the newest."""
+MAX_LISTED: Final = 1000
+"""Newest demonstrations listed per game."""
 
 
 def demonstrations_folder(runs_dir: Path, game_id: str) -> Path:
@@ -74,7 +74,7 @@ class DemonstrationStore:
     def entries(self, game_id: str) -> list[DemonstrationEntry]:
         """Those of a game, newest first; a file that is none is listed with what is wrong with it."""
         paths = sorted((file for file in self._files(game_id) if not file.is_dir()), reverse=True)
-        return [_read(game_id, path) for path in paths[:MOST_LISTED]]
+        return [_read(game_id, path) for path in paths[:MAX_LISTED]]
 
     def remove(self, game_id: str, demonstration_id: str) -> bool:
         """Delete one; False when there is none of that id."""

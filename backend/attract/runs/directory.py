@@ -397,7 +397,7 @@ class RunDirectory:
         if (self.marked("best") or 0) > newest:
             _clear(self.path / "best")
         if newest < known[-1] and self.export.is_dir() and any(self.export.iterdir()):
-            # Nobody shall ship what was learned from it: the next end of the run exports anew.
+            # The rejected versions must not be shipped: the run exports again when it ends.
             self.export.rename(self.export.with_name(f"export.broken-{secrets.token_hex(2)}"))
             self.export.mkdir()
         return newest
@@ -405,8 +405,8 @@ class RunDirectory:
     def prune(self) -> None:
         """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others.
 
-        Of a run of more than 10,000 versions it is every 200th, of more than 20,000 every 400th, and so on:
-        never more than 100, evenly spread, on top of the others.
+        With more than 10,000 versions it is every 200th, with more than 20,000 every 400th, and so on:
+        at most 100, evenly spread, besides the others.
         """
         marked = {self.marked("latest"), self.marked("best"), *self.kept()}
         versions = self.versions()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALWAYS: Final = ("agent_steps", "seconds", "policy_version")
-OF_EPISODES: Final = ("rollout/", "game/", "reward/")
-OF_EVALUATIONS: Final = ("eval/", "eval_sampled/")
+EPISODE_METRICS: Final = ("rollout/", "game/", "reward/")
+EVALUATION_METRICS: Final = ("eval/", "eval_sampled/")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +34,18 @@ class LoadedRun:
 
     @property
     def episodes(self) -> "pd.DataFrame":
-        """Of `metrics` what tells of the episodes that ended; rows in which none did are left out.
+        """The metrics of ended episodes; updates in which none ended are left out.
 
         Single episodes are not kept by a run: means of the last hundred are, and the game's own metrics.
         """
-        return self._of(OF_EPISODES)
+        return self._with_any(EPISODE_METRICS)
 
     @property
     def evaluations(self) -> "pd.DataFrame":
-        """Of `metrics` what tells of evaluations, a row for each update after which there was one."""
-        return self._of(OF_EVALUATIONS)
+        """The metrics of evaluations, a row for each update that was evaluated."""
+        return self._with_any(EVALUATION_METRICS)
 
-    def _of(self, families: tuple[str, ...]) -> "pd.DataFrame":
+    def _with_any(self, families: tuple[str, ...]) -> "pd.DataFrame":
         own = [name for name in self.metrics.columns if str(name).startswith(families)]
         has_any = self.metrics[own].notna().any(axis=1)
         return self.metrics.loc[has_any, [*ALWAYS, *own]]

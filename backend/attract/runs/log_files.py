@@ -36,7 +36,7 @@ class RunLog(RotatingFileHandler):
         # Shown on stderr too, it has a level of its own.
         self._logger.setLevel(min(self.level, self._level or self.level))
         if self._shown is not None and not logging.getLogger().handlers:
-            # Python shows warnings on stderr only while nobody listens; they are to be seen there still.
+            # Python stops showing warnings on stderr once a logger has a handler; keep them there.
             self._logger.addHandler(self._shown)
 
     @override

@@ -1,4 +1,4 @@
-"""Text of strangers made fit for one line of a log or a terminal."""
+"""Makes untrusted text fit for one line of a log or a terminal."""
 
 import unicodedata
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co")
 """Categories of characters that move the cursor, reorder what is shown, end a line or show nothing."""
 
-MOST_SHOWN: Final = 1_000
-"""Characters of an error that an answer gives: it may quote a request of any size."""
+MAX_SHOWN: Final = 1_000
+"""Maximum length of an error in an answer: it may quote a request of any size."""
 
 
 def plain(text: str, limit: int | None = None) -> str:
@@ -24,7 +24,7 @@ def plain(text: str, limit: int | None = None) -> str:
     return kept if limit is None or len(text) <= limit else f"{kept}..."
 
 
-def shortened(text: str, limit: int = MOST_SHOWN) -> str:
+def shortened(text: str, limit: int = MAX_SHOWN) -> str:
     """The first `limit` characters, with `...` where there are more."""
     return text if len(text) <= limit else f"{text[:limit]}..."
 

@@ -23,7 +23,7 @@ STUDIES = "tuning"
 VIEW = "study.json"
 ACTIVE = ("searching", "confirming")
 MAX_BYTES = 16 << 20
-"""Of a study's record that is read: some 20,000 trials."""
+"""Size limit of a study's record: some 20,000 trials."""
 
 
 def study_folder(runs_dir: Path, name: str) -> Path:
@@ -76,7 +76,7 @@ def write_view(folder: Path, view: StudyView) -> None:
 
 
 def read_view(folder: Path) -> StudyView | None:
-    """The study as it stands, `stopped` where nobody works at it any more; None: it cannot be read."""
+    """The study's record, `stopped` when no process works on it; None: it cannot be read."""
     path = folder / VIEW
     try:
         view = StudyView.model_validate_json(read_file(path, MAX_BYTES, folder))

@@ -20,7 +20,7 @@ STAGE_BYTES = 4 << 20
 """At each such size of the file, half as many rows are written from then on: a million updates of 1.2 KiB
 make 33 MiB. What is left out stands in the metrics store; TensorBoard itself draws 1,000 points."""
 START = 1
-"""Of `SessionLog`: at this TensorBoard drops what it has read of this step and later ones."""
+"""`SessionLog.START`: TensorBoard then drops what it has read of this step and later ones."""
 LENGTH, CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 
 

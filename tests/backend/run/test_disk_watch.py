@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from attract.run import disk_watch
 from attract.run.disk_watch import DiskWatch
@@ -85,16 +84,11 @@ async def test_nobody_waits_for_an_event_that_the_disk_holds_up():
     assert await watch.wait_unless_full(event) is True
 
 
-class Pages:
-    """How many pages the run's database may have: SQLite's own refusal. It never goes below what it has."""
-
-    def __init__(self, world: GatewayWorld) -> None:
-        self.limit = ROOM
-        run: Any = world.service.active
-        event.listen(run._record._store._engine, "checkout", self._checked_out)
-
-    def _checked_out(self, connection: Any, _record: Any, _proxy: Any) -> None:
-        connection.execute(f"PRAGMA max_page_count={self.limit}").close()
+def limit_pages(world: GatewayWorld, num_pages: int) -> None:
+    """Have SQLite refuse to let the run's database grow beyond so many pages, or those that it has."""
+    run: Any = world.service.active
+    for connection in run._record._store._connections:
+        connection.execute(f"PRAGMA max_page_count={num_pages}").close()
 
 
 async def until(world: GatewayWorld, is_it: Any) -> Any:
@@ -120,15 +114,14 @@ async def test_a_row_without_room_pauses_the_run_which_goes_on_when_there_is_som
     async with gateway(tmp_path) as world, world.fleet().joined():
         view = await world.start(total_steps=64 * 40)
         await until(world, lambda body: isinstance(body, MetricsRow) and body.update >= 2)
-        pages = Pages(world)
-        pages.limit = NO_ROOM
+        limit_pages(world, NO_ROOM)
         paused: RunView = await until(world, is_paused)
         assert paused.error is not None
         assert "cannot be saved" in paused.error and "full" in paused.error
         version = paused.policy_version
         # The last good version stays the newest, for pages and on disk.
         assert (world.runs_dir / view.run_id / "latest").readlink().name == str(version)
-        pages.limit = ROOM
+        limit_pages(world, ROOM)
         running: RunView = await until(
             world, lambda body: isinstance(body, RunView) and body.state == "running"
         )
@@ -175,7 +168,7 @@ async def test_a_run_is_ended_without_waiting_for_room(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined():
         view = await world.start()
         await until(world, lambda body: isinstance(body, MetricsRow) and body.update >= 2)
-        Pages(world).limit = NO_ROOM
+        limit_pages(world, NO_ROOM)
         await until(world, is_paused)
         ended = await asyncio.wait_for(world.service.stop(view.run_id), WAIT_SECONDS)
         assert ended.state == "failed"

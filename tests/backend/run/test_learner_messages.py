@@ -29,7 +29,7 @@ def rows_of(database: Path) -> dict[int, tuple[Any, dict[str, float]]]:
     with closing(sqlite3.connect(database)) as connection:
         rows = {row[0]: row for row in connection.execute('SELECT * FROM updates ORDER BY "update"')}
         values: dict[int, dict[str, float]] = {update: {} for update in rows}
-        for name, update, value in connection.execute('SELECT name, "update", value FROM metrics'):
+        for name, update, value in connection.execute('SELECT name, "update", mean FROM points'):
             if not name.startswith(OF_THE_MOMENT):
                 values[update][name] = value
     # Not the seconds, which are of the moment too.
@@ -39,7 +39,7 @@ def rows_of(database: Path) -> dict[int, tuple[Any, dict[str, float]]]:
 def forget_rows_after(database: Path, update: int) -> None:
     """As if the server had been killed before it wrote them."""
     with closing(sqlite3.connect(database)) as connection:
-        for table in ("updates", "metrics"):
+        for table in ("updates", "points"):
             connection.execute(f'DELETE FROM {table} WHERE "update" > ?', (update,))
         connection.commit()
 

@@ -39,16 +39,16 @@ def write(store: MetricsStore, updates: range, **more: Any) -> None:
         for update in updates
     ]
     names = {"train/loss": shape, "rollout/ep_rew_mean": float, **more}
-    values = [(name, update, of(update)) for name, of in names.items() for update in updates]
-    values += [("eval/return", update, float(update)) for update in updates if update % 50 == 0]
-    with store._engine.begin() as connection:
-        connection.exec_driver_sql(
+    values = [(name, update, *3 * [of(update)]) for name, of in names.items() for update in updates]
+    values += [("eval/return", update, *3 * [float(update)]) for update in updates if update % 50 == 0]
+    with store._transaction() as connection:
+        connection.executemany(
             "INSERT INTO updates VALUES (:update, :agent_steps, :collected_steps, :seconds, "
             ":policy_version, :checkpoint, :weights_sha256)",
             rows,
         )
-        connection.exec_driver_sql("INSERT INTO metrics VALUES (?, ?, ?)", values)
-        connection.exec_driver_sql(
+        connection.executemany("INSERT INTO points VALUES (?, ?, 1, ?, ?, ?)", values)
+        connection.executemany(
             "INSERT INTO events (kind, data) VALUES (?, ?)", [("metrics", "x" * 1000) for _ in updates]
         )
 
@@ -62,13 +62,17 @@ def grow(
         new = range(first, min(first + batch, updates.stop))
         write(store, new)
         kept |= {update for update in new if update % keep_every == 0}
-        with store._engine.begin() as connection:
+        with store._transaction() as connection:
             thinning.thin(connection, kept | set(new[-10:]), **sizes)
 
 
+def select(store: MetricsStore, query: str) -> list[Any]:
+    with store._connected() as connection:
+        return connection.execute(query).fetchall()
+
+
 def count(store: MetricsStore, table: str) -> int:
-    with store._engine.connect() as connection:
-        return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() or 0
+    return select(store, f"SELECT count(*) FROM {table}")[0][0]
 
 
 def test_watched_a_young_run_is_left_as_it_is(store: MetricsStore):
@@ -81,15 +85,14 @@ def test_watched_a_young_run_is_left_as_it_is(store: MetricsStore):
 
 def test_watched_old_rows_become_buckets_with_mean_extremes_and_number(store: MetricsStore):
     write(store, range(1, 101))
-    with store._engine.begin() as connection:
+    with store._transaction() as connection:
         thinning.thin(connection, {5}, whole=68, width=8, per_level=100)
     # 32 updates are older than the newest 68: four buckets of 8, named 8, 16, 24, 32; 5 keeps its row.
-    with store._engine.connect() as connection:
-        updates = connection.exec_driver_sql('SELECT "update" FROM updates').scalars().all()
-        spreads = connection.exec_driver_sql("SELECT * FROM spreads WHERE name = 'rollout/ep_rew_mean'").all()
-    assert list(updates) == [5, 8, 16, 24, 32, *range(33, 101)]
+    updates = [update for (update,) in select(store, 'SELECT "update" FROM updates')]
+    points = select(store, "SELECT * FROM points WHERE name = 'rollout/ep_rew_mean'")
+    assert updates == [5, 8, 16, 24, 32, *range(33, 101)]
     # 1 + ... + 8 = 36, 36 / 8 = 4.5.
-    assert tuple(spreads[0]) == ("rollout/ep_rew_mean", 8, 8, 4.5, 1.0, 8.0)
+    assert points[0] == ("rollout/ep_rew_mean", 8, 8, 4.5, 1.0, 8.0)
     (series,) = store.query("r", ["rollout/ep_rew_mean"], max_points=10_000).series
     assert series.values[:2] == [4.5, 12.5]
     assert series.low is not None and series.high is not None
@@ -104,23 +107,22 @@ def test_watched_old_rows_become_buckets_with_mean_extremes_and_number(store: Me
 
 def test_watched_buckets_of_buckets_keep_mean_extremes_and_number(store: MetricsStore):
     grow(store, range(1, 2001), keep_every=10**9, whole=200, width=4, per_level=8)
-    with store._engine.connect() as connection:
-        levels = connection.exec_driver_sql(
-            "SELECT level, count(*) FROM buckets GROUP BY level ORDER BY level"
-        ).all()
-        spreads = connection.exec_driver_sql(
-            "SELECT \"update\", number, mean, low, high FROM spreads WHERE name = 'rollout/ep_rew_mean'"
-        ).all()
+    levels = select(store, "SELECT level, count(*) FROM buckets GROUP BY level ORDER BY level")
+    points = select(
+        store,
+        'SELECT "update", count, mean, low, high FROM points '
+        "WHERE name = 'rollout/ep_rew_mean' AND count > 1",
+    )
     assert all(number <= 8 for _, number in levels)
     assert levels[-1][0] >= 4
     last = 0
-    for update, number, mean, low, high in spreads:
+    for update, number, mean, low, high in points:
         # Each stands for the updates since the one before: their mean is the middle of first and last.
         assert (low, high, number) == (last + 1, update, update - last)
         assert mean == pytest.approx((last + 1 + update) / 2)
         last = update
     # Nothing is missing between the buckets and what is whole.
-    assert store.rows()[len(spreads)][0] == last + 1
+    assert store.rows()[len(points)][0] == last + 1
 
 
 def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
@@ -131,7 +133,7 @@ def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
     assert count(store, "events") <= thinning.WHOLE_EVENTS + 100
     # 512 whole, 500 of kept versions; levels of 128 buckets of 16, 32, 64, ... updates: 5 full, one begun.
     assert count(store, "updates") < 512 + 500 + 6 * 128 + 64
-    assert count(store, "spreads") < 3 * 6 * 128
+    assert count(store, "points WHERE count > 1") < 3 * 6 * 128
     assert sum(path.stat().st_size for path in tmp_path.glob("metrics.db*")) < 10 << 20
     view = store.query("r", ["train/loss"], max_points=500)
     (series,) = view.series
@@ -148,9 +150,7 @@ def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
     newest = store.query("r", ["rollout/ep_rew_mean"], from_steps=49_501_000, max_points=10_000).series[0]
     assert newest.values == [float(update) for update in range(49_501, 50_001)]
     assert (store.last_update(), store.last_version(), store.last_seconds()) == (50_000, 50_000, 5_000.0)
-    with store._engine.connect() as connection:
-        kept = "SELECT count(*) FROM updates WHERE policy_version % 100 = 0"
-        assert connection.exec_driver_sql(kept).scalar() == 500
+    assert count(store, "updates WHERE policy_version % 100 = 0") == 500
 
 
 def test_D2_a_resumed_run_forgets_buckets_of_updates_it_will_do_anew(store: MetricsStore):
@@ -170,10 +170,14 @@ def test_an_evaluation_of_an_update_that_is_in_a_bucket_by_now_stands_at_the_buc
     view = store.query("r", ["eval/late"], max_points=10_000)
     assert view.series[0].values == [7.0]
     assert view.agent_steps == [8000.0]
+    # 1 to 8, and 100 of the same bucket: (36 + 100) / 9.
+    store.add_metrics(3, {"rollout/ep_rew_mean": 100.0})
+    (series,) = store.query("r", ["rollout/ep_rew_mean"], to_steps=8000).series
+    assert (series.values, series.low, series.high) == ([15.1111], [1.0], [100.0])
 
 
 def test_a_little_at_each_call_however_much_has_grown_old(store: MetricsStore):
     write(store, range(1, 2001))
-    with store._engine.begin() as connection:
+    with store._transaction() as connection:
         thinning.thin(connection, set(), whole=100, width=8)
     assert count(store, "buckets") == thinning.FOLDS
