@@ -59,7 +59,12 @@ class PpoSettings(Settings):
     section: ClassVar[str] = "ppo"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
-    derived: ClassVar[tuple[str, ...]] = ("batch_segments", "num_minibatches", "minibatch_steps", "gae_lambda")
+    derived: ClassVar[tuple[str, ...]] = (
+        "batch_segments",
+        "num_minibatches",
+        "minibatch_steps",
+        "gae_lambda",
+    )
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
     """Steps per segment."""
