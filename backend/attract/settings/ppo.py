@@ -54,7 +54,7 @@ RATES: Final = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 
 
 class PpoSettings(Settings):
-    """PPO's hyperparameters, under the names of common practice; `AlgorithmSettings`."""
+    """PPO's hyperparameters, under the names of common practice."""
 
     section: ClassVar[str] = "ppo"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
