@@ -1,6 +1,7 @@
 """Nothing outside PPO's folder and the registries knows PPO: another algorithm fits beside it."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -23,6 +24,7 @@ from attract.tuning.space import Choice, default_space, promising_values
 from socket_fleet import DESCRIPTION
 
 PACKAGE = Path(attract.__file__).parent
+PPO = re.compile(r"(?<![A-Za-z])ppo|Ppo|PPO")
 MAY_KNOW = {"settings/ppo.py", "settings/run.py", "learner/registry.py"}
 GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
 
@@ -41,17 +43,14 @@ def named_in(path: Path) -> Iterator[str]:
                 yield text
 
 
-@pytest.mark.parametrize(
-    "module",
-    sorted(
-        name
-        for path in PACKAGE.rglob("*.py")
-        if not (name := path.relative_to(PACKAGE).as_posix()).startswith("learner/ppo/")
-        and name not in MAY_KNOW
-    ),
-)
-def test_no_other_module_names_ppo(module: str) -> None:
-    assert [name for name in named_in(PACKAGE / module) if "ppo" in name.lower()] == []
+def test_no_other_module_names_ppo() -> None:
+    known = {
+        module: names
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith("learner/ppo/")
+        and (names := [name for name in named_in(path) if PPO.search(name)])
+    }
+    assert known.keys() == MAY_KNOW, known
 
 
 class Greedy(Settings):
@@ -138,7 +137,7 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     printed = plan_lines(settings, DESCRIPTION, GAME)
     assert "minibatches: drawn from 12" in printed
     assert "schedules: epsilon change over 77 agent steps, and then stay" in printed
-    assert printed[-1] == "lag: up to 1 versions, corrected by nothing"
+    assert "lag: up to 1 versions, corrected by nothing" in printed
 
 
 def test_a_study_searches_the_settings_of_another_algorithm(settings: GreedyRun) -> None:

@@ -59,35 +59,44 @@ class AlgorithmSettings(Protocol):
     @property
     def rollout_segments(self) -> int:
         """Segments of each slot under one lease."""
+        ...
 
     @property
     def scheduled_rates(self) -> list[str]:
         """Names of the rates that change over the run."""
+        ...
 
     @property
     def refused_in_cells(self) -> list[str]:
         """Names of the settings in use that learners which update together cannot follow."""
+        ...
 
     @property
     def search_space(self) -> dict[str, Any]:
         """What a study searches, around these values: a list, or {low, high, log} of a real number."""
+        ...
 
     @staticmethod
     def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Changes worth the first trials of a study, from the usual values of what is searched."""
+        ...
 
     @staticmethod
     def drop_excluded(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
         """Remove from `merged`, unchecked settings, what excludes a setting of `given`, its highest layer."""
+        ...
 
     def resolve(self, run: RunContext) -> dict[str, Any]:
         """Values of settings that other settings of the run decide."""
+        ...
 
     def resolve_for_game(self, run: RunContext, game: GameContext) -> tuple[dict[str, Any], dict[str, str]]:
         """Values of `derived`, and for each that is known only once the run begins, what decides it."""
+        ...
 
     def check_policy(self, *, is_recurrent: bool) -> None:
         """Raises: ValueError: a policy of this kind cannot be trained so."""
+        ...
 
     def check_batch(self, run: RunContext, segments: int, policy: str) -> None:
         """Refuse a batch that cannot be learned from (rules S1, S5).
@@ -99,9 +108,12 @@ class AlgorithmSettings(Protocol):
 
         Raises: ConfigurationError: with the nearest number that works.
         """
+        ...
 
     def update_text(self, run: RunContext, segments: int) -> str:
         """How an update learns from a batch of so many segments, for the plan."""
+        ...
 
     def lag_text(self, run: RunContext) -> str | None:
         """What corrects experience of earlier versions, for the plan; None: nothing."""
+        ...
