@@ -37,6 +37,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "server/guard.py": SERVES,
     "server/in_process.py": SERVES,
     "server/links.py": SERVES,
+    "settings/ppo.py": TRAINS,
     "settings/run.py": SERVES,
     "tuning/space.py": ("tune",),
     "tuning/tuner.py": ("tune",),

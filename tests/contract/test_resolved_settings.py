@@ -79,7 +79,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "ppo.minibatch_steps": most if ppo.num_minibatches is not None else ppo.minibatch_steps or 256,
         "ppo.minibatch_unit": unit,
         "ppo.gae_lambda": ppo.lambda_for(sees_pictures=bool(policy.encoders)),
-        "ppo.lag_correction": settings.lag_correction,
+        "ppo.lag_correction": settings.hyperparameters["lag_correction"],
         "ppo.schedule_steps": settings.schedule_steps,
     }
 

@@ -15,7 +15,7 @@ from attract.cli.help import SettingsLayout
 from attract.settings.base import Settings, variable
 from attract.settings.fields import may_be_unset, section_of, unset_text
 from attract.settings.presets import PRESET_HELP
-from attract.settings.run import RunSettings, ServerSettings, server_default
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings, ServerSettings, server_default
 
 RUN: Final = Group("Run", sort_key=1)
 GOAL: Final = Group("When it ends", sort_key=2)
@@ -41,7 +41,7 @@ GROUPS: Final = {
     "seed": RUN,
     "preset": RUN,
     "algorithm": LEARNING,
-    "ppo": LEARNING,
+    **dict.fromkeys(ALGORITHM_SETTINGS, LEARNING),
     "exploration": LEARNING,
     "rnd": LEARNING,
     "cloning": LEARNING,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -72,17 +72,17 @@ class CollectionConfig:
     @property
     def horizon(self) -> int:
         """Steps per segment."""
-        return self.run.ppo.horizon
+        return self.run.algorithm_settings.horizon
 
     @property
     def rollout_segments(self) -> int:
         """Segments per slot that a lease asks for when all workers are equally fast."""
-        return self.run.ppo.rollout_segments
+        return self.run.algorithm_settings.rollout_segments
 
     @property
     def batch_segments(self) -> int | None:
         """Rule S1's target; None: what one rollout of the expected fleet gives."""
-        return self.run.ppo.batch_segments
+        return self.run.algorithm_settings.batch_segments
 
     @property
     def total_steps(self) -> int | None:
@@ -349,14 +349,14 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
         if config.segment_bytes(description, low) > limit:
             raise ConfigurationError(
                 f"one step of {description.id} has more than the {limit} bytes of a segment",
-                setting="ppo.horizon",
+                setting=f"{config.run.algorithm}.horizon",
                 fix="make the game's observation smaller"
                 + (", or `policy.recurrent_size`" * bool(config.state_size)),
             )
         raise ConfigurationError(
             f"a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "
             f"at most {limit} can travel",
-            setting="ppo.horizon",
+            setting=f"{config.run.algorithm}.horizon",
             fix=f"the largest horizon that fits is {low}",
         )
     if config.num_groups > config.num_instances:
@@ -381,36 +381,6 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
         raise ConfigurationError(
             f"one lease each of {config.num_workers} workers of {slots} slots gives {most} segments, "
             f"{config.batch_target(description)} were asked for",
-            setting="ppo.batch_segments",
+            setting=f"{config.run.algorithm}.batch_segments",
             fix=f"the largest that works is {most}; or use more workers or instances",
-        )
-
-
-def check_minibatches(
-    config: CollectionConfig,
-    description: GameDescription,
-    *,
-    num_minibatches: int | None,
-    minibatch_steps: int | None,
-    minibatch_unit: Literal["step", "segment"],
-) -> None:
-    """Refuse minibatches that the smallest possible batch of some policy cannot be cut into (rules S1, S5).
-
-    Raises: ConfigurationError: with the nearest number that works.
-    """
-    policy_id, segments = min(config.batch_targets(description).items(), key=lambda target: target[1])
-    units = segments if minibatch_unit == "segment" else segments * config.horizon
-    if num_minibatches is not None and num_minibatches > units:
-        whose = "" if len(set(config.settings.seats)) < 2 else f"for {policy_id} "
-        raise ConfigurationError(
-            f"a batch of {segments} segments {whose}has {units} {minibatch_unit}s, "
-            f"too few for {num_minibatches} minibatches",
-            setting="ppo.num_minibatches",
-            fix=f"the largest that works is {units}",
-        )
-    if minibatch_steps is not None and minibatch_unit == "segment" and minibatch_steps < config.horizon:
-        raise ConfigurationError(
-            f"minibatches of {minibatch_steps} steps cannot hold a whole segment of {config.horizon}",
-            setting="ppo.minibatch_steps",
-            fix=f"the smallest that works is {config.horizon}",
         )

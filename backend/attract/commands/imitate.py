@@ -140,7 +140,7 @@ def _fit(
         whose = "" if not settings.collection.seats else f"{policy_id}: "
         _say(console, f"{whose}epoch {epoch.number} of {plan.epochs}: loss {epoch.loss:.3g}{held_out}")
 
-    algorithm = choose_algorithm(settings.algorithm, settings.ppo.model_dump(mode="json"))
+    algorithm = choose_algorithm(settings.algorithm, settings.hyperparameters)
     return clone(game, settings, algorithm, played, plan, resolve_device(settings.device), on_epoch)
 
 

@@ -1,7 +1,9 @@
-"""What to try for each finding: one setting, or one change to the game. All such texts stand here."""
+"""What to try for each finding: one setting, or one change to the game; algorithms add their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from attract.settings.run import ALGORITHM_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Advice:
         return Advice(self.text.format_map({**numbers, "setting": setting}), setting)
 
 
-ADVICE: Mapping[str, Advice] = {
+_COMMON: Mapping[str, Advice] = {
     "reward-constant/unexplored": Advice("Let it look for what is new: `{setting}`", "--preset explore"),
     "reward-constant/explored": Advice(
         "Hold each action longer, so that it gets further (`secondsPerStep: {longer_step:g}` in the game, "
@@ -47,15 +49,9 @@ ADVICE: Mapping[str, Advice] = {
         "Make doing nothing cost something, or let it try wider actions: `{setting}`",
         "--policy.log-std-init 1.0",
     ),
-    "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.03"),
     "entropy-collapsed/continuous": Advice(
         "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),
-    "entropy-collapsed/rate": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate 0.0025"),
-    "kl-high": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
-    "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
-    "policy-unchanged": Advice("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
-    "short-sighted": Advice("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
     "value-unexplained/forgetful": Advice(
         "See whether the observation holds what the reward depends on; if that was shown earlier in the "
         "episode: `{setting}`",
@@ -84,10 +80,15 @@ ADVICE: Mapping[str, Advice] = {
         '`restart` what it names, or begin episodes by a fresh page, `reset: "reload"`; where it says '
         "nothing, `attract eval RUN --no-deterministic` samples actions as training does"
     ),
-    "workers-wait": Advice("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
     "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
     "learner-waits/machines": Advice(
         "Make `update()` cheaper, or lend another machine's browser (`attract join LINK`)"
     ),
 }
-"""By the finding's id, and a variant where its advice depends on the game."""
+"""Whatever the algorithm."""
+
+
+def advice_for(algorithm: str) -> Mapping[str, Advice]:
+    """By the finding's id, and a variant where its advice depends on the game."""
+    own = ALGORITHM_SETTINGS[algorithm].advice
+    return {**_COMMON, **{key: Advice(text, setting) for key, (text, setting) in own.items()}}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attract.diagnosis.advice import ADVICE
+from attract.diagnosis.advice import Advice, advice_for
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.learning_signs import not_above_random_sign
@@ -32,6 +32,7 @@ class Diagnosis:
 
     def __init__(self, facts: RunFacts) -> None:
         self._facts = facts
+        self._advice = advice_for(facts.algorithm)
         self._history = History(facts.num_agents)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
         self._withdrawn: list[Finding] = []
@@ -111,7 +112,7 @@ class Diagnosis:
         sign = not_above_random_sign(verdict, agent_steps)
         if watch.said is None and sign is not None and not self._is_explained(symptom):
             watch.first_update, watch.first_steps = update, agent_steps
-            watch.said = _finding(symptom, sign, watch)
+            watch.said = _finding(symptom, sign, watch, self._advice[sign.advice])
             return [watch.said]
         return []
 
@@ -129,7 +130,7 @@ class Diagnosis:
 
     def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:
         watch = self._watches[symptom.finding_id]
-        if sign is None:
+        if sign is None or sign.advice not in self._advice:
             watch.num_shown = 0
             watch.num_clear += 1
             if watch.said is None or watch.num_clear < CLEAR_UPDATES:
@@ -145,12 +146,12 @@ class Diagnosis:
             return None
         if watch.num_shown < symptom.num_updates:
             return None
-        watch.said = _finding(symptom, sign, watch)
+        watch.said = _finding(symptom, sign, watch, self._advice[sign.advice])
         return watch.said
 
 
-def _finding(symptom: Symptom, sign: Sign, watch: _Watch) -> Finding:
-    advice = ADVICE[sign.advice].filled(sign.numbers)
+def _finding(symptom: Symptom, sign: Sign, watch: _Watch, advice: Advice) -> Finding:
+    advice = advice.filled(sign.numbers)
     return Finding.model_validate(
         {
             "finding_id": symptom.finding_id,

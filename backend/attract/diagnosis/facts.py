@@ -28,6 +28,7 @@ class RunFacts:
     """Whether it is paid for what is new, beside the game's rewards."""
     has_memory: bool = False
     total_steps: int | None = None
+    algorithm: str = RunSettings().algorithm
     gamma: float = 0.99
     learning_rate: float = 2.5e-3
     n_epochs: int = 4
@@ -57,7 +58,7 @@ class RunFacts:
             num_cores: processors of this machine.
             starts_untrained: whether its first policy was random.
         """
-        ppo, collection = settings.ppo, settings.collection
+        algorithm, collection = settings.algorithm_settings, settings.collection
         return cls(
             action="continuous" if isinstance(game.action, BoxSpace) else "discrete",
             num_agents=game.num_agents,
@@ -68,9 +69,10 @@ class RunFacts:
             explores=settings.exploration != "none",
             has_memory=settings.policy.state_size > 0,
             total_steps=settings.total_steps,
-            gamma=ppo.gamma,
-            learning_rate=ppo.learning_rate,
-            n_epochs=ppo.n_epochs,
+            algorithm=settings.algorithm,
+            gamma=algorithm.gamma,
+            learning_rate=algorithm.learning_rate,
+            n_epochs=algorithm.n_epochs,
             has_page=game.page is not None,
             num_workers=collection.num_workers,
             num_cores=num_cores,

@@ -24,7 +24,7 @@ class Sign:
     text: str
     """One sentence with that number, without a full stop."""
     advice: str
-    """Key of `ADVICE`."""
+    """Key of `advice_for`."""
     numbers: Mapping[str, object] = field(default_factory=dict[str, object])
     """More for the advice's places."""
 

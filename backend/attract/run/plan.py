@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 
-from attract.collection.config import BLOCK_BYTES, CollectionConfig, check_minibatches
+from attract.collection.config import BLOCK_BYTES, CollectionConfig
 from attract.collection.seating import MAIN, Seating
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -40,7 +40,8 @@ def collection_config(
         secret=secrets.randbits(63),
     )
     # Without normalisation there are no statistics to set.
-    return config if settings.ppo.normalize_observations else config.with_settings(warmup_steps=0)
+    is_normalised = settings.algorithm_settings.normalize_observations
+    return config if is_normalised else config.with_settings(warmup_steps=0)
 
 
 def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
@@ -58,13 +59,9 @@ def create_store(
         StoreError: there is no room.
     """
     layout = config.store_layout(description)
-    check_minibatches(
-        config,
-        description,
-        num_minibatches=settings.ppo.num_minibatches,
-        minibatch_steps=settings.ppo.minibatch_steps,
-        minibatch_unit=settings.ppo.unit_for(is_recurrent=settings.policy.state_size > 0),
-    )
+    policy_id, segments = min(config.batch_targets(description).items(), key=lambda target: target[1])
+    policy = policy_id if len(set(config.settings.seats)) > 1 else ""
+    settings.algorithm_settings.check_batch(settings.context, segments, policy)
     return SegmentStore.create(choose_path(directory.path, directory.run_id, layout), layout)
 
 

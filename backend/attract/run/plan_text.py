@@ -3,11 +3,9 @@
 from attract.run.plan import collection_config
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.spaces import BoxSpace, DictSpace
-from attract.settings.ppo import PpoSettings
 from attract.settings.run import RunSettings
 
 TELLING_MEBIBYTES = 32
-SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 
 
 def plan_lines(
@@ -98,29 +96,11 @@ def _agents(agents: list[int]) -> str:
 
 def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
     shares = collection_config(settings, "plan", game).fitted(description).batch_targets(description)
-    if len(shares) == 1:
-        return [f"minibatches: {_cut(settings, segments)}" for segments in shares.values()]
-    return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]
-
-
-def minibatch_sizes(settings: RunSettings, segments: int) -> tuple[int, int]:
-    """Minibatches of each epoch over a batch of so many segments, and the most steps of one (rule S5)."""
-    ppo = settings.ppo
-    is_whole = ppo.unit_for(is_recurrent=settings.policy.state_size > 0) == "segment"
-    units = segments if is_whole else segments * ppo.horizon
-    parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
-    return parts, -(-units // parts) * (ppo.horizon if is_whole else 1)
-
-
-def _cut(settings: RunSettings, segments: int) -> str:
-    ppo = settings.ppo
-    unit = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
-    parts, steps = minibatch_sizes(settings, segments)
-    drawn = f"segments drawn by priority (alpha {ppo.prio_alpha:g})" if ppo.prio_alpha else f"by {unit}"
-    return (
-        f"{parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
-        f"are {parts * ppo.n_epochs} optimizer steps an update"
-    )
+    algorithm, context = settings.algorithm_settings, settings.context
+    return [
+        f"minibatches{f' of {name}' if len(shares) > 1 else ''}: {algorithm.update_text(context, segments)}"
+        for name, segments in shares.items()
+    ]
 
 
 def _learner_line(settings: RunSettings, description: GameDescription) -> str:
@@ -153,7 +133,7 @@ def sees_pictures(description: GameDescription) -> bool:
 
 
 def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
-    names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
+    names = settings.algorithm_settings.scheduled_rates
     if not names:
         return ["schedules: none, every rate stays as it is"] if verbose else []
     over = settings.schedule_steps
@@ -163,13 +143,8 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     return [text] if is_shown else []
 
 
-def _is_scheduled(ppo: PpoSettings, name: str) -> bool:
-    if name == "prio_beta" and ppo.prio_alpha == 0.0:
-        return False
-    return getattr(ppo, f"{name}_schedule") != "constant" and getattr(ppo, name) != 0.0
-
-
 def _correction_lines(settings: RunSettings) -> list[str]:
-    if settings.lag_correction == "none" or settings.collection.schedule == "sync":
+    correction = settings.algorithm_settings.lag_text(settings.context)
+    if correction is None or settings.collection.schedule == "sync":
         return []
-    return [f"lag: up to {settings.collection.policy_lag} versions, corrected by V-trace"]
+    return [f"lag: up to {settings.collection.policy_lag} versions, corrected by {correction}"]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from attract.collection.config import CollectionConfig
 from attract.run.plan import collection_config
-from attract.run.plan_text import minibatch_sizes, sees_pictures, why_autograd
+from attract.run.plan_text import sees_pictures, why_autograd
 from attract.schema.game import GameDescription, GameReference
+from attract.settings.algorithm import GameContext
 from attract.settings.run import RunSettings
 from attract.settings.schema import run_settings_schema, setting_paths
 
@@ -17,12 +17,8 @@ DERIVED: Final = (
     "collection.instances_per_worker",
     "collection.seats",
     "collection.desync_steps",
-    "ppo.batch_segments",
-    "ppo.num_minibatches",
-    "ppo.minibatch_steps",
-    "ppo.gae_lambda",
 )
-"""Paths of the settings that depend on the game where they are empty."""
+"""Paths of the settings besides the algorithm's that depend on the game where they are empty."""
 NO_GAME: Final = "Depends on the game, which has not been loaded yet."
 DEVICE: Final = "cuda where torch finds a GPU, else cpu. The learner looks when it starts."
 THREADS: Final = "The learner decides when it starts, from the free cores of its machine."
@@ -53,9 +49,11 @@ def resolve_settings(
     found: dict[str, Any] = {path: None for path, value in given.items() if value is None}
     undecided = dict[str, str]()
     _resolve_machine(settings, description, found, undecided)
-    _resolve_alone(settings, found)
+    found |= _under(settings, settings.algorithm_settings.resolve(settings.context))
+    found["collection.max_policy_lag"] = settings.collection.policy_lag
     if description is None:
-        undecided |= {path: NO_GAME for path in DERIVED if given[path] in (None, ())}
+        derived = [*DERIVED, *_under(settings, dict.fromkeys(settings.algorithm_settings.derived))]
+        undecided |= {path: NO_GAME for path in derived if given[path] in (None, ())}
     else:
         _resolve_for_game(settings, game, description, found, undecided)
     values = {
@@ -86,16 +84,6 @@ def _resolve_machine(
         undecided["learner"] = GRADIENTS
 
 
-def _resolve_alone(settings: RunSettings, found: dict[str, Any]) -> None:
-    """What other settings decide, whatever the game."""
-    ppo, collection = settings.ppo, settings.collection
-    found["ppo.rollout_steps"] = ppo.rollout_segments * ppo.horizon
-    found["ppo.minibatch_unit"] = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
-    found["ppo.lag_correction"] = settings.lag_correction
-    found["ppo.schedule_steps"] = settings.schedule_steps
-    found["collection.max_policy_lag"] = collection.policy_lag
-
-
 def _resolve_for_game(
     settings: RunSettings,
     game: str,
@@ -112,48 +100,22 @@ def _resolve_for_game(
         "collection.seats": list(config.seating(description).seats),
         "collection.desync_steps": config.desync_limit(description),
         "collection.warmup_steps": config.settings.warmup_steps,
-        "ppo.batch_segments": config.batch_target(description),
+        f"{settings.algorithm}.batch_segments": config.batch_target(description),
     }
-    _resolve_minibatches(config, description, found, undecided)
-    ppo = settings.ppo
-    usual = ppo.lambda_for(sees_pictures=sees_pictures(description))
-    zero_sum = ppo.lambda_for(sees_pictures=False, is_zero_sum=True)
     seating = config.seating(description)
-    has_opponents = any(len(seating.agents_of(policy_id)) > 1 for policy_id in seating.policy_ids)
-    if has_opponents and usual != zero_sum:
-        undecided["ppo.gae_lambda"] = (
-            f"{usual:g}, or {zero_sum:g} as long as what one agent wins another loses: the rewards tell."
-        )
-    else:
-        found["ppo.gae_lambda"] = usual
+    known = GameContext(
+        batches=config.batch_targets(description),
+        sees_pictures=sees_pictures(description),
+        has_opponents=any(len(seating.agents_of(policy_id)) > 1 for policy_id in seating.policy_ids),
+    )
+    values, reasons = settings.algorithm_settings.resolve_for_game(settings.context, known)
+    found |= _under(settings, values)
+    undecided |= _under(settings, reasons)
 
 
-def _resolve_minibatches(
-    config: CollectionConfig,
-    description: GameDescription,
-    found: dict[str, Any],
-    undecided: dict[str, str],
-) -> None:
-    """Resolve `minibatch_steps` or `minibatches`, whichever was not given, from the other."""
-    ppo = config.run.ppo
-    cuts = {
-        policy_id: minibatch_sizes(config.run, segments)
-        for policy_id, segments in config.batch_targets(description).items()
-    }
-    steps = {policy_id: size for policy_id, (_, size) in cuts.items()}
-    counts = {policy_id: count for policy_id, (count, _) in cuts.items()}
-    if ppo.num_minibatches is None:
-        found["ppo.minibatch_steps"] = ppo.minibatch_limit
-        _put("ppo.num_minibatches", counts, found, undecided)
-    else:
-        _put("ppo.minibatch_steps", steps, found, undecided)
-
-
-def _put(path: str, by_policy: Mapping[str, int], found: dict[str, Any], undecided: dict[str, str]) -> None:
-    if len(set(by_policy.values())) == 1:
-        found[path] = next(iter(by_policy.values()))
-    else:
-        undecided[path] = ", ".join(f"{value} for {name}" for name, value in by_policy.items()) + "."
+def _under(settings: RunSettings, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The algorithm's own settings by path."""
+    return {f"{settings.algorithm}.{name}": value for name, value in values.items()}
 
 
 @cache

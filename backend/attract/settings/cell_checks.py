@@ -7,7 +7,7 @@ from attract.settings.run import RunSettings
 def check_for_cells(settings: RunSettings) -> None:
     """Refuse what learners cannot do together yet. Raises: ConfigurationError: names the setting."""
     refused = {
-        "ppo.prio_alpha": settings.ppo.prio_alpha > 0,
+        **{f"{settings.algorithm}.{name}": True for name in settings.algorithm_settings.refused_in_cells},
         "collection.seats": len(set(settings.collection.seats)) > 1,
         "exploration": settings.exploration != "none",
         "cloning.demonstrations": settings.cloning.demonstrations is not None,

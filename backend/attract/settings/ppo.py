@@ -1,16 +1,70 @@
 """PPO's hyperparameters: sizes, rates, losses, and how experience is drawn and corrected."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from attract.errors import ConfigurationError
+from attract.settings.algorithm import GameContext, RunContext
 from attract.settings.base import Fraction, Positive, ScheduleName, Settings
+
+DEFAULT_MINIBATCH_STEPS: Final = 256
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "classic-control": {
+        "horizon": 32,
+        "minibatch_steps": 512,
+        "n_epochs": 4,
+        "learning_rate": 2.5e-3,
+        "gamma": 0.98,
+        "gae_lambda": 0.9,
+        "entropy_coef": 0.0,
+        "target_kl": 0.1,
+    },
+    "reflex": {"gamma": 0.98, "gae_lambda": 0.9},
+    "long-run": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97},
+    # What is new is paid for: undecided play need not be as well. The discount is short, so that a
+    # detour costs something: else the likeliest actions walk in circles where sampled ones arrive.
+    "explore": {"horizon": 128, "gamma": 0.98, "gae_lambda": 0.95, "entropy_coef": 0.001},
+    "pixels": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
+    "memory": {"learning_rate": 1e-3, "num_minibatches": 8, "entropy_coef": 0.02},
+    "segments-64": {
+        "horizon": 64,
+        "num_minibatches": 32,
+        "n_epochs": 1,
+        "gamma": 0.977,
+        "gae_lambda": 0.916,
+        "clip_range": 0.1,
+        "value_coef": 0.44,
+        "entropy_coef": 0.0021,
+        "max_grad_norm": 0.5,
+    },
+}
+ADVICE: Final[Mapping[str, tuple[str, str]]] = {
+    "entropy-collapsed/discrete": ("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.03"),
+    "entropy-collapsed/rate": ("Take smaller steps: `{setting}`", "--ppo.learning-rate 0.0025"),
+    "kl-high": ("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
+    "return-fell": ("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
+    "policy-unchanged": ("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
+    "short-sighted": ("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
+    "workers-wait": ("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
+}
+RATES: Final = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
+"""Those with a schedule."""
 
 
 class PpoSettings(Settings):
     """PPO's hyperparameters, under the names of common practice."""
 
     section: ClassVar[str] = "ppo"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
+    derived: ClassVar[tuple[str, ...]] = (
+        "batch_segments",
+        "num_minibatches",
+        "minibatch_steps",
+        "gae_lambda",
+    )
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
     """Steps per segment."""
@@ -150,5 +204,152 @@ class PpoSettings(Settings):
             return min(self.num_minibatches, max(1, num_steps))
         return max(1, -(-num_steps // self.minibatch_limit))
 
+    @property
+    def scheduled_rates(self) -> list[str]:
+        """See `AlgorithmSettings`."""
+        return [
+            name
+            for name in RATES
+            if getattr(self, f"{name}_schedule") != "constant"
+            and getattr(self, name) != 0.0
+            and (name != "prio_beta" or self.prio_alpha > 0.0)
+        ]
 
-DEFAULT_MINIBATCH_STEPS = 256
+    @property
+    def refused_in_cells(self) -> list[str]:
+        """See `AlgorithmSettings`."""
+        return ["prio_alpha"] if self.prio_alpha > 0 else []
+
+    @property
+    def search_space(self) -> dict[str, Any]:
+        """See `AlgorithmSettings`."""
+        rate, entropy = self.learning_rate, self.entropy_coef
+        space: dict[str, Any] = {
+            "learning_rate": {"low": rate / 4, "high": min(rate * 4, 0.02), "log": True},
+            "gamma": _around(self.gamma, 0.97, 0.98, 0.99, 0.995, 0.998),
+            "gae_lambda": _around(self.gae_lambda, 0.9, 0.95, 0.98),
+            "n_epochs": _around(self.n_epochs, 1, 2, 4, 8),
+            "horizon": _around(self.horizon, 16, 32, 64, 128),
+            "entropy_coef": {"low": min(entropy, 0.001), "high": max(entropy, 0.05), "log": True}
+            if entropy > 0
+            else [0.0, 0.003, 0.01, 0.03],
+        }
+        if self.num_minibatches is not None:
+            space["num_minibatches"] = _around(self.num_minibatches, 2, 4, 8, 16)
+        elif self.batch_segments is None:
+            space["minibatch_steps"] = _around(self.minibatch_steps, 128, 512, 1024)
+        return space
+
+    @staticmethod
+    def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What solved plain games sooner than the defaults; see `AlgorithmSettings`.
+
+        Of 27 combinations on eight games these two did (`docs/decisions/0061-epochs.md`): half the passes at
+        twice the rate, and twice the minibatch at twice the rate.
+        """
+        if not {"learning_rate", "n_epochs", "minibatch_steps"} <= usual.keys():
+            return []
+        twice = {"learning_rate": 2 * usual["learning_rate"]}
+        return [
+            {**twice, "n_epochs": max(1, usual["n_epochs"] // 2)},
+            {**twice, "minibatch_steps": 2 * (usual["minibatch_steps"] or DEFAULT_MINIBATCH_STEPS)},
+        ]
+
+    @staticmethod
+    def drop_excluded(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
+        """See `AlgorithmSettings`: rule S5, and a rollout that is no multiple of the horizon."""
+        one, other = "minibatch_steps", "num_minibatches"
+        for first, second in ((one, other), (other, one)):
+            if given.get(first) is not None and given.get(second) is None:
+                merged.pop(second, None)
+        horizon, rollout = given.get("horizon"), merged.get("rollout_steps")
+        if isinstance(horizon, int) and isinstance(rollout, int) and "rollout_steps" not in given:
+            fits = horizon >= 1 and rollout % horizon == 0
+            merged["rollout_steps"] = rollout if fits else None
+
+    def resolve(self, run: RunContext) -> dict[str, Any]:
+        """See `AlgorithmSettings`: unless told, lag is corrected in `async` alone (rule P9)."""
+        return {
+            "rollout_steps": self.rollout_segments * self.horizon,
+            "minibatch_unit": self.unit_for(is_recurrent=run.is_recurrent),
+            "lag_correction": self.lag_correction or ("vtrace" if run.schedule == "async" else "none"),
+            "schedule_steps": run.schedule_steps,
+        }
+
+    def resolve_for_game(self, run: RunContext, game: GameContext) -> tuple[dict[str, Any], dict[str, str]]:
+        """See `AlgorithmSettings`. Of the two settings that cut a batch, one follows from the other."""
+        found, undecided = dict[str, Any](), dict[str, str]()
+        cuts = {name: self._cut(run, segments) for name, segments in game.batches.items()}
+        if self.num_minibatches is None:
+            found["minibatch_steps"] = self.minibatch_limit
+            cut, numbers = "num_minibatches", {name: parts for name, (parts, _) in cuts.items()}
+        else:
+            cut, numbers = "minibatch_steps", {name: steps for name, (_, steps) in cuts.items()}
+        if len(set(numbers.values())) == 1:
+            found[cut] = next(iter(numbers.values()))
+        else:
+            undecided[cut] = ", ".join(f"{value} for {name}" for name, value in numbers.items()) + "."
+        usual = self.lambda_for(sees_pictures=game.sees_pictures)
+        zero_sum = self.lambda_for(sees_pictures=False, is_zero_sum=True)
+        if game.has_opponents and usual != zero_sum:
+            undecided["gae_lambda"] = (
+                f"{usual:g}, or {zero_sum:g} as long as what one agent wins another loses: the rewards tell."
+            )
+        else:
+            found["gae_lambda"] = usual
+        return found, undecided
+
+    def check_policy(self, *, is_recurrent: bool) -> None:
+        """See `AlgorithmSettings`."""
+        if is_recurrent and self.minibatch_unit == "step":
+            raise ValueError(
+                "a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
+            )
+        if not is_recurrent and self.burn_in_steps > 0:
+            raise ValueError(
+                "ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
+            )
+
+    def check_batch(self, run: RunContext, segments: int, policy: str) -> None:
+        """See `AlgorithmSettings`."""
+        unit = self.unit_for(is_recurrent=run.is_recurrent)
+        units = segments if unit == "segment" else segments * self.horizon
+        if self.num_minibatches is not None and self.num_minibatches > units:
+            whose = f"for {policy} " if policy else ""
+            raise ConfigurationError(
+                f"a batch of {segments} segments {whose}has {units} {unit}s, "
+                f"too few for {self.num_minibatches} minibatches",
+                setting="ppo.num_minibatches",
+                fix=f"the largest that works is {units}",
+            )
+        if self.minibatch_steps is not None and unit == "segment" and self.minibatch_steps < self.horizon:
+            raise ConfigurationError(
+                f"minibatches of {self.minibatch_steps} steps cannot hold a whole segment of {self.horizon}",
+                setting="ppo.minibatch_steps",
+                fix=f"the smallest that works is {self.horizon}",
+            )
+
+    def update_text(self, run: RunContext, segments: int) -> str:
+        """See `AlgorithmSettings`."""
+        parts, steps = self._cut(run, segments)
+        unit = self.unit_for(is_recurrent=run.is_recurrent)
+        drawn = f"segments drawn by priority (alpha {self.prio_alpha:g})" if self.prio_alpha else f"by {unit}"
+        return (
+            f"{parts} of up to {steps} steps, {drawn}; times {self.n_epochs} epochs "
+            f"are {parts * self.n_epochs} optimizer steps an update"
+        )
+
+    def lag_text(self, run: RunContext) -> str | None:
+        """See `AlgorithmSettings`."""
+        return "V-trace" if self.resolve(run)["lag_correction"] == "vtrace" else None
+
+    def _cut(self, run: RunContext, segments: int) -> tuple[int, int]:
+        """Minibatches of each epoch over a batch of so many segments, and the most steps of one (rule S5)."""
+        is_whole = self.unit_for(is_recurrent=run.is_recurrent) == "segment"
+        units = segments if is_whole else segments * self.horizon
+        parts = min(self.minibatches_for(segments * self.horizon), units)
+        return parts, -(-units // parts) * (self.horizon if is_whole else 1)
+
+
+def _around(base: Any, *values: Any) -> list[Any]:
+    return [base, *(value for value in values if value != base)]

@@ -4,54 +4,31 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from attract.settings.fields import with_unset
-from attract.settings.ppo import PpoSettings
-from attract.settings.run import RunSettings, merge_settings
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings, merge_settings
+
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "classic-control": {"policy": {"shared_trunk": True}},
+    "reflex": {},
+    "puzzle": {"policy": {"hidden_sizes": [128, 128]}},
+    "long-run": {},
+    "explore": {"exploration": "rnd"},
+    "pixels": {"collection": {"instances_per_worker": 32}},
+    "memory": {"policy": {"recurrent": "lstm", "shared_trunk": True}},
+    "segments-64": {},
+}
+"""What presets say besides the settings of algorithms."""
+
+
+def _of_algorithms(preset: str) -> dict[str, Any]:
+    if preset == "default":
+        defaults = RunSettings().model_dump(mode="json")
+        return {name: defaults[name] for name in ALGORITHM_SETTINGS}
+    return {name: kind.presets[preset] for name, kind in ALGORITHM_SETTINGS.items() if preset in kind.presets}
+
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "default": {"ppo": PpoSettings().model_dump(mode="json")},
-    "classic-control": {
-        "policy": {"shared_trunk": True},
-        "ppo": {
-            "horizon": 32,
-            "minibatch_steps": 512,
-            "n_epochs": 4,
-            "learning_rate": 2.5e-3,
-            "gamma": 0.98,
-            "gae_lambda": 0.9,
-            "entropy_coef": 0.0,
-            "target_kl": 0.1,
-        },
-    },
-    "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
-    "puzzle": {"policy": {"hidden_sizes": [128, 128]}},
-    "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
-    "explore": {
-        "exploration": "rnd",
-        # What is new is paid for: undecided play need not be as well. The discount is short, so that a
-        # detour costs something: else the likeliest actions walk in circles where sampled ones arrive.
-        "ppo": {"horizon": 128, "gamma": 0.98, "gae_lambda": 0.95, "entropy_coef": 0.001},
-    },
-    "pixels": {
-        "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
-        "collection": {"instances_per_worker": 32},
-    },
-    "memory": {
-        "policy": {"recurrent": "lstm", "shared_trunk": True},
-        "ppo": {"learning_rate": 1e-3, "num_minibatches": 8, "entropy_coef": 0.02},
-    },
-    "segments-64": {
-        "ppo": {
-            "horizon": 64,
-            "num_minibatches": 32,
-            "n_epochs": 1,
-            "gamma": 0.977,
-            "gae_lambda": 0.916,
-            "clip_range": 0.1,
-            "value_coef": 0.44,
-            "entropy_coef": 0.0021,
-            "max_grad_norm": 0.5,
-        }
-    },
+    name: {**shared, **_of_algorithms(name)} for name, shared in _SHARED.items()
 }
 
 PRESET_HELP: Mapping[str, str] = {
@@ -90,18 +67,12 @@ def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     if isinstance(given.get("parameters"), Mapping):
         # A parameter has one distribution: the one given replaces what was below it whole.
         merged["parameters"] |= given["parameters"]
-    ppo, chosen = merged.get("ppo"), given.get("ppo", {})
-    if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
-        return merged
-    kept, named = cast("dict[str, Any]", ppo), cast("Mapping[str, Any]", chosen)
-    if given.get("total_steps") is not None and named.get("schedule_steps") is None:
-        kept.pop("schedule_steps", None)
-    one, other = "minibatch_steps", "num_minibatches"
-    for first, second in ((one, other), (other, one)):
-        if named.get(first) is not None and named.get(second) is None:
-            kept.pop(second, None)
-    horizon, rollout = named.get("horizon"), kept.get("rollout_steps")
-    if isinstance(horizon, int) and isinstance(rollout, int) and "rollout_steps" not in named:
-        fits = horizon >= 1 and rollout % horizon == 0
-        kept["rollout_steps"] = rollout if fits else None
+    for section, kind in ALGORITHM_SETTINGS.items():
+        own, chosen = merged.get(section), given.get(section, {})
+        if not isinstance(own, dict) or not isinstance(chosen, Mapping):
+            continue
+        kept, named = cast("dict[str, Any]", own), cast("Mapping[str, Any]", chosen)
+        if given.get("total_steps") is not None and named.get("schedule_steps") is None:
+            kept.pop("schedule_steps", None)
+        kind.drop_excluded(kept, named)
     return merged

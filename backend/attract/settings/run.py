@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from attract.settings.algorithm import AlgorithmSettings, RunContext
 from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
 from attract.settings.cells import Cell
 from attract.settings.cloning import CloningSettings
@@ -136,19 +137,25 @@ class RunSettings(Settings):
     """Average the policy with other trainers; None: train alone."""
 
     @property
-    def lag_correction(self) -> Literal["none", "vtrace"]:
-        """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
-        return self.ppo.lag_correction or ("vtrace" if self.collection.schedule == "async" else "none")
+    def algorithm_settings(self) -> AlgorithmSettings:
+        """The settings of the algorithm that is chosen."""
+        return cast("AlgorithmSettings", getattr(self, self.algorithm))
+
+    @property
+    def context(self) -> RunContext:
+        """What the algorithm's settings may depend on."""
+        return RunContext(self.collection.schedule, self.policy.state_size > 0, self.schedule_steps)
 
     @property
     def schedule_steps(self) -> int:
         """Agent steps over which rates fall (rule P10); a run without an end takes `EXPECTED_STEPS`."""
-        return self.ppo.schedule_steps or self.total_steps or EXPECTED_STEPS
+        return self.algorithm_settings.schedule_steps or self.total_steps or EXPECTED_STEPS
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The algorithm's own settings as plain data, with what other settings decide of them."""
-        return {**self.ppo.model_dump(mode="json"), "lag_correction": self.lag_correction}
+        own = self.model_dump(mode="json", include={self.algorithm})[self.algorithm]
+        return {**own, **self.algorithm_settings.resolve(self.context)}
 
     @model_validator(mode="before")
     @classmethod
@@ -168,15 +175,12 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_policy(self) -> Self:
-        if self.policy.state_size > 0 and self.ppo.minibatch_unit == "step":
-            raise ValueError(
-                "a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
-            )
-        if self.policy.state_size == 0 and self.ppo.burn_in_steps > 0:
-            raise ValueError(
-                "ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
-            )
+        self.algorithm_settings.check_policy(is_recurrent=self.policy.state_size > 0)
         return self
+
+
+ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSettings}
+"""By the algorithm's name: a field of `RunSettings`, and a key of the learner's registry."""
 
 
 INTERNAL: Final = "internal"

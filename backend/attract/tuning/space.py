@@ -15,14 +15,12 @@ from attract.schema.spaces import BoxSpace
 from attract.settings.errors import refusal
 from attract.settings.file import read_settings_file
 from attract.settings.presets import layer_settings
-from attract.settings.run import RunSettings
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
 from attract.settings.variables import SETTING_VARIABLES
 
 NOT_SEARCHED = ("seed", "total_steps", "until_return", "collection.num_workers", "preset", "parameters")
 """They are the measure, or what is measured with."""
 ABSENT = object()
-USUAL_MINIBATCH = 256
-"""What `minibatch_steps` is unless it is given."""
 SETTING_NAMES = tuple(".".join(map(str, path)) for path in SETTING_VARIABLES.values())
 
 
@@ -105,24 +103,21 @@ def base_values(settings: RunSettings, names: Sequence[str]) -> dict[str, Any]:
 
 
 def promising_values(space: Space, usual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is worth the first trials, by dotted name: what solved plain games sooner than the defaults.
-
-    Of 27 combinations on eight games these two did (`docs/decisions/0061-epochs.md`): half the passes at
-    twice the rate, and twice the minibatch at twice the rate. Without those that are not in the space.
+    """What is worth the first trials, by dotted name, as far as the space holds it.
 
     Args:
         space: what is searched.
         usual: the defaults' values of it.
     """
-    rate, epochs, minibatch = "ppo.learning_rate", "ppo.n_epochs", "ppo.minibatch_steps"
-    if not {rate, epochs, minibatch} <= space.keys():
-        return []
-    twice = {rate: 2 * usual[rate]}
-    values: list[dict[str, Any]] = [
-        {**twice, epochs: max(1, usual[epochs] // 2)},
-        {**twice, minibatch: 2 * (usual[minibatch] or USUAL_MINIBATCH)},
+    found: list[dict[str, Any]] = []
+    for algorithm, kind in ALGORITHM_SETTINGS.items():
+        own = {name.removeprefix(f"{algorithm}."): usual[name] for name in space if name in usual}
+        found += [_under(algorithm, changes) for changes in kind.promising(own)]
+    return [
+        each
+        for each in found
+        if all(name in space and space[name].holds(value) for name, value in each.items())
     ]
-    return [each for each in values if all(space[name].holds(value) for name, value in each.items())]
 
 
 def default_space(settings: RunSettings, description: GameDescription | None) -> Space:
@@ -132,34 +127,27 @@ def default_space(settings: RunSettings, description: GameDescription | None) ->
         settings: those of the defaults.
         description: of the game; None: not known.
     """
-    ppo, policy, collection = settings.ppo, settings.policy, settings.collection
-    rate = ppo.learning_rate
-    space: Space = {
-        "ppo.learning_rate": Range(rate / 4, min(rate * 4, 0.02), log=True, whole=False),
-        "ppo.gamma": _choice(ppo.gamma, 0.97, 0.98, 0.99, 0.995, 0.998),
-        "ppo.gae_lambda": _choice(ppo.gae_lambda, 0.9, 0.95, 0.98),
-        "ppo.n_epochs": _choice(ppo.n_epochs, 1, 2, 4, 8),
-        "ppo.horizon": _choice(ppo.horizon, 16, 32, 64, 128),
+    policy, games = settings.policy, settings.collection.instances_per_worker
+    space: dict[str, Any] = {
+        **_under(settings.algorithm, settings.algorithm_settings.search_space),
         "policy.hidden_sizes": _choice(list(policy.hidden_sizes), [64, 64], [128, 128], [64]),
-        "policy.shared_trunk": Choice((False, True)),
-        "collection.instances_per_worker": _choice(collection.instances_per_worker, 8, 16, 32, 64),
+        "policy.shared_trunk": [False, True],
+        "collection.instances_per_worker": _choice(games, 8, 16, 32, 64),
     }
-    if ppo.entropy_coef > 0:
-        entropy = ppo.entropy_coef
-        space["ppo.entropy_coef"] = Range(min(entropy, 0.001), max(entropy, 0.05), log=True, whole=False)
-    else:
-        space["ppo.entropy_coef"] = _choice(0.0, 0.003, 0.01, 0.03)
-    if ppo.num_minibatches is not None:
-        space["ppo.num_minibatches"] = _choice(ppo.num_minibatches, 2, 4, 8, 16)
-    elif ppo.batch_segments is None:
-        space["ppo.minibatch_steps"] = _choice(ppo.minibatch_steps, 128, 512, 1024)
     if description is not None and isinstance(description.action, BoxSpace):
         space["policy.log_std_init"] = _choice(policy.log_std_init, -0.5, 0.0, 0.5)
-    return space
+    return {
+        name: Range(**said, whole=False) if isinstance(said, dict) else Choice(tuple(said))
+        for name, said in space.items()
+    }
 
 
-def _choice(base: Any, *values: Any) -> Choice:
-    return Choice((base, *(value for value in values if value != base)))
+def _under(algorithm: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{algorithm}.{name}": value for name, value in values.items()}
+
+
+def _choice(base: Any, *values: Any) -> list[Any]:
+    return [base, *(value for value in values if value != base)]
 
 
 def search_space(

@@ -9,7 +9,6 @@ from attract.collection.config import (
     FRAME_OVERHEAD_BYTES,
     MAX_SEGMENT_BYTES,
     PACKED_BYTES,
-    check_minibatches,
     check_satisfiable,
     episode_bytes,
     segment_bytes,
@@ -60,18 +59,6 @@ def test_S1_a_batch_no_fleet_can_fill_names_the_largest_that_works() -> None:
     most = 65_536 * 6
     assert str(most) in (caught.value.fix or "")
     check_satisfiable(changed(config, batch_segments=most), GAME)
-
-
-def test_S1_more_minibatches_than_units_are_refused_with_the_largest_that_works() -> None:
-    config = small_config()  # 6 segments, 24 steps
-    with pytest.raises(ConfigurationError, match="largest that works is 24"):
-        check_minibatches(config, GAME, num_minibatches=25, minibatch_steps=None, minibatch_unit="step")
-    with pytest.raises(ConfigurationError, match="largest that works is 6"):
-        check_minibatches(config, GAME, num_minibatches=7, minibatch_steps=None, minibatch_unit="segment")
-    with pytest.raises(ConfigurationError, match="smallest that works is 4"):
-        check_minibatches(config, GAME, num_minibatches=None, minibatch_steps=3, minibatch_unit="segment")
-    check_minibatches(config, GAME, num_minibatches=24, minibatch_steps=None, minibatch_unit="step")
-    check_minibatches(config, GAME, num_minibatches=None, minibatch_steps=4, minibatch_unit="segment")
 
 
 def test_E7_desync_defaults_to_the_time_limit_and_is_off_without_one() -> None:

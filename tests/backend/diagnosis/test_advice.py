@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from attract import cli, diagnosis
-from attract.diagnosis.advice import ADVICE, Advice
+from attract.diagnosis.advice import Advice, advice_for
+from attract.settings.run import RunSettings
 
+ADVICE = advice_for(RunSettings().algorithm)
 NUMBERS = {
     "seconds_per_step": 0.1,
     "longer_step": 0.8,

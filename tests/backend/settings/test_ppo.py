@@ -3,6 +3,7 @@
 import pytest
 
 from attract.errors import ConfigurationError
+from attract.settings.algorithm import RunContext
 from attract.settings.ppo import PpoSettings
 
 
@@ -70,3 +71,19 @@ def test_lambda_follows_what_is_observed_unless_it_is_given():
     assert PpoSettings().lambda_for(sees_pictures=True) < PpoSettings().lambda_for(sees_pictures=False)
     for sees_pictures in (True, False):
         assert PpoSettings(gae_lambda=0.7).lambda_for(sees_pictures=sees_pictures) == 0.7
+
+
+def test_S1_more_minibatches_than_units_are_refused_with_the_largest_that_works() -> None:
+    run = RunContext("overlap", is_recurrent=False, schedule_steps=1)
+
+    def check(**given: object) -> None:
+        PpoSettings.from_mapping({"horizon": 4, **given}).check_batch(run, 6, "")  # 24 steps
+
+    with pytest.raises(ConfigurationError, match="largest that works is 24"):
+        check(num_minibatches=25)
+    with pytest.raises(ConfigurationError, match="largest that works is 6"):
+        check(num_minibatches=7, minibatch_unit="segment")
+    with pytest.raises(ConfigurationError, match="smallest that works is 4"):
+        check(minibatch_steps=3, minibatch_unit="segment")
+    check(num_minibatches=24)
+    check(minibatch_steps=4, minibatch_unit="segment")

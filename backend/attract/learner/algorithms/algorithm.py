@@ -59,12 +59,13 @@ class Progress:
 class Report:
     """What one update of one policy did."""
 
-    entropy: float
-    """Of the action distribution before the update, nats, mean over the steps that were learned from."""
     metrics: Mapping[str, float]
     """The policy's own, under the names that dashboards and TensorBoard show."""
     shared_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     """The same for all policies of a run: scheduled hyperparameters."""
+    entropy: float | None = None
+    """Of the action distribution before the update, nats, mean over the steps that were learned from; None:
+    the algorithm does not compute it."""
 
     def with_metrics(self, more: Mapping[str, float]) -> Self:
         """The same with more metrics of the policy's own."""

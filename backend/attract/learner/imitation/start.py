@@ -39,7 +39,7 @@ class ClonedStart:
             "description_sha256": description_sha256(game),
             "seed": settings.seed,
             "policy": settings.policy.model_dump(mode="json"),
-            settings.algorithm: settings.ppo.model_dump(mode="json"),
+            settings.algorithm: settings.hyperparameters,
             "metrics": self.metrics(),
         }
         return self.state.snapshot(labels)
@@ -112,12 +112,13 @@ def _clone_one(
     on_epoch: Callable[[Epoch], None],
 ) -> Fit:
     device = next(state.policy.parameters()).device
-    batch = on_device(demonstration_batch(demonstrations, agents, settings.ppo.horizon), device)
+    own = settings.algorithm_settings
+    batch = on_device(demonstration_batch(demonstrations, agents, own.horizon), device)
     observed = {
         key: RunningMoments.of(batch.observation[key], batch.valid) for key in state.observation_statistics
     }
     if RETURNS in state.algorithm.moments:
-        seen = SlotReturns().see(batch, settings.ppo.gamma)
+        seen = SlotReturns().see(batch, own.gamma)
         rewards, _ = scaled(batch.reward, state.algorithm.moments[RETURNS], seen)
         batch = replace(batch, reward=rewards)
         moments = {**state.algorithm.moments, RETURNS: state.algorithm.moments[RETURNS].merge(seen.moments)}
@@ -134,7 +135,7 @@ def _clone_one(
         batch,
         plan,
         generator,
-        gamma=settings.ppo.gamma,
+        gamma=own.gamma,
         slots_of=slots,
         on_epoch=on_epoch,
     )

@@ -119,7 +119,7 @@ class Ppo:
         if settings.advantage_scale_decay is not None and not rates.is_policy_held:
             advantages = advantages.then(report.advantage_variance, settings.advantage_scale_decay)
         self._seen = _Seen(history, advantages, returns)
-        return Report(report.entropy, {**report.metrics(), **details}, scheduled.metrics())
+        return Report({**report.metrics(), **details}, scheduled.metrics(), report.entropy)
 
     def _fitted(
         self,

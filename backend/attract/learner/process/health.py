@@ -86,6 +86,8 @@ class ExperienceHealth:
 
     def _spread(self, batch: Batch, report: Report) -> dict[str, float]:
         space = self._game.action
+        if report.entropy is None:
+            return {}
         if isinstance(space, BoxSpace):
             return {"train/action_spread": math.exp(report.entropy / space.size - _GAUSSIAN_ENTROPY)}
         most = _largest_entropy(space.choices, batch)

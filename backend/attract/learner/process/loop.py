@@ -99,7 +99,9 @@ class Learner:
             cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
             demonstrations=None
             if source is None
-            else demonstrations_of(Path(begin.run_dir), Path(source), self._seating, settings.ppo.horizon),
+            else demonstrations_of(
+                Path(begin.run_dir), Path(source), self._seating, settings.algorithm_settings.horizon
+            ),
         )
         self._state = TrainingState.create(
             begin.description,

@@ -4,7 +4,7 @@ from attract.learner.algorithms.algorithm import Report, run_metrics
 def test_E9_what_is_told_of_several_policies_is_told_apart():
     shared = {"train/learning_rate": 1e-3}
     reports = {
-        name: Report(0.5, {"train/loss": loss, "train/prio_beta": loss}, shared)
+        name: Report({"train/loss": loss, "train/prio_beta": loss}, shared)
         for name, loss in (("scout", 0.1), ("keeper", 0.2))
     }
     metrics = run_metrics(reports, is_sole=False)

@@ -32,7 +32,7 @@ class Noted:
 
     def update(self, batch: Batch, progress: Progress, extra_loss=None) -> Report:
         self.batches.append(batch)
-        return Report(1.0, {"train/loss": 2.0}, {"train/learning_rate": 3.0})
+        return Report({"train/loss": 2.0}, {"train/learning_rate": 3.0})
 
     def commit(self):
         return {}

@@ -37,11 +37,11 @@ def batch(rewards, observation=None, valid=None, mask=None) -> Any:
     return SimpleNamespace(reward=reward, valid=valid, observation=observation, action_mask=mask)
 
 
-def report(entropy: float) -> Any:
+def report(entropy: float | None) -> Any:
     return SimpleNamespace(entropy=entropy)
 
 
-def metrics(health: ExperienceHealth, one: Any, entropy: float = 1.0) -> dict[str, float]:
+def metrics(health: ExperienceHealth, one: Any, entropy: float | None = 1.0) -> dict[str, float]:
     return health.metrics({"main": one}, {"main": report(entropy)}, is_sole=True)
 
 
@@ -77,6 +77,10 @@ def test_entries_are_numbered_by_key_and_pictures_left_out() -> None:
     found = metrics(ExperienceHealth(DISCRETE), batch([[0.0, 0.0]], observation))
     assert found["rollout/constant_observations"] == 1.0
     assert (found["rollout/first_constant_observation"], found["rollout/first_constant_value"]) == (0.0, 3.0)
+
+
+def test_an_algorithm_without_entropy_has_no_share_of_it() -> None:
+    assert not [name for name in metrics(ExperienceHealth(DISCRETE), batch([[0.0]]), None) if "train" in name]
 
 
 def test_entropy_is_beside_that_of_even_chances_among_what_is_allowed() -> None:
