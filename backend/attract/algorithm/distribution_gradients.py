@@ -51,7 +51,7 @@ def evaluate_with_gradient(
 
 def has_gradient(distribution: ActionDistribution) -> TypeGuard[WithGradient]:
     """Whether `evaluate_with_gradient` knows the distribution."""
-    # Of the class itself: one that inherits a gradient may have changed what it is the gradient of.
+    # Only the class itself counts: a subclass may have changed what the inherited gradient belongs to.
     return "with_gradient" in vars(type(distribution))
 
 

@@ -42,7 +42,7 @@ class RunningMoments:
 
     @classmethod
     def _of_part(cls, rows: Tensor) -> Self:
-        """Of [n, ...] float64 rows at once."""
+        """Moments of [n, ...] float64 rows, computed at once."""
         if rows.shape[0] == 0:
             return cls.empty(tuple(rows.shape[1:]))
         mean = rows.mean(0)

@@ -47,13 +47,13 @@ def check_ray() -> None:
 
 
 def check_address(address: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Whether somebody listens there, before Ray tries for minutes.
+    """Check that a server listens there, before Ray tries for minutes.
 
     Args:
         address: as `--address` gives it; `auto` and `local` are always right.
         environment: `RAY_ADDRESS` is what `auto` means, where it is set.
 
-    Raises: ConfigurationError: when it is no address, or nobody answers.
+    Raises: ConfigurationError: when it is no address, or no server answers.
     """
     setting = "--address"
     if address == "auto" and environment.get("RAY_ADDRESS", "auto") not in ("auto", "local"):
@@ -85,7 +85,7 @@ def connected(address: str, num_cpus: int) -> Generator["RayCluster"]:
     Args:
         address: `HOST:PORT`; `auto`: the one that this machine is a node of, else one that is started here;
             `local`: one that is started here.
-        num_cpus: that one started here pretends to have, at least: nobody else will ever join it.
+        num_cpus: minimum that a cluster started here claims to have: no other node will ever join it.
 
     Raises: ConfigurationError: when there is no Ray, or no cluster.
     """
@@ -168,7 +168,7 @@ class RayCluster:
 
     @property
     def address(self) -> str:
-        """Of the head node."""
+        """Address of the head node."""
         return str(self._ray.get_runtime_context().gcs_address)
 
     def node_cpus(self) -> list[int]:
@@ -239,7 +239,7 @@ class _ProcessActor(ProcessKeeper):
     def __init__(self, *, is_local: bool) -> None:
         import ray  # pyright: ignore[reportMissingImports]
 
-        # Ray takes no loopback address for a node; where all is on one machine, nobody else is let in.
+        # Ray takes no loopback address for a node; where all is on one machine, no other machine may connect.
         super().__init__(LOOPBACK if is_local else own_address(ray))
 
 
@@ -280,7 +280,7 @@ async def _done(reference: Awaitable[Answer]) -> Answer:
 
 
 class RayProcess(RayActor):
-    """A `RemoteProcess` in an actor, which Ray places anew when its process or node is lost."""
+    """A `RemoteProcess` in an actor, which Ray restarts elsewhere when its process or node is lost."""
 
     async def place(self, preferred: Sequence[int]) -> Place:
         """See `RemoteProcess`."""

@@ -9,7 +9,7 @@ from attract.settings.cells import VARIABLES
 from attract.settings.run import ServerSettings
 
 TRAINER_CPUS: Final = 1
-"""Of a cell for its learner and gateway, beside one for each worker of its own, as `attract tune` counts."""
+"""CPUs of a cell for its learner and gateway, beside one for each worker, as `attract tune` counts."""
 UNTIL_GONE_SECONDS: Final = 600
 """How long a host waits for its cell, which may be on its way to another node."""
 TOKENS: Final = tuple(
@@ -45,7 +45,7 @@ class ChildOrder:
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """Which cells and hosts there are, and what each is told."""
+    """Which cells and hosts there are, and the arguments of each."""
 
     game: str
     """A bundled name, or an absolute path that is the same on all nodes."""
@@ -57,26 +57,26 @@ class ClusterPlan:
     folder: str
     """Where the command was given."""
     environment: Mapping[str, str]
-    """Of the command: our variables are passed on."""
+    """Environment of the command: our variables are passed on."""
     cells: int
     hosts: int
     workers: int
-    """Of each host; of each cell where there are no hosts."""
+    """Workers of each host; of each cell where there are no hosts."""
     has_browsers: bool
     """Cells have browsers of their own: never beside hosts."""
     gpus: int
-    """Of each cell."""
+    """GPUs of each cell."""
     token: str
     """By which hosts join all cells."""
     admin_token: str | None = None
     port: int | None = None
-    """Of cell 0, if one was asked for: it is never replaced."""
+    """Port of cell 0, if one was asked for: it is never replaced."""
     lan: bool = False
     """Hosts may be on other machines than their cell."""
 
     @property
     def first_port(self) -> int:
-        """Of cell 0, where it is free or was asked for."""
+        """Port of cell 0, where it is free or was asked for."""
         return self.port or int(ServerSettings.model_fields["port"].get_default())
 
     def hosts_of(self, rank: int) -> list[int]:
@@ -138,7 +138,7 @@ class ClusterPlan:
             if name.startswith(PREFIX) and name not in TOKENS and not is_of_the_node(name)
         }
         ours[variable("worker_token")] = self.token
-        # All its machines are of whoever has the cluster.
+        # All its machines belong to the owner of the cluster.
         ours.setdefault(variable("worker_tier"), "local")
         if self.admin_token is not None:
             ours[variable("admin_token")] = self.admin_token

@@ -14,7 +14,7 @@ from attract.tuning.process_runner import ProcessRunner, log_of
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
 NEWS_SECONDS: Final = 5.0
-"""How long somebody waits for news, before there is none."""
+"""How long a reader waits for news before it gets none."""
 COMMAND: Final = (sys.executable, "-m", "attract.cluster.child")
 
 
@@ -33,7 +33,7 @@ class TrialReport:
 class TrialKeeper:
     """Trains by the runner of one machine; a Ray actor is made of it.
 
-    Owner: whoever calls it, on one event loop. When it is gone, its trial ends.
+    Owner: its caller, on one event loop. When it is gone, its trial ends.
     """
 
     def __init__(self, folder: Path, command: Sequence[str] = COMMAND) -> None:

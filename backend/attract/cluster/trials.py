@@ -13,8 +13,8 @@ from attract.errors import AwayError, ClusterError, TrialError
 from attract.tuning.process_runner import log_of
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
-MOST_LOSSES: Final = 3
-"""Of one trial's node, before the trial counts as failed."""
+MAX_LOSSES: Final = 3
+"""How often one trial may lose its node before the trial counts as failed."""
 
 
 class RemoteTrial(Protocol):
@@ -26,7 +26,7 @@ class RemoteTrial(Protocol):
 
 
 class ClusterRunner:
-    """Runs each trial in a keeper of its own, beginning it anew where its node is lost.
+    """Runs each trial in a keeper of its own, and restarts it where its node is lost.
 
     Owner: the tune command.
     """
@@ -40,13 +40,13 @@ class ClusterRunner:
 
     async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
         """See `TrialRunner`."""
-        for losses in range(1, MOST_LOSSES + 1):
+        for losses in range(1, MAX_LOSSES + 1):
             try:
                 async with self._keeper(cpus_of(order)) as trial:
                     report = await _watched(trial, order, goes_on)
                 break
             except (AwayError, ClusterError) as error:
-                if losses == MOST_LOSSES:
+                if losses == MAX_LOSSES:
                     raise TrialError(order.run_id, str(error)) from None
         else:
             raise RuntimeError("expected the last loss to be raised")

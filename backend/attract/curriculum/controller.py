@@ -37,7 +37,7 @@ class ChangeLesson:
 
     change: LessonChange
     global_episode_index: int
-    """Of the episode after which it changed."""
+    """Index of the episode after which it changed."""
 
 
 Action = Evaluate | KeepVersion | ChangeLesson
@@ -187,7 +187,7 @@ class CurriculumController:
         }
 
     def load(self, state: Mapping[str, Any], global_episode_index: int, agent_steps: int) -> None:
-        """Go on from a checkpoint's state; an empty one begins anew.
+        """Resume from a checkpoint's state; an empty one starts from the beginning.
 
         Raises: ConfigurationError: when its lesson is no longer there.
         """

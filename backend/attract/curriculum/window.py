@@ -28,7 +28,7 @@ class EpisodeWindow:
     reward_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weight of each reward term, as the game declares them."""
     _returns: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Of each episode, one per agent."""
+    """Returns of each episode, one per agent."""
     _lengths: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
     """In steps."""
     _metrics: deque[Mapping[str, float]] = field(default_factory=lambda: deque(maxlen=WINDOW))

@@ -9,7 +9,7 @@ from attract.schema.api import RandomPlay
 CERTAIN_ERRORS: Final = 3.0
 """Standard errors of the difference by which the return must lie above random play's."""
 MIN_EPISODES: Final = 20
-"""Of fewer episodes, on either side, the standard error itself is too uncertain."""
+"""Minimum on either side: with fewer episodes the standard error itself is too uncertain."""
 EQUAL: Final = 1e-9
 """Relative difference of two means below which they are the same: sums of equal returns are rounded."""
 PLAIN_BELOW: Final = 1e9
@@ -21,7 +21,7 @@ class Measured:
 
     mean: float
     standard_error: float
-    """Of the mean."""
+    """Standard error of the mean."""
     episodes: int
 
     @classmethod
@@ -70,9 +70,9 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     if trained is None or random is None:
         return Verdict(trained, random, None, None)
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
-    fewest = min(trained.episodes, random.episodes)
-    if fewest < MIN_EPISODES:
-        why = f"{fewest} of the {MIN_EPISODES} episodes that a comparison takes"
+    num_episodes = min(trained.episodes, random.episodes)
+    if num_episodes < MIN_EPISODES:
+        why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
         return Verdict(trained, random, None, f"{beside}: {why}")
     if not same_task:
         return Verdict(trained, random, None, f"{beside}, which played without the lesson: not compared")

@@ -20,11 +20,11 @@ RECURRENT_STATE: Final = "state"
 """Key of the packed recurrent state, in segments and beside final observations."""
 LARGE_OBSERVATION_BYTES: Final = 1024
 STEPS_PER_LARGE_FINAL: Final = 4
-"""Of larger observations a row keeps one final observation for so many steps: images would double the store
+"""Steps per final observation that a row keeps of larger observations: images would double the store
 for episodes that nearly never are that short."""
 
 FieldKind = Literal["step", "row", "final"]
-"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...], of which a row
+"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...], where a row
 uses the first `final_count`."""
 
 

@@ -1,4 +1,4 @@
-"""Makes the packed pictures of a block whole again, so that nobody behind the socket need know of it."""
+"""Unpacks the packed pictures of a block, so that no code behind the socket needs to know of the packing."""
 
 import math
 import zlib
@@ -19,7 +19,7 @@ Pictures = NDArray[np.uint8]
 def claimed_bytes(block: Block) -> int:
     """What the packed observations of a block have once unpacked, if its own shapes are right; 0 for none.
 
-    For whoever limits what a socket may cause: `BlockUnpacker` refuses other shapes.
+    For code that limits what a socket may cause: `BlockUnpacker` refuses other shapes.
     """
     finals = {} if block.final_observations is None else block.final_observations.observation
     claimed = 0
@@ -34,7 +34,7 @@ def claimed_bytes(block: Block) -> int:
 
 
 class BlockUnpacker:
-    """Unpacks the blocks of one run; owned by whoever hears its browsers, used on the event loop."""
+    """Unpacks the blocks of one run; owned by the receiver of its messages, used on the event loop."""
 
     def __init__(self, layout: StoreLayout, picture_stacks: Mapping[str, int], max_bytes: int) -> None:
         """What blocks of a run may be unpacked to.
@@ -181,7 +181,7 @@ def _rebuild(
 ) -> int:
     """Fill `target` [n, rows, columns, channels], which is contiguous.
 
-    Returns: where `older` goes on, of which this part began at `at`.
+    Returns: where `older` goes on after this part, which began at `at`.
     """
     channels = newest.shape[-1]
     if before is not None:

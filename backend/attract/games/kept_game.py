@@ -16,7 +16,7 @@ def write_start(directory: RunDirectory, game: str, settings: RunSettings, modul
     """Keep what a run is started with."""
     directory.write_config(game, settings.model_dump(mode="json"))
     _, description = directory.read_game()
-    # Of the module of before, which may be another.
+    # The description of the module of before, which may be another.
     described = directory.described_sha256()
     directory.write_game(module.reference, description, described_sha256=described)
     (directory.path / CODE).write_bytes(module.code)

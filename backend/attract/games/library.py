@@ -39,7 +39,7 @@ SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
 """What the adapters of games that live in a page are called."""
 PAGE = re.compile(r"\.html?$|^https?://")
-"""What somebody may give who has a page and no adapter."""
+"""What a user may give who has a page and no adapter."""
 PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
@@ -84,7 +84,7 @@ class GameLibrary:
     def __init__(
         self, project_dir: Path, web_dir: Path | None = None, *, runs_dir: Path = Path("runs")
     ) -> None:
-        """`runs_dir` is shown to nobody, wherever it lies."""
+        """`runs_dir` is never served, wherever it lies."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
         self._modules: dict[str, GameModule] = {}
@@ -164,7 +164,7 @@ class GameLibrary:
         return self._page_files[key]
 
     def _top_of(self, game: GameReference, folder: Path) -> Path:
-        """The highest folder of which the page of an adapter in `folder` gets what it asks for."""
+        """The highest folder whose files the page of an adapter in `folder` may request."""
         if game.name in self._bundled():
             return folder
         if folder.is_relative_to(self._project_dir):
@@ -322,7 +322,7 @@ class GameLibrary:
         sdk = find_sdk(self._web_dir).resolve().parent
         for name in inputs:
             path = (self._project_dir / name).resolve()
-            # Of the SDK's own sources, which are there in a checkout alone, adapters take keys and focus.
+            # Adapters take keys and focus from the SDK's own sources, which only a checkout has.
             if any(path.is_relative_to(own) for own in (self._project_dir, sdk, CLOCK_SOURCES)):
                 continue
             if "node_modules" not in path.parts:
@@ -411,7 +411,7 @@ def refuse_project(folder: Path, given: str) -> None:
 
     Args:
         folder: may be none at all.
-        given: what somebody typed to name it.
+        given: what the user typed to name it.
     """
     if not folder.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Where the files of a page come from that somebody else wrote: a folder, or a server on this machine."""
+"""Where the files of a third-party page come from: a folder, or a server on this machine."""
 
 import http.client
 import posixpath
@@ -19,7 +19,7 @@ NAME_ABOVE: Final = re.compile(
 MAX_FOLDERS: Final = 20
 MAX_GIVEN: Final = 10_000
 MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Of a page whose text is looked through."""
+"""Size up to which a page's text is searched."""
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -51,7 +51,7 @@ class PageFolder:
     def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
         """`hidden`: a folder that is not served, wherever it lies.
 
-        `top`: the highest folder of which a page gets what it asks for; None, or a folder that does not hold
+        `top`: the highest folder whose files a page may request; None, or a folder that does not hold
         `folder`: that is `folder`.
         """
         self._folder = folder
@@ -108,7 +108,7 @@ class PageFolder:
             return
         self._page_folders[folder.as_posix()] = None
         for count, name in names_above(page):
-            # Of the folders that it goes up, the first ones lead to `folder`.
+            # The first folders of those that it goes up lead to `folder`.
             above = count - len(folder.parts) - 1
             if 0 <= above < len(self._above) and self._below(self._above[above], name) is not None:
                 self.root = min(self.root, self._above[above], key=lambda place: len(place.parts))

@@ -37,7 +37,7 @@ class Place:
 
 
 def own_frames(stack: str, find_map: FindMap) -> list[tuple[str, Place]]:
-    """Of a stack's frames those in the game's bundle that are not the SDK's: function (or "") and place.
+    """Frames of a stack that lie in the game's bundle and not in the SDK: function (or "") and place.
 
     Frames of packages are among them; frames of a bundle without a map have the bundle as their file.
     """

@@ -10,7 +10,7 @@ MARKERS: Final = (".git", "package.json")
 
 
 def find_project_dir(module: Path, current: Path | None = None) -> Path:
-    """The folder whose files a game module may import, where nobody named one.
+    """The folder whose files a game module may import, where none was named.
 
     The outermost of these that hold the module: the current folder, the nearest folder above it with a
     `.git`, the nearest with a `package.json`, its own folder. The first three are never the home directory, a

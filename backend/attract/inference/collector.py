@@ -42,7 +42,7 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class _Segment:
-    """Which segment of which lease a worker plays in a round."""
+    """The segment and the lease that a worker plays in a round."""
 
     playing: Playing
     index: int
@@ -148,7 +148,7 @@ class CentralCollector:
     # --- who takes part ---
 
     def _gather(self) -> bool:
-        """Between two rounds of all groups: let all play that can, and nobody else."""
+        """Between two rounds of all groups: let all play that can, and no others."""
         if self._core is not None and not self._is_reset:
             return False
         if any(group.batch is None for group in self._groups):
@@ -320,13 +320,13 @@ class CentralCollector:
             self._says.append(Outgoing(worker_id, playing.close(now, max(0.0, waited))))
 
     def _versions(self, group: _Group) -> tuple[int, ...]:
-        """Who decides for whom; whoever is lost gets what the others have. Empty: all are lost."""
+        """Policy versions by agent; a lost agent gets the version of the others. Empty: all are lost."""
         segments = self._rounds[group.round]
         if not segments:
             return ()
-        anybody = next(iter(segments.values())).playing.version
+        shared = next(iter(segments.values())).playing.version
         return tuple(
-            segments[worker].playing.version if worker in segments else anybody for worker in group.columns
+            segments[worker].playing.version if worker in segments else shared for worker in group.columns
         )
 
     def _by_column(self, group: _Group, versions: tuple[int, ...]) -> NDArray[np.int64]:

@@ -230,7 +230,7 @@ class SegmentBuilder:
         )
 
     def _episodes_of(self, columns: slice) -> EpisodeColumns:
-        """Each is told with its game's first agent."""
+        """Each episode is reported with its game's first agent."""
         agents = self._layout.num_agents
         slots = self.slot_id[columns]
         instances = set((slots[slots % agents == 0] // agents).tolist())

@@ -21,7 +21,7 @@ from attract.schema.game import GameDescription
 
 FORMAT_VERSION = 1
 FORMAT_VERSION_WITH_MASK = 2
-"""Of games with a mask: readers of 1 do not know of its input. For all others nothing has changed."""
+"""Version for games with a mask: readers of 1 do not know of its input. All others are unchanged."""
 VALUE_MEANING = "expected discounted future reward, scaled as in training"
 
 

@@ -20,7 +20,7 @@ from attract.schema.spaces import ObservationSpace
 from attract.settings.run import PolicySettings
 
 LARGEST_LOG_STD = 1.0
-"""Of box actions, in units of half their range: with it seven of ten draws are clipped."""
+"""Maximum for box actions, in units of half their range: with it seven of ten draws are clipped."""
 
 
 class Policy(nn.Module):

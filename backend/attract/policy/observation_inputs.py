@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def num_dimensions(self) -> int:
-        """Of one raw observation."""
+        """Number of dimensions of one raw observation."""
         return len(self.shape)
 
     def encode(self, preprocessed: Tensor) -> Tensor:

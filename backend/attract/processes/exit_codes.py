@@ -16,7 +16,7 @@ INTERRUPTED: Final = 130
 """Ctrl-C."""
 TERMINATED: Final = 143
 OUTPUT_GONE: Final = 141
-"""Nobody reads the output any more, as after `| head`."""
+"""The reader of the output is gone, as after `| head`."""
 
 
 def of_signal(number: int) -> int:

@@ -92,7 +92,7 @@ class LearnerSupervisor:
         await self._connect()
 
     def begin(self, make_begin: Callable[[], Begin]) -> None:
-        """Give the learner, and each that follows it, its first message, made anew each time."""
+        """Give the learner, and each that follows it, its first message, built again each time."""
         self._make_begin = make_begin
         self.send(make_begin())
 

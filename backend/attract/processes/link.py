@@ -33,7 +33,7 @@ class Peer(Generic[Message]):
 
 
 class ProcessLink(Generic[Message]):
-    """One process's life, over one socket; owned by whoever started it, used from the event loop alone."""
+    """One process's life, over one socket; owned by its starter, used from the event loop alone."""
 
     def __init__(
         self,

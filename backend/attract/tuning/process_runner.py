@@ -29,7 +29,7 @@ MAX_LINE_BYTES: Final = 1 << 22
 class ProcessRunner:
     """Starts one process a trial, in a session of its own: a terminal's Ctrl-C reaches the tuner alone.
 
-    Owner: the tune command. A trial whose tuner was killed ends by itself: nobody reads its lines.
+    Owner: the tune command. A trial whose tuner was killed ends by itself: its output has no reader.
     """
 
     def __init__(self, folder: Path, command: Sequence[str] = (sys.executable, "-m", "attract")) -> None:
@@ -130,7 +130,7 @@ def log_of(folder: Path, order: TrialOrder) -> Path:
 
 
 async def _end(process: Process) -> None:
-    """Ctrl-C, and the end at once for what does not heed it; also when this is cancelled meanwhile."""
+    """Send Ctrl-C, and kill the process if it ignores that; also when this is cancelled meanwhile."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     try:
@@ -145,7 +145,7 @@ async def _end(process: Process) -> None:
 
 
 def environment_of_trials(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without variables of settings, which the trial's file has, and of the server: it serves nobody."""
+    """Without variables of settings, which the trial's file has, and of the server: a trial has no users."""
     left_out: Collection[str] = {*SETTING_VARIABLES, *SERVER_VARIABLES}
     return {name: value for name, value in environment.items() if name not in left_out}
 

@@ -6,8 +6,8 @@ from statistics import median
 from typing import Final
 
 SHARES: Final = (0.25, 0.5, 0.75)
-"""Of a trial's steps: where it is compared."""
-LEAST_OTHERS: Final = 4
+"""Shares of a trial's steps at which it is compared."""
+MIN_OTHERS: Final = 4
 """With fewer to compare with, nothing is ended."""
 
 
@@ -46,7 +46,7 @@ def is_behind(score: float | None, others: Sequence[float | None]) -> bool:
     The median stopping rule (Golovin et al. 2017, section 3.2.2), with scores as they stand instead of their
     running means: `score` is already a mean over episodes.
     """
-    if len(others) < LEAST_OTHERS:
+    if len(others) < MIN_OTHERS:
         return False
     return _number(score) < median(map(_number, others))
 
@@ -60,7 +60,7 @@ def is_late(seconds: float, others: Sequence[float]) -> bool:
         seconds: of the trial so far.
         others: those of each that reached the goal.
     """
-    return len(others) >= LEAST_OTHERS and seconds > median(others)
+    return len(others) >= MIN_OTHERS and seconds > median(others)
 
 
 def scores_at(rung: int, trials: Sequence[Mapping[int, float | None]]) -> list[float | None]:

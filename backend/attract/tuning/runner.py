@@ -43,7 +43,7 @@ class TrialResult:
     agent_steps: int
     ended_early: bool = False
     description: GameDescription | None = None
-    """Of the game, where the runner knows it."""
+    """Description of the game, where the runner knows it."""
 
 
 class TrialRunner(Protocol):

@@ -22,7 +22,7 @@ STUDY: Final = "study"
 NEAR_TRIALS: Final = 8
 """The first ones after the defaults."""
 CHANGED_SHARE: Final = 0.3
-"""Of what is searched: so much differs in each of them."""
+"""Share of the searched settings that differ in each of them."""
 RANDOM_TRIALS: Final = 8
 """Drawn without regard to others before the sampler has something to go by."""
 LOST: Final = "lost"

@@ -21,8 +21,8 @@ from attract.tuning.verdict import Point, Sample, finalists_of, front_of, judge,
 
 DEFAULT: Final = 0
 """The trial of the defaults."""
-MOST_FINALISTS: Final = 2
-MOST_FAILURES: Final = 3
+MAX_FINALISTS: Final = 2
+MAX_FAILURES: Final = 3
 """So many failed trials without one that did not: the game or the machine is at fault, not the settings."""
 
 
@@ -60,10 +60,10 @@ class Budget:
 
     num_trials: int
     minutes: float | None
-    """Of this call; None: as long as it takes."""
+    """Limit of this call; None: as long as it takes."""
     parallel: int
     num_seeds: int
-    """Of each finalist, and of the defaults beside them."""
+    """Seeds of each finalist, and of the defaults beside them."""
 
 
 class Tuner:
@@ -83,7 +83,7 @@ class Tuner:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_change` is told the study whenever a trial begins, has come a quarter further or ends."""
+        """`on_change` gets the study whenever a trial begins, advances by a quarter or ends."""
         self._name = name
         self._order = order
         self._budget = budget
@@ -104,7 +104,7 @@ class Tuner:
 
     @property
     def total_steps(self) -> int:
-        """Of a trial."""
+        """Steps of a trial."""
         if self._base.total_steps is None:
             raise RuntimeError("expected an order whose settings have total_steps")
         return self._base.total_steps
@@ -177,7 +177,7 @@ class Tuner:
         if self._budget.minutes is None:
             return True
         took = fmean(trial.took_seconds for trial in trials if trial.state == "finished")
-        confirmations = (1 + MOST_FINALISTS) * self._budget.num_seeds
+        confirmations = (1 + MAX_FINALISTS) * self._budget.num_seeds
         reserved = math.ceil(confirmations / self._budget.parallel) * took
         return self._clock() - self._began + took + reserved <= 60 * self._budget.minutes
 
@@ -212,7 +212,7 @@ class Tuner:
 
     def _check_failures(self, error: TrialError) -> None:
         others = [trial.state for trial in self._search.trials() if trial.number != DEFAULT]
-        if others.count("failed") >= MOST_FAILURES and not {"finished", "pruned"} & set(others):
+        if others.count("failed") >= MAX_FAILURES and not {"finished", "pruned"} & set(others):
             raise error
 
     # --- one run ---
@@ -340,7 +340,7 @@ class Tuner:
             if name not in ("seed", "total_steps", "until_return")
         }
 
-    # --- what is told ---
+    # --- what is reported ---
 
     def _publish(self) -> StudyView:
         view = self.view()
@@ -369,7 +369,7 @@ class Tuner:
 
 
 def _seconds_to(goal: float, trials: Sequence[Trying]) -> list[float]:
-    """Of each trial that reached it."""
+    """Seconds of each trial that reached it."""
     return [
         trial.seconds
         for trial in trials

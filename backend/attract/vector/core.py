@@ -19,7 +19,7 @@ from attract.vector.parts import Part, StepRequest, even_parts
 class VectorCore:
     """Decides which group steps when and puts its slots' outcomes together; decides no action, does no I/O.
 
-    Owned by whoever carries its orders out; `now` is monotonic seconds. The n-th `send` and the n-th `recv`
+    Its owner carries its orders out; `now` is monotonic seconds. The n-th `send` and the n-th `recv`
     serve group n mod `num_groups`; `send` may be ahead of `recv` by at most `num_groups`. So the groups
     alternate strictly, no two slots are ever more than one step apart, and while one group's observations are
     with the policy all other groups' games step.
@@ -126,7 +126,7 @@ class VectorCore:
     def send(self, actions: NDArray[Any], now: float) -> list[StepRequest]:
         """Actions for the next group in turn, [k, ...] in the order of its slots; what to tell the workers.
 
-        Actions of slots that are not active are read by nobody.
+        Actions of slots that are not active are ignored.
 
         Raises: RuntimeError: when it is not this group's turn yet, or shape or dtype do not fit the game.
         """

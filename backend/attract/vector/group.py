@@ -127,7 +127,7 @@ class Group:
             self._check_step(member, message.step)
             new |= _outcome(outcome, num_slots, layout.ticks_per_step)
             if outcome.episodes:
-                # Told in the block of whoever has that instance: no worker speaks for another's games.
+                # Reported in the block of the worker that has that instance, and by no other worker.
                 _check_episodes(outcome.episodes, member.part.instance_ids, layout.num_agents)
             ended = new["truncated"] | (new["terminated"] & self._tells_terminal)
             column, finals = self._finals_of(outcome, ended)

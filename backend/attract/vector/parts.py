@@ -1,4 +1,4 @@
-"""Which worker steps which games of which group, and what it is told."""
+"""Assigns the games of each group to workers, and builds the message for each worker."""
 
 from dataclasses import dataclass
 from typing import Any

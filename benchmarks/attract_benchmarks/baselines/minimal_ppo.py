@@ -33,7 +33,7 @@ class Settings:
 
 
 class Rollout:
-    """What is collected, [steps, environments, ...]; filled anew for each update."""
+    """Collected steps, [steps, environments, ...]; filled again for each update."""
 
     def __init__(self, steps: int, environments: int) -> None:
         shape = (steps, environments)

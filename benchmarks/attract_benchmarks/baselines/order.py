@@ -52,7 +52,7 @@ class BaselineReport:
 
     @property
     def seconds(self) -> float:
-        """Of the whole training."""
+        """Seconds of the whole training."""
         return self.marks[-1][0]
 
     def steady_rate(self, skipped: int) -> float:

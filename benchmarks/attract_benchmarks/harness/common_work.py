@@ -14,9 +14,9 @@ BASELINE_ENVIRONMENTS: Final = 16
 
 WORKERS: Final = 2
 INSTANCES: Final = 128
-"""Of each worker: Attract's own number."""
+"""Games of each worker: Attract's own number."""
 GAMES: Final = WORKERS * INSTANCES
-"""Of all workers together, however many they are."""
+"""Games of all workers together, however many they are."""
 HORIZON: Final = 64
 
 SKIPPED_UPDATES: Final = 10
@@ -57,7 +57,7 @@ def baseline_settings(environments: int = BASELINE_ENVIRONMENTS) -> dict[str, An
 
 
 def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> dict[str, Any]:
-    """Of a run of Attract on it, `overlap`, for so many updates; the workers share `GAMES`."""
+    """Settings of a run of Attract on it, `overlap`, for so many updates; the workers share `GAMES`."""
     return {
         "preset": "default",
         "total_steps": updates * BATCH_STEPS,

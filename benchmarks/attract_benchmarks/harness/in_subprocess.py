@@ -33,7 +33,7 @@ def _as_the_learner() -> None:
     keep_freed_memory()
     # Torch's profiler tells stderr of its every step, at all levels up to 5.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-    # Imported after that, as in the learner: the C library is told before the first tensor.
+    # Imported after that, as in the learner: the C library must be set up before the first tensor.
     import torch
 
     from attract.learner.process.machine import default_threads

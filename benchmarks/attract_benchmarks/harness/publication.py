@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 def reached(
     ready: Iterable[Ready], sent: Sequence[Sent], acknowledged: Sequence[Acknowledged], num_workers: int
 ) -> list[Reached]:
-    """Of every version that `num_workers` workers have acknowledged, in order of versions.
+    """Every version that `num_workers` workers have acknowledged, in order of versions.
 
     A worker that was busy with an older version is sent the newest next: having a newer one is as good.
     """
@@ -76,7 +76,7 @@ class News(Protocol):
     ready: list[Ready]
     sent: list[Sent]
     acknowledged: list[Acknowledged]
-    most_encodings: int
+    max_encodings: int
 
 
 class PublicationLog:
@@ -90,7 +90,7 @@ class PublicationLog:
         self.ready: list[Ready] = []
         self.sent: list[Sent] = []
         self.acknowledged: list[Acknowledged] = []
-        self.most_encodings = 0
+        self.max_encodings = 0
         """Most frames that were made of one version."""
 
     def take(self, news: News) -> None:
@@ -98,7 +98,7 @@ class PublicationLog:
         self.ready += news.ready
         self.sent += news.sent
         self.acknowledged += news.acknowledged
-        self.most_encodings = max(self.most_encodings, news.most_encodings)
+        self.max_encodings = max(self.max_encodings, news.max_encodings)
 
     def reached(self) -> list[Reached]:
         """Every version that the whole fleet has, but the first ones."""

@@ -28,7 +28,7 @@ from attract_benchmarks.harness.publication import DURABLE, ENDED, VERSION, Ackn
 from attract_benchmarks.harness.stamps import Passed, StampedApp
 
 PUBLISHER = (sys.executable, "-m", "attract_benchmarks.harness.publisher")
-MOST_SOCKETS = 1024
+MAX_SOCKETS = 1024
 
 
 class ServerRequest(BaseModel):
@@ -38,7 +38,7 @@ class ServerRequest(BaseModel):
 
     game: str
     settings: dict[str, Any]
-    """Of the run."""
+    """Settings of the run."""
     runs_dir: Path
     token: str
     trains: bool = False
@@ -60,15 +60,15 @@ class Report(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     cpu_seconds: float
-    """Of the whole process since it began."""
+    """CPU seconds of the whole process since it began."""
     num_bytes: int
-    """Of block frames received."""
+    """Bytes of block frames received."""
     blocks: list[tuple[int, float]]
     """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     ready: list[Ready]
     sent: list[Sent]
     acknowledged: list[Acknowledged]
-    most_encodings: int
+    max_encodings: int
     """Most frames that were made of one version; 0 when none was sent."""
 
 
@@ -110,8 +110,8 @@ async def _serve() -> None:
         runs_dir=order.runs_dir,
         worker_token=order.token,
         worker_tier="local",
-        sockets_per_address=MOST_SOCKETS,
-        sockets_per_token=MOST_SOCKETS,
+        sockets_per_address=MAX_SOCKETS,
+        sockets_per_token=MAX_SOCKETS,
     )
     stamped: list[StampedApp] = []
     ready: list[Ready] = []
@@ -174,7 +174,7 @@ def _report(passed: Passed, ready: list[Ready]) -> Report:
         ready=list(ready),
         sent=sent,
         acknowledged=acknowledged,
-        most_encodings=max((len(encodings) for encodings in frames.values()), default=0),
+        max_encodings=max((len(encodings) for encodings in frames.values()), default=0),
     )
 
 

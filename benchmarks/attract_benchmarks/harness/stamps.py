@@ -21,7 +21,7 @@ class Passed:
     """What was seen since the last look; times are seconds of the monotonic clock."""
 
     num_bytes: int = 0
-    """Of blocks received, whole frames."""
+    """Bytes of blocks received, whole frames."""
     blocks: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     policies: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])

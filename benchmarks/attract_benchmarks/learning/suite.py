@@ -66,7 +66,7 @@ class PlainGame:
     """One game of the suite, how long it is trained, and what it has to reach."""
 
     name: str
-    """Of its module in `benchmarks/suite`."""
+    """Name of its module in `benchmarks/suite`."""
     title: str
     steps: int
     goal: float | Literal["twice", "half the cost"]
@@ -120,7 +120,7 @@ class Strategy:
 
 @cache
 def strategies() -> dict[str, Strategy]:
-    """Of each game by name. Raises: ConfigurationError: without the repository's `benchmarks/suite`."""
+    """Strategy of each game by name. Raises: ConfigurationError: without the clone's `benchmarks/suite`."""
     path = SUITE_DIR / MEASURED
     if not path.is_file():
         raise ConfigurationError(

@@ -45,7 +45,7 @@ class Bare:
 
     @property
     def steps_per_second(self) -> float:
-        """Of cores that share all work evenly and idle never; nobody is that good."""
+        """Steps per second if the cores shared all work evenly and never idled: an upper bound."""
         return self.cores / (self.learner + self.collection)
 
 

@@ -69,7 +69,7 @@ def _figures(alone: PublicationLog, fleet: PublicationLog, num_rounds: int) -> d
         "until_first_worker_ms": _median_ms([version.first for version in versions]),
         "one_worker_create_ms": create_ms,
         "create_ms": statistics.median(session.create_ms for session in fleet.acknowledged),
-        "encodings_per_version": float(fleet.most_encodings),
+        "encodings_per_version": float(fleet.max_encodings),
     }
     figures: dict[str, Figure] = {}
     for name, percent in zip(NAMES, (50, 99), strict=True):

@@ -52,7 +52,7 @@ class Work:
 
     @property
     def num_steps(self) -> int:
-        """Of the batch, all valid."""
+        """Steps of the batch, all valid."""
         return self.segments * self.ppo.horizon
 
     @property

@@ -25,12 +25,12 @@ class Learnable:
     """One policy of a run, as an algorithm gets it."""
 
     policy: Policy
-    """Already on its device; the algorithm changes its parameters in place, nobody else does."""
+    """Already on its device; only the algorithm changes its parameters, in place."""
     distribution: ActionDistribution
     seed: int
-    """Of the run."""
+    """Seed of the run."""
     policy_id: str | None = None
-    """Of one among several; None: the sole one."""
+    """Name of one policy among several; None: the sole one."""
     num_agents: int = 1
     """How many play in one game, whichever policy is theirs."""
 
@@ -60,7 +60,7 @@ class Report:
     """What one update of one policy did."""
 
     entropy: float
-    """Of the action distribution before the update, nats, mean over the steps that were learned from."""
+    """Entropy of the action distribution before the update, nats, mean over the steps learned from."""
     metrics: Mapping[str, float]
     """The policy's own, under the names that dashboards and TensorBoard show."""
     shared_metrics: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -12,7 +12,7 @@ from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewar
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
 
-MOST_SLOTS = 65_536
+MAX_SLOTS = 65_536
 """Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
 
 
@@ -21,7 +21,7 @@ class SeenReturns:
     """What one batch adds: not taken over before its update has succeeded (rule P8)."""
 
     moments: RunningMoments
-    """Of its valid steps' discounted returns; scalar."""
+    """Moments of its valid steps' discounted returns; scalar."""
     carried: dict[int, tuple[int, float]]
     """By slot: the step that would come next, and the discounted return up to it."""
 
@@ -46,7 +46,7 @@ class SlotReturns:
             batch: one update's segments.
             gamma: discount per step.
             rewards: [T, S] float32; None: the batch's own, raw.
-            ended: [T, S] bool, after which steps a return begins anew; None: where episodes end.
+            ended: [T, S] bool, after which steps a return restarts; None: where episodes end.
         """
         rewards = batch.reward if rewards is None else rewards
         horizon = rewards.shape[0]
@@ -74,7 +74,7 @@ class SlotReturns:
         for slot, after in seen.carried.items():
             self._carried.pop(slot, None)
             self._carried[slot] = after
-        for slot in list(islice(self._carried, max(0, len(self._carried) - MOST_SLOTS))):
+        for slot in list(islice(self._carried, max(0, len(self._carried) - MAX_SLOTS))):
             del self._carried[slot]
 
     def tensors(self) -> dict[str, Tensor]:

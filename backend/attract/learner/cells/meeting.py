@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 def open_store(cell: Cell, limit_seconds: float) -> TCPStore:
     """The store at the master's address: rank 0 listens there, unless the launcher does.
 
-    Raises: GroupError: nobody listens there within the limit, or rank 0 cannot.
+    Raises: GroupError: no store listens there within the limit, or rank 0 cannot.
     """
     deadline = time.monotonic() + limit_seconds
     is_master = cell.leads and not cell.has_store
@@ -52,9 +52,9 @@ def connect(cell: Cell, *, is_master: bool = False) -> TCPStore:
 def meet(store: Store, cell: Cell, limit_seconds: float) -> int:
     """Wait until a learner of every cell is here; the number of the meeting, which all of them get.
 
-    Where a learner was lost, all of its group are: others come in their place, and meet anew. The store may
-    be the same (a launcher keeps it), so each meeting has a number of its own, which rank 0 gives, and each
-    learner a mark of its own: nobody takes those of an earlier meeting for present.
+    When one learner is lost, its whole group ends: other learners replace it and meet again. The store may
+    be the same (a launcher keeps it), so rank 0 gives each meeting a number of its own, and each learner has
+    a mark of its own: those of an earlier meeting do not count as present.
 
     Raises: GroupError: names those that did not come within the limit.
     """

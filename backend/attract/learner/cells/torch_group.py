@@ -15,7 +15,7 @@ from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImport
 from attract.errors import GroupError, GroupOverError
 from attract.learner.cells.group import ordered_sum
 from attract.learner.cells.meeting import connect, erase, meet, open_store
-from attract.learner.cells.presence import BEAT_SECONDS, Presence
+from attract.learner.cells.presence import HEARTBEAT_SECONDS, Presence
 from attract.settings.cells import Cell
 
 MEETING_SECONDS: Final = 600.0
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 class TorchGroup:
     """`LearnerGroup` of several processes; there is one in a process, while it lives.
 
-    Nobody's identity is checked and nothing is encrypted: the group belongs on a network of one's own.
+    Identities are not checked and nothing is encrypted: the group belongs on a private network.
 
     Args:
         cell: which of them this is, and where they meet.
@@ -61,7 +61,7 @@ class TorchGroup:
         try:
             own, self._of_writer = (PrefixStore(f"{number}", connect(cell)) for _ in range(2))
         except RuntimeError as error:
-            raise GroupError("cell 0 is gone, or whoever keeps the store of the group") from error
+            raise GroupError("cell 0 or the store of the group is gone") from error
         self._presence = Presence(own, cell.rank, cell.size, on_over)
         backend = "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl"
         try:
@@ -86,9 +86,9 @@ class TorchGroup:
             while work is not None and not work.is_completed():
                 if self._presence.is_over.is_set():
                     raise GroupOverError
-                if silent := self._presence.silent():
+                if timed_out := self._presence.timed_out():
                     self._has_failed = True
-                    raise GroupError(f"cell {silent[0]} shows no life; {what} was awaited of it")
+                    raise GroupError(f"cell {timed_out[0]} sends no heartbeat; {what} was awaited from it")
                 time.sleep(nap)
                 nap = min(2 * nap, _LONGEST_NAP_SECONDS)
             if work is not None:
@@ -144,7 +144,7 @@ class TorchGroup:
         """See `LearnerGroup`."""
         if self._has_failed and self.rank == 0:
             # The others may still ask the store who is gone.
-            time.sleep(4 * BEAT_SECONDS)
+            time.sleep(4 * HEARTBEAT_SECONDS)
         self._presence.close()
         if dist.is_initialized() and not self._has_failed:
             dist.destroy_process_group()

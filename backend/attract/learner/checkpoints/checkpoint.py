@@ -38,7 +38,7 @@ class Checkpoint:
 
     @property
     def policy_ids(self) -> tuple[str, ...]:
-        """Of the several policies it holds; empty where it holds a sole one."""
+        """Names of the policies that it holds; empty where it holds a sole one."""
         return tuple(self.document.get("policies", {}))
 
     def part(self, policy_id: str) -> Self:

@@ -21,7 +21,7 @@ LEARNING_RATE = 2.5e-3
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicEstimates:
-    """Of one batch, under the weights before its update."""
+    """Estimates for one batch, under the weights before its update."""
 
     advantages: Tensor
     """[T, S] float32, not normalised; 0 where invalid."""

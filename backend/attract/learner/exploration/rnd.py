@@ -134,7 +134,7 @@ class WithRnd:
         return {**self._inner.document(), "exploration": {"random_state": state}}
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; a run that explored by nothing, or otherwise, until now begins anew here."""
+        """See `Algorithm`; a run that has not explored by RND until now starts it from the beginning."""
         self._inner.restore(tensors, document)
         own = within(tensors, PREFIX)
         if "exploration" not in document or not own:

@@ -22,7 +22,7 @@ class Share:
     optimizer: Mapping[str, Tensor]
     """Adam's state, `<parameter>/<step, exp_avg, exp_avg_sq>`."""
     gathered: Mapping[str, RunningMoments]
-    """By observation entry: what this trainer has seen since the last round, and nobody else."""
+    """By observation entry: what this trainer alone has seen since the last round."""
     common: Mapping[str, RunningMoments] = field(default_factory=dict[str, RunningMoments])
     """What all trainers had seen at the last round; of a result, what they have seen now."""
 
@@ -75,7 +75,7 @@ class FederatedAveraging(Protocol):
     """N trainers that become their average; used by the learner's main thread alone."""
 
     def join(self, share: Share) -> Round:
-        """Begin together: everybody gets the weights of the first. Only of runs that begin anew.
+        """Begin together: all trainers get the weights of the first. Only for new runs.
 
         Raises: FederationError: when another trainer does not come, or is of another kind.
         """
@@ -84,15 +84,15 @@ class FederatedAveraging(Protocol):
     def average(self, share: Share, lineage: Lineage) -> Round:
         """The next round: the average of those who come, the same bits for each of them.
 
-        Who is gone or late is left out. Whose lineage is not that of the others brings nothing, and takes
-        theirs over. Nobody but this trainer there: its own share.
+        Trainers that are gone or late are left out. A trainer of another lineage contributes nothing, and
+        takes over the weights of the others. If this trainer is alone there: its own share.
 
         Raises: FederationError: when this trainer is of another kind than the others.
         """
         ...
 
     def leave(self) -> None:
-        """End in good order: the others are told, and go on without this one."""
+        """Leave in good order: the others get a message, and go on without this one."""
         ...
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ _BEGINNING: Final = 0
 class Meetings:
     """One trainer's end; see `FederatedAveraging`. There is one in a process, while it lives.
 
-    The store checks nobody's identity and encrypts nothing: it belongs on a network that is one's own.
+    The store checks no identities and encrypts nothing: it belongs on a private network.
 
     Args:
         settings: who this trainer is, and how long it waits.
@@ -136,7 +136,7 @@ class Meetings:
                 # This trainer was given up, and the meeting is long over.
                 return self._meet(store, int(store.read(["closed"])[0]) + 1, share, lineage)
             if number == _BEGINNING and store.read(["begun"]) == ["yes"]:
-                # Somebody came who goes on from a checkpoint.
+                # A trainer came that resumes from a checkpoint.
                 return self._begin_later(store, share)
             entries = self._entries(store)
             call = roll.call(entries, time.monotonic())
@@ -213,7 +213,7 @@ class Meetings:
         """The result of a meeting that is over; None when it is erased."""
         found = json.loads(store.read([f"out/{number}"])[0])
         data = store.get(found["name"], found["chunks"])
-        # Whoever made the result may have died before it said so.
+        # The trainer that made the result may have died before it announced it.
         store.compare_and_set("closed", str(number - 1), str(number))
         store.write(f"gone/{self._settings.rank}", NOTHING)
         if data is None:

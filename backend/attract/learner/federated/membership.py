@@ -27,7 +27,7 @@ class Entry:
     posting: Posting | None
     """The last that it brought."""
     gone: str | None
-    """Why nobody waits for it any more; None: it is waited for."""
+    """Why the others do not wait for it any more; None: they wait for it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Attendance:
     """What one look at the store gave."""
 
     present: tuple[Posting, ...]
-    """Of this meeting, by rank."""
+    """Postings of this meeting, by rank."""
     missing: tuple[int, ...]
     """Who is waited for."""
     given_up: Mapping[int, str]
@@ -67,7 +67,7 @@ class Membership:
         self._heard: dict[int, float] = {}
 
     def call(self, entries: Mapping[int, Entry], now: float) -> Attendance:
-        """Who is here, and who is still waited for; to be asked again until nobody is missing."""
+        """Who is present, and who is still awaited; call again until none is missing."""
         for rank, entry in entries.items():
             if self._beats.get(rank) != entry.beats:
                 self._beats[rank], self._heard[rank] = entry.beats, now

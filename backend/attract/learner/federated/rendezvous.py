@@ -26,7 +26,7 @@ class Rendezvous:
 
     Args:
         settings: who this trainer is.
-        has_begun: whether this trainer's run has begun: then nobody waits for all to begin together.
+        has_begun: whether this trainer's run has begun: then it does not wait for all to begin together.
         say: told, on any thread, what a person should know.
     """
 
@@ -89,7 +89,7 @@ class Rendezvous:
 
     @contextlib.contextmanager
     def in_use(self) -> Generator[None]:
-        """While this lasts, trainer 0 does not end: somebody reads from its store."""
+        """While this lasts, trainer 0 does not end: another trainer reads from its store."""
         self._in_use = True
         try:
             yield

@@ -56,7 +56,7 @@ class KeyValueStore:
         return cls(store, limit_seconds)
 
     def read(self, keys: Sequence[str]) -> list[str]:
-        """The values of these keys, all of which must exist."""
+        """The values of these keys; all must exist."""
         texts = _within(self._limit_seconds, lambda: self._store.multi_get(list(keys)))
         return [bytes(text).decode() for text in texts]
 

@@ -20,7 +20,7 @@ from attract.policy.network import Policy
 
 NUM_CROSSED: Final = 60_000
 SHARE_SEEN: Final = 0.1
-"""Of all examples that were demonstrated as they stand."""
+"""Share of all examples that stay as they were demonstrated."""
 MAX_NUMBERS: Final = 256
 """Largest observation for which trees are grown: a picture is not a table."""
 MIN_TREES: Final = 20

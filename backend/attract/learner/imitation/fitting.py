@@ -19,13 +19,13 @@ from attract.policy.network import Policy
 
 MINIBATCH_STEPS = 512
 MAX_GRAD_NORM = 0.5
-LEAST_RATE = 0.05
+MIN_RATE_SHARE = 0.05
 """Share of the learning rate that is left at the end; it falls in a straight line."""
 JUDGED_EVERY = 10
 """Epochs between two looks at what is held out."""
 VALUES_EVERY = 20
 """Epochs for which value targets stay: where an episode was cut they hang on the value function itself."""
-LEAST_HELD_OUT = 5
+MIN_HELD_OUT = 5
 """Demonstrations from which on some are held out."""
 
 
@@ -54,7 +54,7 @@ class Epoch:
     loss: float
     """Mean negative log-likelihood of what is fitted to, nats a step."""
     held_out: float | None
-    """The least error on what is held out so far; None: nothing is."""
+    """Minimum error on the held-out demonstrations so far; None: none are held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Fit:
     """Error of the first pass at its best on demonstrations that it had not seen: the share of steps in which
     another action is likelier or, of numbers, the mean negative log-likelihood; None: there were too few."""
     explained_variance: float
-    """Of the returns to go by the value function."""
+    """Explained variance of the returns-to-go under the value function."""
 
 
 def fit(
@@ -103,7 +103,7 @@ def fit(
     Raises: ConfigurationError: an action was demonstrated that its mask forbids.
     """
     epochs, least, crosses = plan.epochs, None, False
-    if plan.held_out > 0 and len(slots_of) >= LEAST_HELD_OUT:
+    if plan.held_out > 0 and len(slots_of) >= MIN_HELD_OUT:
         order = torch.randperm(len(slots_of), generator=generator).tolist()
         num_held = max(1, round(plan.held_out * len(order)))
         held = keep_slots(batch, [slot for number in order[:num_held] for slot in slots_of[number]])
@@ -193,7 +193,7 @@ class _Fitting:
         # Crossed examples are many, and say themselves what does not matter.
         prior = plan.sparsity / loss.num_steps if self._examples is None else 0.0
         for group in self._optimizer.param_groups:
-            group["lr"] = plan.learning_rate * max(LEAST_RATE, 1.0 - (number - 1) / num_epochs)
+            group["lr"] = plan.learning_rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)
         total = 0.0
         for chosen in loss.minibatches(self._generator):
             found = loss.outputs(chosen)
@@ -214,7 +214,7 @@ class _Fitting:
         return total / loss.num_steps
 
     def explained_variance(self) -> float:
-        """Of the value targets by the values."""
+        """Explained variance of the value targets under the predicted values."""
         valid = self.loss.batch.valid
         targets = self._value_targets()[valid]
         self.loss.refresh()

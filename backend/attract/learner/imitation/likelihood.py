@@ -162,5 +162,5 @@ class CloningLoss:
         if num_forbidden:
             raise ConfigurationError(
                 f"{num_forbidden} of {len(actions)} demonstrated actions were forbidden by the game's mask",
-                fix="record the episodes anew",
+                fix="record the episodes again",
             )

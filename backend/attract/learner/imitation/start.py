@@ -45,7 +45,7 @@ class ClonedStart:
         return self.state.snapshot(labels)
 
     def metrics(self) -> dict[str, float]:
-        """Of the row of version 0; a number that is not finite is left out."""
+        """Metrics of the row of version 0; a number that is not finite is left out."""
         found: dict[str, float] = {}
         for policy_id, result in self.fits.items():
             own = "" if len(self.fits) == 1 else f"/{policy_id}"

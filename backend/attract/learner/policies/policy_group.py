@@ -46,7 +46,7 @@ class PolicyGroup:
 
     @property
     def num_parameters(self) -> int:
-        """Of all policies."""
+        """Number of parameters of all policies."""
         policies = [state.policy for state in self._state.policies.values()]
         return sum(parameter.numel() for policy in policies for parameter in policy.parameters())
 

@@ -37,7 +37,7 @@ class PolicyState:
     policy: Policy
     algorithm: Algorithm
     observation_statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
+    """Statistics of each normalised entry, seen so far (rule P7); the policy has those of its version."""
     tolerance: Tolerance = field(default_factory=Tolerance)
     federated: FederatedStatistics | None = None
     """Where the statistics come from, for a trainer that averages with others."""

@@ -37,7 +37,7 @@ class PolicyUpdater:
         self._group = group
         self._history = VersionHistory(state.policy, distribution, num_versions)
         self._suspects: set[int] = set()
-        """Workers of which a segment was refused."""
+        """Workers that had a segment refused."""
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""

@@ -31,7 +31,7 @@ class TrainingState:
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
     lineage: Lineage = field(default_factory=Lineage)
-    """Of a trainer that averages with others: which round its weights come from."""
+    """For a trainer that averages with others: which round its weights come from."""
 
     @classmethod
     def create(

@@ -1,4 +1,4 @@
-"""Advantages and value targets of a batch: once per update, or anew before each epoch."""
+"""Advantages and value targets of a batch: once per update, or recomputed before each epoch."""
 
 from dataclasses import dataclass
 

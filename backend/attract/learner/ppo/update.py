@@ -48,7 +48,7 @@ def ppo_update(
     *,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
-    least_deviation: float = 0.0,
+    min_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     learner: LearnerName = "auto",
     group: LearnerGroup = SINGLE_PROCESS,
@@ -70,7 +70,7 @@ def ppo_update(
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
         distribution: of the game's actions.
         rates: numbers that do.
-        least_deviation: that advantages are divided by (P1).
+        min_deviation: that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         learner: `auto` does without autograd where it can.
         group: of learners that make this update together, each of its own batch: weights, optimizer and
@@ -91,7 +91,7 @@ def ppo_update(
             generator,
             distribution,
             rates,
-            least_deviation,
+            min_deviation,
             extra_loss,
             learner,
             group,
@@ -110,7 +110,7 @@ def _update(
     generator: torch.Generator,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
-    least_deviation: float,
+    min_deviation: float,
     extra_loss: ExtraLoss | None,
     learner: LearnerName,
     group: LearnerGroup,
@@ -118,7 +118,7 @@ def _update(
 ) -> UpdateReport:
     has_lag = any_rank(group, batch.has_lag)
     estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
-    minibatches = Minibatches(policy, batch, settings, least_deviation, group)
+    minibatches = Minibatches(policy, batch, settings, min_deviation, group)
     for parameters in optimizer.param_groups:
         parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
     rows: list[Tensor] = []

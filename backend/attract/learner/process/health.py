@@ -12,7 +12,7 @@ from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace
 
 MAX_FOLLOWED_NUMBERS = 256
-"""Of an observation's entry; a larger one is a picture or a board, parts of which may well never change."""
+"""Maximum size of an observation's entry; parts of a larger one, a picture or a board, may never change."""
 _GAUSSIAN_ENTROPY = 0.5 + 0.5 * math.log(2.0 * math.pi)
 """Nats of a normal number of standard deviation 1."""
 

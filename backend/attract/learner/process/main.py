@@ -66,7 +66,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
     try:
         _serve(channel, inbox)
     except Exception as error:
-        # Of what is wrong with a file or a setting the sentence says all; a stack is for faults of our own.
+        # For a wrong file or setting the sentence says all; a stack is for faults of our own.
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
@@ -109,7 +109,7 @@ def _listen(channel: Channel, inbox: "queue.SimpleQueue[Incoming]", finished: th
         return
     inbox.put(None)
     if not finished.wait(ORPHAN_SECONDS):
-        # An update that nobody will hear of; what was announced is on disk.
+        # The result of this update has no reader; what was announced is on disk.
         os._exit(0)
 
 

@@ -10,7 +10,7 @@ import torch
 STAT = Path("/proc/stat")
 WINDOW_SECONDS = 0.1
 ROWS, WIDTH = 4096, 64
-"""Of the product that is timed: a large minibatch of a small network, where threads pay least."""
+"""Shape of the product that is timed: a large minibatch of a small network, where threads pay least."""
 PAIRS = 9
 PRODUCTS_A_TURN = 4
 WORTHWHILE = 1.3

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attract.policy.graph_builder import GraphBuilder
 
 Space = Mapping[str, Any]
-"""Of a game's actions, as JSON."""
+"""A game's action space, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class ActionKind:
     """One kind of action, for torch and as models and `policy.json` have it."""
 
     distribution: Callable[[Space], ActionDistribution]
-    """Of a space. Raises: ConfigurationError: for one that no policy can act in."""
+    """The distribution for a space. Raises: ConfigurationError: for one that no policy can act in."""
     action: Mapping[str, Any]
     """What `policy.json` says of the output `action`: `dtype`, the name of a NumPy type, and `meaning`."""
     meanings: Mapping[str, str]

@@ -64,7 +64,7 @@ def test_D2_P11_slots_go_into_a_checkpoint_and_come_back():
 
 
 def test_slots_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reward_scale, "MOST_SLOTS", 2)
+    monkeypatch.setattr(reward_scale, "MAX_SLOTS", 2)
     slots = SlotReturns()
     for slot in (1, 2, 1, 3):
         slots.take_over(slots.see(batch_of([[1.0]], [slot], [0]), 0.5))

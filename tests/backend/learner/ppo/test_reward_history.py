@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attract.experience.batch import Batch, load_batch
-from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
+from attract.learner.ppo.reward_history import MAX_FROZEN_STEPS, RewardHistory
 from learner_world import SignsFleet
 
 NOTHING_YET = RewardHistory(lowest=-1.0, highest=-1.0, has_terminated=False, num_steps=100)
@@ -65,19 +65,21 @@ def test_P12_histories_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("known", "is_held"),
+    ("known", "is_frozen"),
     [
         (NOTHING_YET, True),
-        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS), True),
-        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS + 1), False),
+        (replace(NOTHING_YET, num_steps=MAX_FROZEN_STEPS), True),
+        (replace(NOTHING_YET, num_steps=MAX_FROZEN_STEPS + 1), False),
         (replace(NOTHING_YET, highest=0.0), False),
         (replace(NOTHING_YET, has_terminated=True), False),
         (RewardHistory(0.0, 0.0, has_terminated=True, num_steps=100), True),
         (RewardHistory(0.0, 1.0, has_terminated=True, num_steps=100), False),
     ],
 )
-def test_P12_a_policy_is_held_until_something_was_found_but_not_for_ever(known: RewardHistory, is_held: bool):
-    assert known.holds_policy is is_held
+def test_P12_a_policy_is_frozen_until_something_was_found_but_not_for_ever(
+    known: RewardHistory, is_frozen: bool
+):
+    assert known.freezes_policy is is_frozen
 
 
 def test_P12_it_comes_back_from_a_document():
