@@ -43,7 +43,7 @@ def run_bench(
 
     Args:
         order: what to measure.
-        say: hears progress; with `json_output` that must not be stdout.
+        say: gets progress messages; with `json_output` that must not be stdout.
         print_out: takes the result.
 
     Raises: ConfigurationError: for an unknown figure, a missing package, a file that is no earlier result.

@@ -68,7 +68,7 @@ class Chromium:
     found_by: str
 
     def version(self) -> str | None:
-        """What it says of itself, e.g. 'Chromium 156.0.8078.73'; None when it cannot be run."""
+        """Its version text, e.g. 'Chromium 156.0.8078.73'; None when it cannot be run."""
         try:
             done = subprocess.run(
                 [self.path, "--version"], capture_output=True, text=True, timeout=20, check=False

@@ -121,7 +121,7 @@ class MainThreadOutput:
 
 def _initialize(ray: Any, address: str, num_cpus: int) -> bool:
     """Connect or start; whether it was started."""
-    # It tells of tokens and dashboards; what fails is raised.
+    # It logs tokens and dashboards; errors are raised.
     logging.getLogger("ray").setLevel(logging.ERROR)
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     if address != "local":
@@ -251,7 +251,7 @@ class _TrialActor(TrialKeeper):
 
 
 class RayActor:
-    """Calls an actor's methods, and tells Ray's errors as ours."""
+    """Calls an actor's methods, and raises Ray's errors as ours."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray = ray

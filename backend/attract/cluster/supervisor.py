@@ -43,7 +43,7 @@ class Supervisor:
         write: Callable[[Line], None],
         say: Callable[[str], None],
     ) -> None:
-        """`write` gets each line of cell 0 as it comes, `say` what is to be told of the others."""
+        """`write` gets each line of cell 0 as it comes, `say` the messages about the others."""
         self._plan = plan
         self._cluster = cluster
         self._write = write

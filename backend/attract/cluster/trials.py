@@ -34,7 +34,7 @@ class ClusterRunner:
     def __init__(
         self, folder: Path, keeper: Callable[[int], AbstractAsyncContextManager[RemoteTrial]]
     ) -> None:
-        """`folder`: of the study, here; `keeper` gives one that has so many CPUs."""
+        """`folder`: the study's, here; `keeper` creates a keeper with a number of CPUs."""
         self._folder = folder
         self._keeper = keeper
 
@@ -87,10 +87,10 @@ def cpus_of(order: TrialOrder) -> int:
 
 
 def cpus_for(workers: int) -> int:
-    """CPUs of a training with so many workers of its own."""
+    """CPUs of a training with this number of workers."""
     return workers + TRAINER_CPUS
 
 
 def parallel_on(node_cpus: Sequence[int], workers: int) -> int:
-    """How many trials have room at once on nodes of so many CPUs; at least one, which may have to wait."""
+    """How many trials fit at once on nodes with these CPUs; at least one, which may have to wait."""
     return max(1, sum(cpus // cpus_for(workers) for cpus in node_cpus))

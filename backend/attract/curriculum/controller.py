@@ -44,7 +44,7 @@ Action = Evaluate | KeepVersion | ChangeLesson
 
 
 class CurriculumController:
-    """One per run, owned by the active run: hears of episodes and updates, answers with actions.
+    """One per run, owned by the active run: gets episodes and updates, answers with actions.
 
     Same episodes in the same order, same actions: nothing depends on how they arrive in bundles.
     """
@@ -71,7 +71,7 @@ class CurriculumController:
         """What thresholds look at beside the window, as far as it is new since the last check."""
         self._game: GameDescription | None = None
         self._rounds = 0
-        """Rounds of averaging that the learner was told to do, or had done when it resumed."""
+        """Rounds of averaging that the learner was ordered to do, or had done when it resumed."""
 
     # --- what is played ---
 

@@ -1,4 +1,4 @@
-"""When a callback is due: every so many episodes of `global_episode_index`, or agent steps (rule C6)."""
+"""When a callback is due: every n episodes of `global_episode_index`, or n agent steps (rule C6)."""
 
 from typing import Any
 

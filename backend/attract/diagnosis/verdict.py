@@ -26,7 +26,7 @@ class Measured:
 
     @classmethod
     def of(cls, mean: float, std: float, episodes: int) -> Self:
-        """From the standard deviation of so many episodes' returns; at least one."""
+        """From the standard deviation of the returns of `episodes` episodes; at least one."""
         return cls(mean, std / math.sqrt(episodes), episodes)
 
 
@@ -37,9 +37,9 @@ class Verdict:
     trained: Measured | None
     random: Measured | None
     learned: bool | None
-    """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that cannot be told."""
+    """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that is unknown."""
     text: str | None
-    """One line for people; None unless both were measured."""
+    """One line of text; None unless both were measured."""
 
     def numbers(self) -> dict[str, float | int | bool | None]:
         """The fields that `--json` prints."""
@@ -99,5 +99,5 @@ def is_above(trained: Measured, random: Measured) -> bool:
 
 
 def number_text(value: float) -> str:
-    """A return as people read it: four digits, thousands with commas."""
+    """A return as text: four digits, thousands with commas."""
     return f"{value:,.0f}" if 1000 <= abs(value) < PLAIN_BELOW else f"{value:.4g}"

@@ -68,7 +68,7 @@ class StoreLayout:
         """The layout for one game and policy.
 
         Args:
-            description: what the game says of its observations and actions.
+            description: the game's observations and actions.
             policy_layout: recurrent state, if any.
             horizon: steps per segment.
             capacity: rows, that is segments held at once.

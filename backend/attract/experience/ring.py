@@ -19,7 +19,7 @@ DATA_START: Final = 64
 
 @dataclass(frozen=True)
 class RingPlace:
-    """Where a frame lies; positions only rise, and are taken modulo the ring's size."""
+    """Position of a frame; positions only rise, and are taken modulo the ring's size."""
 
     start: int
     length: int
@@ -86,7 +86,7 @@ class FrameRing:
         return RingPlace(start, length)
 
     def take(self, place: RingPlace) -> bytes:
-        """The frame that lies there; it and all before it are free again.
+        """The frame at that position; it and all before it are free again.
 
         Raises: ValueError: there is no such place.
         """

@@ -208,7 +208,7 @@ def _pictures(tensor: Tensor, name: str, shape: tuple[int, ...], packed: PackedP
 
 
 def _inflated(data: bytes, name: str, num_bytes: int) -> bytes:
-    """Raises: ProtocolError: unless it is one raw stream of so many bytes; at most one more is inflated."""
+    """Raises: ProtocolError: unless it is one raw stream of `num_bytes` bytes; inflates at most one more."""
     if not num_bytes:
         return data
     inflater = zlib.decompressobj(wbits=-zlib.MAX_WBITS)

@@ -192,7 +192,7 @@ def _states(tensors: dict[str, Tensor], field: str, layout: StoreLayout, count: 
 
 
 def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None:
-    """A row holds so many final observations, and no more."""
+    """Refuse more final observations than a row holds."""
     if not len(column) or layout.num_finals >= layout.horizon:
         return
     most = int(np.bincount(column, minlength=columns).max())

@@ -56,7 +56,7 @@ def project_of(directory: RunDirectory) -> Path | None:
 
 
 def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | None) -> Path | None:
-    """The folder that a run's page lies below: its adapter's.
+    """The folder of a run's adapter, above its page.
 
     Args:
         directory: of the run.

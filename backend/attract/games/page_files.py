@@ -49,7 +49,7 @@ class PageFolder:
     """The files below a folder, as at the root of a server of its own, and what a page asks for above it."""
 
     def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
-        """`hidden`: a folder that is not served, wherever it lies.
+        """`hidden`: a folder that is never served.
 
         `top`: the highest folder whose files a page may request; None, or a folder that does not hold
         `folder`: that is `folder`.

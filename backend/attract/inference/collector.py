@@ -278,7 +278,7 @@ class CentralCollector:
         return True
 
     def _finish(self, group: _Group, batch: StepBatch) -> None:
-        """A segment of every slot is complete: value what lies after it, and hand out the blocks."""
+        """A segment of every slot is complete: compute its bootstrap value, and hand out the blocks."""
         versions = self._versions(group)
         self._decide(group, batch, versions)
         assert group.decision is not None  # made in the line before

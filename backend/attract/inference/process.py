@@ -65,7 +65,7 @@ class Pipe:
         return messages
 
     def send(self, message: WireModel) -> None:
-        """Write one message. A gateway that has gone is no error: `receive` tells."""
+        """Write one message. A gateway that has gone is no error: `receive` reports it."""
         data = encode(message)
         try:
             self._connection.sendall(LENGTH.pack(len(data)) + data)

@@ -27,7 +27,7 @@ VALUE_MEANING = "expected discounted future reward, scaled as in training"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where one tensor of the state dict lies in the serialised model."""
+    """Offset of one tensor of the state dict in the serialised model."""
 
     offset: int
     num_bytes: int
@@ -35,7 +35,7 @@ class _Place:
 
 
 class OnnxPatcher:
-    """Serialised model of one network shape, and where each tensor of the state dict lies in it.
+    """Serialised model of one network shape, and the place of each tensor of the state dict in it.
 
     Owned by the learner, one thread. Making one takes milliseconds; `patched` takes microseconds.
     """

@@ -1,4 +1,4 @@
-"""Keeps one run's learner alive: begins it, hears it, starts another when it dies; sockets outlive it."""
+"""Keeps one run's learner alive: starts it, reads from it, replaces it when it dies; sockets outlive it."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class LearnerOwner(Protocol):
-    """What the supervisor tells the run; all on the event loop, one message at a time."""
+    """What the supervisor reports to the run; all on the event loop, one message at a time."""
 
     async def learner_ready(self, ready: Ready) -> None:
         """The policy exists."""

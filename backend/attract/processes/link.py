@@ -1,4 +1,4 @@
-"""The gateway's end of a process of its own: starts it, sends it messages, hears it, ends it."""
+"""The gateway's end of a child process: starts it, sends and receives its messages, ends it."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ Message = TypeVar("Message")
 
 @dataclass(frozen=True, slots=True)
 class Peer(Generic[Message]):
-    """What one kind of process says, and how it is asked to end."""
+    """The messages of one kind of process, and how it is asked to end."""
 
     name: str
     """As it stands in a sentence."""
@@ -49,7 +49,7 @@ class ProcessLink(Generic[Message]):
         self.process = process
 
     def send(self, message: WireModel) -> None:
-        """Put one message on its way. A process that has ended is no error here: `receive` tells of it."""
+        """Queue one message. A process that has ended is no error here: `receive` reports it."""
         data = encode(message)
         with contextlib.suppress(ConnectionError):
             self._writer.write(LENGTH.pack(len(data)) + data)

@@ -21,7 +21,7 @@ from attract.settings.variables import SETTING_VARIABLES
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
 END_SECONDS: Final = 30.0
-"""How long a trial that was told to end has for it."""
+"""Time that a trial has to end after it was asked to."""
 SAID_CHARACTERS: Final = 1000
 MAX_LINE_BYTES: Final = 1 << 22
 

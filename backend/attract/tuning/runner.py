@@ -58,6 +58,6 @@ class TrialRunner(Protocol):
 
         Raises:
             TrialError: when the run fails or is refused.
-            asyncio.CancelledError: once the trial, told to end, has gone.
+            asyncio.CancelledError: once the trial was asked to end and has ended.
         """
         ...

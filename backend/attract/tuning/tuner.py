@@ -46,7 +46,7 @@ class StudyOrder:
         return RunSettings.from_mapping(layer_settings(self.beneath, self.given))
 
     def data(self) -> dict[str, Any]:
-        """As JSON, so that a command that goes on can be told from another one."""
+        """As JSON, so that a resumed command can be recognised."""
         searched = {
             name: None if choice is None else choice.as_data() for name, choice in self.searched.items()
         }
@@ -130,7 +130,7 @@ class Tuner:
         return self._publish()
 
     async def _in_parallel(self, is_more: Callable[[], bool], do: Callable[[], Awaitable[None]]) -> None:
-        """Do one after another, so many at once; the first failure ends the others."""
+        """Run several at once, in order; the first failure ends the others."""
 
         async def work() -> None:
             while is_more():

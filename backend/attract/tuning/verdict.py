@@ -9,7 +9,7 @@ from typing import Final
 from attract.schema.studies import VerdictKind
 
 LEVEL: Final = 0.1
-"""How often a search that found nothing may say that it did, over all finalists together."""
+"""Rate of false positives that a search may have, over all finalists together."""
 QUICKER: Final = 0.9
 """Share of the defaults' seconds: what takes more is not worth a file."""
 TOLERANCE: Final = 1e-9

@@ -209,7 +209,7 @@ class VectorEnvironment:
             self._trace = None
 
     def _begun(self, seed: int) -> VectorCore:
-        """A core whose threads have been told which games are their own, and to step them until the end."""
+        """A core whose threads know their games and step them until the end."""
         core = VectorCore(
             self.layout,
             self._parts,

@@ -28,7 +28,7 @@ class GroupMember:
     """When it was asked for what has not come yet; None: nothing is awaited."""
     is_lost: bool = False
     has_reported: bool = False
-    """Whether it was heard of before: from then on its steps are counted through."""
+    """Whether it was seen before: from then on its steps are counted through."""
 
 
 class Group:

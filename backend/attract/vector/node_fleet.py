@@ -107,7 +107,7 @@ class NodeFleet:
         return len(self._channels)
 
     def describe(self) -> GameDescription:
-        """What the game says of itself, once every thread has loaded it.
+        """The game's description, once every thread has loaded it.
 
         Raises: GameError: it could not be loaded. ProtocolError: the process ended or is not ready in time.
         """
@@ -130,7 +130,7 @@ class NodeFleet:
         return described[0]
 
     def send(self, worker_id: int, message: WireModel) -> None:
-        """Queue a message for a thread; one that is gone is no error, `poll` tells of it."""
+        """Queue a message for a thread; one that is gone is no error, `poll` reports it."""
         channel = self._channels[worker_id]
         if channel.sock.fileno() < 0:
             return

@@ -44,7 +44,7 @@ def updates_of(options: BenchOptions) -> int:
 
 
 def baseline_settings(environments: int = BASELINE_ENVIRONMENTS) -> dict[str, Any]:
-    """The same work under Stable-Baselines3's names, its 32,768 steps shared among so many environments."""
+    """The same work under Stable-Baselines3's names, its 32,768 steps shared among `environments`."""
     return {
         "n_steps": BATCH_STEPS // environments,
         "batch_size": MINIBATCH_STEPS,
@@ -57,7 +57,7 @@ def baseline_settings(environments: int = BASELINE_ENVIRONMENTS) -> dict[str, An
 
 
 def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> dict[str, Any]:
-    """Settings of a run of Attract on it, `overlap`, for so many updates; the workers share `GAMES`."""
+    """Settings of a run of Attract on it, `overlap`, for `updates` updates; the workers share `GAMES`."""
     return {
         "preset": "default",
         "total_steps": updates * BATCH_STEPS,
@@ -85,6 +85,6 @@ def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> 
 
 
 def train_cartpole(updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS) -> Training:
-    """Attract on it for so many updates, as `attract train` runs it."""
+    """Attract on it for `updates` updates, as `attract train` runs it."""
     settings = cartpole_settings(updates, num_workers=num_workers, shared_trunk=shared_trunk)
     return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES.values(), *SHARES.values()))

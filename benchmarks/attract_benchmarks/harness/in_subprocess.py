@@ -31,7 +31,7 @@ def run_apart(
 
 def _as_the_learner() -> None:
     keep_freed_memory()
-    # Torch's profiler tells stderr of its every step, at all levels up to 5.
+    # Torch's profiler logs its every step to stderr, at all levels up to 5.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     # Imported after that, as in the learner: the C library must be set up before the first tensor.
     import torch

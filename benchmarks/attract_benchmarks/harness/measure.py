@@ -15,7 +15,7 @@ class BenchOptions:
         rounds: of each figure; the median counts.
         device: torch's, for the learner's figures: "cpu" or "cuda".
         quick: shorter rounds, for the guard: a collapse shows, a few percent do not.
-        say: tells the user what is being measured, a line each.
+        say: gets a line of progress for each measurement.
     """
 
     rounds: int = 5

@@ -59,7 +59,7 @@ def reached(
         for ack in acknowledged:
             if ack.version >= version:
                 first_ack[ack.socket] = min(ack.when, first_ack.get(ack.socket, ack.when))
-        # A worker that came back has another socket: its first one is never heard again.
+        # A worker that came back has another socket: its first one stays silent.
         times = sorted(first_ack.values())[:num_workers]
         sending = [sending.when for sending in sent if sending.version >= version]
         if len(times) < num_workers or not sending:
@@ -80,7 +80,7 @@ class News(Protocol):
 
 
 class PublicationLog:
-    """All that was said of versions to a fleet of so many workers."""
+    """All messages about versions to a fleet of `num_workers` workers."""
 
     SETTLED: ClassVar[int] = 10
     """Versions before the first that counts."""

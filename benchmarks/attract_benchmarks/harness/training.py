@@ -1,4 +1,4 @@
-"""A real `attract train` as a process of its own, and what its record says of every update."""
+"""A real `attract train` as a child process, and its record of every update."""
 
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from attract.errors import ConfigurationError, nearest_name
 SEEDS = (1, 2, 3)
 EVALUATION_EPISODES = 100
 MANY_EPISODES = 500
-"""Where an episode costs next to nothing: a mean of so many is known twice as well."""
+"""For cheap episodes: the standard error of the mean is less than half that of 100."""
 
 
 @dataclass(frozen=True)

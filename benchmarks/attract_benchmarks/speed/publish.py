@@ -34,7 +34,7 @@ def measure(options: BenchOptions) -> Mapping[str, Figure]:
 
 
 async def _publish(num_workers: int, versions: int) -> PublicationLog:
-    """Train CartPole with so many workers in one browser until so many versions have reached all of them."""
+    """Train CartPole in one browser until `versions` versions have reached all of its workers."""
     token = secrets.token_hex(32)
     # Training goes on until enough of it was published.
     settings = cartpole_settings(100 * versions, num_workers=num_workers, shared_trunk=True)

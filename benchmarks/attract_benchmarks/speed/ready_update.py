@@ -133,7 +133,7 @@ def timed(function: Callable[[], object], device: torch.device) -> float:
 
 @torch.no_grad()
 def make_batch(policy: Policy, distribution: ActionDistribution, work: Work, device: torch.device) -> Batch:
-    """Random observations and outcomes, and what `policy` says of them."""
+    """Random observations and outcomes, with `policy`'s outputs for them."""
     generator = torch.Generator().manual_seed(3)
     shape = (work.ppo.horizon, work.segments)
 

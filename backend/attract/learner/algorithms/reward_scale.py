@@ -13,7 +13,7 @@ from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
 
 MAX_SLOTS = 65_536
-"""Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
+"""Slots whose return is remembered from batch to batch; the least recently seen ones are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ HEARTBEAT_SECONDS: Final = 0.25
 TIMEOUT_SECONDS: Final = 15.0
 """Time without a heartbeat after which a cell is lost, although its connection did not break."""
 HEARD_SECONDS: Final = 5.0
-"""How long rank 0, when it ends, waits for the others to hear of it."""
+"""How long rank 0, when it ends, waits for the others' acknowledgement."""
 
 
 class Presence:

@@ -33,7 +33,7 @@ class IntrinsicEstimates:
 
 
 class IntrinsicValue:
-    """The discounted intrinsic rewards to come, foreseen from an observation's features.
+    """The discounted intrinsic rewards to come, predicted from an observation's features.
 
     It is a network of its own and never leaves the learner: what plays is not changed by it.
 

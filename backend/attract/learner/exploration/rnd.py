@@ -1,4 +1,4 @@
-"""Random network distillation around any algorithm: what the unseen pays, beside the game's rewards."""
+"""Random network distillation around any algorithm: intrinsic rewards beside the game's own."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ class _Seen:
 
 
 class WithRnd:
-    """`Algorithm`: another one, which is also told what the unseen pays.
+    """`Algorithm`: wraps another one, and adds intrinsic rewards to its batches.
 
     With a value head of its own the intrinsic rewards have their own discount, run on across the ends of
     episodes, and reach the algorithm as advantages; with a shared one they are added to its rewards.

@@ -39,7 +39,7 @@ class Lineage:
 
 @dataclass(frozen=True)
 class Round:
-    """What comes of a round, the same for everybody in it."""
+    """The result of a round, the same for all of its trainers."""
 
     share: Share
     lineage: Lineage
@@ -66,7 +66,7 @@ class FederatedStatistics:
         }
 
     def take_in(self, common: Mapping[str, RunningMoments]) -> None:
-        """A round is done: what everybody has seen until now is common."""
+        """A round is done: what all trainers have seen until now is common."""
         self.common = {key: common[key] for key in self.common}
         self.own = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.own.items()}
 

@@ -39,7 +39,7 @@ class Meetings:
         settings: who this trainer is, and how long it waits.
         kind: what all trainers must have in common, such as a hash of the game's description.
         has_begun: whether the run goes on from a checkpoint; then `join` is not to be called.
-        say: told, on any thread, what a person should know.
+        say: gets messages for the user, on any thread.
 
     Raises: FederationError: when trainer 0 cannot keep the store.
     """
@@ -85,7 +85,7 @@ class Meetings:
         return Round(result, Lineage(lineage.rounds + 1, mark), (self._settings.rank,))
 
     def leave(self) -> None:
-        """As `FederatedAveraging.leave`. Trainer 0, who keeps the store, stays until all have heard it."""
+        """As `FederatedAveraging.leave`. Trainer 0 keeps the store, and stays until all have acknowledged."""
         self._rendezvous.leave()
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class Meetings:
                 time.sleep(POLL_SECONDS)
 
     def _entries(self, store: KeyValueStore) -> dict[int, Entry]:
-        """What the store says of everybody, by rank."""
+        """The store's entry of every trainer, by rank."""
         ranks = range(self._settings.world_size)
         kinds = ("beat", "at", "gone")
         texts = iter(store.read([f"{kind}/{rank}" for rank in ranks for kind in kinds]))

@@ -13,14 +13,14 @@ class Posting:
     rank: int
     meeting: int
     name: str
-    """Under which it is on the store, in so many chunks."""
+    """Its key on the store, and the number of its chunks."""
     chunks: int
     lineage: Lineage
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the store says of one trainer."""
+    """The store's entry of one trainer."""
 
     beats: int
     """Grows as long as it lives; 0 until it came to this store."""

@@ -27,7 +27,7 @@ class Rendezvous:
     Args:
         settings: who this trainer is.
         has_begun: whether this trainer's run has begun: then it does not wait for all to begin together.
-        say: told, on any thread, what a person should know.
+        say: gets messages for the user, on any thread.
     """
 
     def __init__(self, settings: FederatedSettings, *, has_begun: bool, say: Say) -> None:

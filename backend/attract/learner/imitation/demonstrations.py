@@ -129,7 +129,7 @@ def _columns(play: Play, agent: int, slot: int, horizon: int) -> Iterable[_Colum
 
 
 def _filled(array: NDArray[Any], num_rows: int) -> NDArray[Any]:
-    """With so many rows of zeros behind."""
+    """With `num_rows` rows of zeros behind."""
     if num_rows == 0:
         return array
     return np.concatenate((array, np.zeros((num_rows, *array.shape[1:]), array.dtype)))

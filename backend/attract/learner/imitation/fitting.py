@@ -98,7 +98,7 @@ def fit(
         generator: on the CPU; of what is held out and of the order.
         gamma: discount of the returns to go.
         slots_of: of each demonstration, the slots of its segments in `batch`.
-        on_epoch: told of each epoch.
+        on_epoch: called after each epoch.
 
     Raises: ConfigurationError: an action was demonstrated that its mask forbids.
     """

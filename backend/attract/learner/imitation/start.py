@@ -81,7 +81,7 @@ def clone(
         demonstrations: at least one.
         plan: see there.
         device: where to compute.
-        on_epoch: told of each epoch, with the policy's id.
+        on_epoch: called after each epoch, with the policy's id.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained, or nothing to learn from.
     """

@@ -17,7 +17,7 @@ from attract.schema.learner import RejectedRow
 
 
 class PolicyUpdater:
-    """Sole user of one policy's state; hears of that policy's rows alone. On the learner's main thread.
+    """Sole user of one policy's state; gets that policy's rows alone. On the learner's main thread.
 
     Args:
         state: changed in place.

@@ -146,7 +146,7 @@ class TrainingState:
 
 
 def description_sha256(game: GameDescription) -> str:
-    """Identifies what a game says of itself."""
+    """Identifies a game's description."""
     return hashlib.sha256(json.dumps(game.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 

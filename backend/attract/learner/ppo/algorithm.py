@@ -150,7 +150,7 @@ class Ppo:
                 raise
             log.warning("out of memory: minibatches are half as large from here on: %s", error)
             self._is_halved = True
-        # What failed is let go of before it is tried again.
+        # The failed attempt's memory is freed before the next attempt.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         return self._fitted(batch, settings, rates, min_deviation, extra_loss)

@@ -133,7 +133,7 @@ class FlatParameters:
             start = self._places[parameter]
             end = start + parameter.numel()
             if age is previous:
-                # What lies between two blocks is zero and stays so.
+                # The gap between two blocks is zero and stays so.
                 start = runs.pop()[0]
             runs.append((start, end, age))
             previous = age

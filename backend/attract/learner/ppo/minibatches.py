@@ -167,7 +167,7 @@ class Minibatches:
 
     Args:
         policy: prepares the observations; its statistics are those the update began with (P7).
-        batch: at least one of its valid steps lies past the burn-in.
+        batch: at least one of its valid steps is past the burn-in.
         settings: sizes and units.
         min_deviation: that advantages are divided by, from updates before this one (rule P1).
         group: whose minibatches are made of parts of the same number.

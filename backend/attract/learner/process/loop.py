@@ -68,7 +68,7 @@ class Learner:
     Args:
         begin: the run.
         send: says something to the gateway; called from this thread and the writer's.
-        on_failure: told of failures on the writer's thread.
+        on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
@@ -193,7 +193,7 @@ class Learner:
                 case Export():
                     self._export(message)
                 case _:
-                    # Its gateway has not heard yet that nothing more is learned.
+                    # Its gateway does not know yet that nothing more is learned.
                     return
         except GroupOverError:
             self.group_over()

@@ -90,7 +90,7 @@ def die_with_parent() -> None:
 
     def on_parent_death(signum: int, frame: object) -> None:
         if os.getppid() != parent:
-            # The closed socket is heard too; this is for a socket that others hold open.
+            # A closed socket ends it too; this is for a socket that other processes hold open.
             end = threading.Timer(ORPHAN_SECONDS, os._exit, (0,))
             end.daemon = True
             end.start()

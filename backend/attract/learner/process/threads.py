@@ -14,7 +14,7 @@ ROWS, WIDTH = 4096, 64
 PAIRS = 9
 PRODUCTS_A_TURN = 4
 WORTHWHILE = 1.3
-"""Times as fast, at the least: what threads gain is of the products, and they take cores from the rest."""
+"""Minimum speedup: threads speed up only the products, and they take cores from the rest."""
 
 
 def measured_threads(
@@ -24,9 +24,9 @@ def measured_threads(
     idle_cores: Callable[[], float] | None = None,
     gain: Callable[[int], float] | None = None,
 ) -> int:
-    """Torch threads for a learner beside so many workers. Takes a tenth of a second, twice that at most.
+    """Torch threads for a learner beside `num_workers` workers. Takes 0.1 to 0.2 s.
 
-    Workers, who have mostly not begun when this is asked, have a core each. Of the others, half at most.
+    Workers, most of which have not started yet, get a core each. The learner gets at most half of the rest.
 
     Args:
         cores: that may be used.
