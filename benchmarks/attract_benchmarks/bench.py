@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BenchCommandOptions:
-    """What the command line was asked for; `only` and `peers` as in `choose`."""
+    """Arguments of the command line; `only` and `peers` as in `choose`."""
 
     options: BenchOptions
     only: Sequence[str] = ()
@@ -120,7 +120,7 @@ def read_figures(path: Path) -> dict[str, Figure]:
 
 
 def _with_packages(measures: Sequence[Measure], say: Callable[[str], None]) -> list[Measure]:
-    """Those whose packages are there; says which are left out, and why.
+    """The measures whose packages are installed; reports which are left out, and why.
 
     Raises: ConfigurationError: without a package that cannot be done without, or if none is left.
     """

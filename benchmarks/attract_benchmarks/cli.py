@@ -98,4 +98,4 @@ def results(
 
 
 COMMANDS = {"bench": bench, "results": results}
-"""What a clone adds to the commands of `attract`."""
+"""Commands that a clone adds to `attract`."""

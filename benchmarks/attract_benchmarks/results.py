@@ -32,7 +32,7 @@ BASELINE_PACKAGES = ("stable_baselines3", "gymnasium")
 
 @dataclass(frozen=True)
 class ResultsOptions:
-    """What the command line was asked for."""
+    """Arguments of the command line."""
 
     out: Path
     runs_dir: Path

@@ -15,7 +15,7 @@ Gradient = Callable[[Tensor, float], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What `ActionDistribution.log_prob_and_entropy` gives, and how a loss goes back through it."""
+    """The result of `ActionDistribution.log_prob_and_entropy`, and its backward pass."""
 
     log_probs: Tensor
     entropies: Tensor

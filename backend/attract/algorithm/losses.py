@@ -34,7 +34,7 @@ def normalise_advantages(advantages: Tensor, min_deviation: float = 0.0) -> Tens
 
 @dataclass(frozen=True, slots=True)
 class AdvantageMoments:
-    """What a minibatch's advantages come to: enough to normalise parts of it that lie in several places."""
+    """Moments of a minibatch's advantages: enough to normalise parts of it on several learners."""
 
     count: float
     mean: float
@@ -45,7 +45,7 @@ class AdvantageMoments:
 
     @classmethod
     def of(cls, advantages: Tensor) -> Self:
-        """Those of [n] advantages; n may be 0."""
+        """Moments of [n] advantages; n may be 0."""
         if advantages.numel() == 0:
             return cls(0.0, 0.0, 0.0, math.inf, -math.inf)
         exact = advantages.double()
@@ -56,7 +56,7 @@ class AdvantageMoments:
         )
 
     def merge(self, other: Self) -> Self:
-        """Those of both together."""
+        """Moments of both together."""
         count = self.count + other.count
         if count == 0.0:
             return self

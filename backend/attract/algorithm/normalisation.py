@@ -25,7 +25,7 @@ class RunningMoments:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Self:
-        """Nothing seen yet."""
+        """Moments before the first observation."""
         return cls(0.0, torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64))
 
     @classmethod

@@ -48,7 +48,7 @@ def past_returns(
 def reward_divisor(returns: RunningMoments) -> float:
     """Deviation of the discounted returns seen so far, at least a tenth of their size; 1 while all were 0.
 
-    Of the two it is the deviation that gives value targets a spread of about 1, which the value loss needs to
+    The deviation is the one that gives value targets a spread of about 1, which the value loss needs to
     weigh beside the policy's. But where every step pays the same and episodes are long, returns hardly vary,
     and divided by their deviation alone the rewards would grow without bound.
 

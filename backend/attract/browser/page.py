@@ -61,7 +61,7 @@ class UnwatchedPage:
             raise PageError(f"{answer['errorText']} at {url.partition('#')[0]}")
 
     async def evaluate(self, expression: str) -> Any:
-        """What an expression gives on the page, as JSON has it; None for what JSON has not.
+        """The value of an expression on the page, as JSON; None for values without JSON.
 
         Raises: PageError, TimeoutError: the page cannot be asked.
         """

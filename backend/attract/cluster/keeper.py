@@ -18,7 +18,7 @@ from attract.cluster.plan import ChildOrder, Place, child_environment
 READ_SECONDS: Final = 5.0
 """How long a reader waits for the next line before it gets none."""
 PIPE_SECONDS: Final = 5.0
-"""How long what a process wrote at last may take to be read."""
+"""Limit for reading the last output of a process."""
 MAX_LINE_BYTES: Final = 1 << 22
 LOOPBACK: Final = "127.0.0.1"
 
@@ -27,7 +27,7 @@ Line = tuple[Literal["stdout", "stderr"], str]
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What a process has written since the last look, and how it stands."""
+    """Output of a process since the last call, and its state."""
 
     lines: tuple[Line, ...] = ()
     code: int | None = None
@@ -81,7 +81,7 @@ class ProcessKeeper:
             await process.stdin.drain()
 
     async def read(self) -> Said:
-        """What was written since the last call; waits a while for the first line of it, or for the end."""
+        """Output since the last call; waits a while for its first line, or for the end."""
         if self._process is None:
             return Said(is_there=False)
         if not self._lines and self._code is None:

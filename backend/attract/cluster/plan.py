@@ -1,4 +1,4 @@
-"""What `attract cluster` starts: commands, environments and the resources that each asks Ray for."""
+"""Processes of `attract cluster`: their commands, environments and Ray resources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TOKENS: Final = tuple(
 )
 """Variables that hold secrets, or name files of the machine where the command is."""
 OF_THE_START: Final = ("--force", "--resume", "--resume-auto", "--resume=auto")
-"""How a run is begun: what is started again goes on with it."""
+"""How a run is started; a restarted process resumes it."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class ChildOrder:
     words: tuple[str, ...]
     """Without `attract` itself."""
     environment: Mapping[str, str]
-    """Above the node's own, in which nothing of ours is kept but what is about its browser."""
+    """Variables on top of the node's own; of our variables the node keeps only those about its browser."""
     folder: str
-    """Where it runs, if the node has such a folder."""
+    """Its working directory, if the node has such a folder."""
     stdin: str = ""
-    """What it reads: the join link, which no list of processes shall show."""
+    """Its input: the join link, which a process list must not show."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ClusterPlan:
     runs_dir: str
     """Absolute."""
     folder: str
-    """Where the command was given."""
+    """Working directory of the command."""
     environment: Mapping[str, str]
     """Environment of the command: our variables are passed on."""
     cells: int
@@ -67,7 +67,7 @@ class ClusterPlan:
     gpus: int
     """GPUs of each cell."""
     token: str
-    """By which hosts join all cells."""
+    """Token by which hosts join all cells."""
     admin_token: str | None = None
     port: int | None = None
     """Port of cell 0, if one was asked for: it is never replaced."""
@@ -84,7 +84,7 @@ class ClusterPlan:
         return [host for host in range(self.hosts) if host % self.cells == rank]
 
     def bundles(self) -> list[dict[str, float]]:
-        """What a cell reserves, all on one node: for its trainer, and for each worker of its own browser."""
+        """Resources of a cell, all on one node: for its trainer, and for each worker of its browser."""
         trainer: dict[str, float] = {"CPU": TRAINER_CPUS}
         if self.gpus:
             trainer["GPU"] = self.gpus

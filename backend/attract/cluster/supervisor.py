@@ -21,7 +21,7 @@ PENDING_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 5.0
 """Before a host that ended is started again."""
 TOGETHER_SECONDS: Final = 20.0
-"""How long the others have to end by themselves once cell 0 has."""
+"""Time for the others to end by themselves after cell 0."""
 STOP_SECONDS: Final = END_SECONDS + 10
 MAX_RESTARTS: Final = 3
 """Restarts of one cell whose process was killed while its node stayed: the cause will kill it again."""

@@ -20,10 +20,10 @@ COMMAND: Final = (sys.executable, "-m", "attract.cluster.child")
 
 @dataclass(frozen=True)
 class TrialReport:
-    """What came of a trial, as plain data: errors of ours do not survive a journey."""
+    """Result of a trial as plain data: our exceptions cannot be pickled."""
 
     log: str
-    """What its run wrote."""
+    """Output of its run."""
     result: TrialResult | None = None
     """None: it failed."""
     said: str = ""

@@ -68,7 +68,7 @@ class CurriculumController:
         self._add("evaluation", settings.callbacks.evaluation)
         self._add("checkpoint", settings.callbacks.checkpoint)
         self._values: dict[str, float] = {}
-        """What thresholds look at beside the window, as far as it is new since the last check."""
+        """Further values for thresholds, beside the window, that are new since the last check."""
         self._game: GameDescription | None = None
         self._rounds = 0
         """Rounds of averaging that the learner was ordered to do, or had done when it resumed."""
@@ -102,11 +102,11 @@ class CurriculumController:
         return self.lessons is None or self.lessons.is_last
 
     def base_parameters(self) -> dict[str, ParameterDistribution]:
-        """What games are started with whatever the lesson: those of evaluations."""
+        """Parameters of the games of evaluations, independent of the lesson."""
         return resolve_parameters(self._settings.parameters, self._described(), setting="parameters")
 
     def parameters(self) -> dict[str, ParameterDistribution]:
-        """What games of training are started with now. Raises: RuntimeError: before `described`."""
+        """Parameters of the games of training now. Raises: RuntimeError: before `described`."""
         parameters = self.base_parameters()
         if self.lessons is not None:
             own = self.lessons.lesson.parameters

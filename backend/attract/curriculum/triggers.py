@@ -22,7 +22,7 @@ class Trigger:
         return new
 
     def state(self) -> dict[str, int]:
-        """For a checkpoint."""
+        """State for a checkpoint."""
         return {"every": self.every, "passed": self._passed}
 
     def load(self, state: dict[str, Any], count: int) -> None:

@@ -49,7 +49,7 @@ class RunFacts:
         num_cores: int,
         starts_untrained: bool = True,
     ) -> Self:
-        """What the settings and the game say.
+        """Facts from the settings and the game.
 
         Args:
             settings: of the run.

@@ -30,7 +30,7 @@ uses the first `final_count`."""
 
 @dataclass(frozen=True)
 class PolicyLayout:
-    """What a policy adds to a segment: the shape of each recurrent state at its first step (rule S3)."""
+    """The policy's part of a segment: the shape of each recurrent state at its first step (rule S3)."""
 
     recurrent_state: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 

@@ -109,7 +109,7 @@ class FrameRing:
 
 
 def ring_path(run_dir: Path, run_id: str, name: str, size: int) -> Path:
-    """Where a run's ring goes: shared memory when it leaves room there, else the run's own folder."""
+    """Folder of a run's ring: shared memory if there is room, else the run's own folder."""
     if SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK):
         remove_stale(SHARED_MEMORY)
         space = os.statvfs(SHARED_MEMORY)

@@ -17,7 +17,7 @@ Pictures = NDArray[np.uint8]
 
 
 def claimed_bytes(block: Block) -> int:
-    """What the packed observations of a block have once unpacked, if its own shapes are right; 0 for none.
+    """Unpacked size in bytes of a block's packed observations, if its shapes are right; 0 for none.
 
     For code that limits what a socket may cause: `BlockUnpacker` refuses other shapes.
     """
@@ -37,7 +37,7 @@ class BlockUnpacker:
     """Unpacks the blocks of one run; owned by the receiver of its messages, used on the event loop."""
 
     def __init__(self, layout: StoreLayout, picture_stacks: Mapping[str, int], max_bytes: int) -> None:
-        """What blocks of a run may be unpacked to.
+        """Limits for the unpacked blocks of a run.
 
         Args:
             layout: of the run's store.

@@ -13,7 +13,7 @@ from attract.schema.step_numbers import STEP_NUMBERS, Tensor
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
 
 LOG_PROB_SLACK: Final = 1e-6
-"""How far above 0 rounding may put the logarithm of a probability."""
+"""Maximum logarithm of a probability: rounding may put it this far above 0."""
 
 
 def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:

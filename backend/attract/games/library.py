@@ -29,7 +29,7 @@ from attract.schema.game_messages import MethodSource
 from attract.settings.file import read_settings_file
 
 SDK = "attract"
-"""What a game imports the SDK as."""
+"""Module name under which a game imports the SDK."""
 PACKAGE_DIR = Path(__file__).resolve().parent.parent
 REPOSITORY_DIR = PACKAGE_DIR.parent.parent
 OWN_SOURCES = REPOSITORY_DIR / "web"
@@ -37,7 +37,7 @@ OWN_SOURCES = REPOSITORY_DIR / "web"
 CLOCK_SOURCES = OWN_SOURCES / "page-clock" / "src"
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
-"""What the adapters of games that live in a page are called."""
+"""File names of adapters of page games."""
 PAGE = re.compile(r"\.html?$|^https?://")
 """What a user may give who has a page and no adapter."""
 PAGE_MODULE = "game.page.js"
@@ -56,7 +56,7 @@ MAX_NAMED = 5
 """Games of a folder that a refusal names."""
 BUNDLE_SECONDS = 30.0
 VITE = '{"MODE":"production","PROD":true,"DEV":false,"SSR":false,"BASE_URL":"/"}'
-"""What Vite puts in the place of `import.meta.env`: without it, reading `DEV` of it fails."""
+"""Replacement for Vite's `import.meta.env`: without it, reading its `DEV` fails."""
 EXTERNAL_ADVICE = re.compile(
     r'^ +(?:You can mark the path "([^"]+)" as external|'
     r'The package "[^"]+" wasn.t found on the file system but)'
@@ -65,7 +65,7 @@ EXTERNAL_ADVICE = re.compile(
 )
 """A paragraph of esbuild's: it ends with an empty line."""
 DEFINES = re.compile(rb"(?<!function )\b(?:defineGame|definePageGame)[<(]")
-"""What a module that is a game calls; the SDK's own declares it."""
+"""Call that marks a module as a game; the SDK's own module declares it."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -172,7 +172,7 @@ class GameLibrary:
         return find_project_dir(folder / Path(game.name).name)
 
     def place_page(self, name: str, folder: Path) -> None:
-        """From now on the page of game `name` is below `folder`, wherever its adapter is."""
+        """Serve the page of game `name` from below `folder` from now on, wherever its adapter is."""
         self._page_folders[name] = folder.resolve()
 
     def adapter_folder(self, game: GameReference) -> Path | None:
@@ -188,7 +188,7 @@ class GameLibrary:
         return folder if folder.is_relative_to(self._project_dir) else None
 
     def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:
-        """What a failure or finding about this module says of its author's own files; None: nothing.
+        """The author's own files in a failure or finding about this module; None: none.
 
         Args:
             sha256: of the module that `method` is of.
@@ -202,7 +202,7 @@ class GameLibrary:
         return method_stack(method, module.code.decode(errors="replace"), self._map_of(sha256))
 
     def title_of(self, game: str) -> str:
-        """What a bundled game, or a module's file, is called on screen."""
+        """Title of a bundled game, or of a module's file, on screen."""
         stem = re.sub(r"[-_.\s]+", " ", game_stem(self._project_dir / game)).strip()
         words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
         return self._titles().get(game, words or game)
@@ -263,7 +263,7 @@ class GameLibrary:
         return path
 
     def _other_file(self, game: str) -> str | None:
-        """What is there in the place of a module that is not."""
+        """A hint at the files that exist instead of a missing module."""
         # As Windows writes it, where it lies below WSL.
         with_slashes = game.replace("\\", "/")
         if (self._project_dir / with_slashes).is_file():
@@ -318,7 +318,7 @@ class GameLibrary:
             return self._keep(game, out.read_bytes(), source_map)
 
     def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
-        """Nothing from outside the project gets into a bundle but packages and the SDK."""
+        """Refuse files from outside the project, except packages and the SDK."""
         sdk = find_sdk(self._web_dir).resolve().parent
         for name in inputs:
             path = (self._project_dir / name).resolve()
@@ -359,7 +359,7 @@ class GameLibrary:
 
 
 def _wider(module: Path, imported: Path | None = None) -> str:
-    """How to have a module that lies, or imports a file that lies, outside the project directory."""
+    """The fix for a module, or a file that it imports, outside the project directory."""
     folder = shared_folder(module.parent.resolve(), (imported or module).parent)
     wider = "" if folder is None else f", or choose a wider one: --project-dir {shlex.quote(str(folder))}"
     return f"move it there{wider}"
@@ -464,7 +464,7 @@ def _readable_map(path: Path, game: str, project_dir: Path) -> bytes | None:
 
 
 def _short_source(source: str, top: Path) -> str | None:
-    """From the module's own folder, or a package's; None: it lies elsewhere."""
+    """Its path from the module's own folder, or a package's; None: it is elsewhere."""
     parts = [part for part in Path(source).parts if part != ".."]
     name = top.name
     if PACKAGES in parts:
@@ -480,7 +480,7 @@ def _in_project(source: Path, project_dir: Path) -> str:
 
 
 def _bundler_text(text: str) -> str:
-    """What esbuild says, without its advice about packages that a game cannot follow."""
+    """The message of esbuild, without its advice about packages, which a game cannot follow."""
 
     def advice(match: re.Match[str]) -> str:
         if match[1] is None:

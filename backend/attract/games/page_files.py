@@ -15,7 +15,7 @@ PAGE_SUFFIXES: Final = (".html", ".htm")
 NAME_ABOVE: Final = re.compile(
     r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
 )
-"""What a page loads, but for what it leads to."""
+"""Elements by which a page loads files, without its links."""
 MAX_FOLDERS: Final = 20
 MAX_GIVEN: Final = 10_000
 MAX_PAGE_BYTES: Final = 8 * 2**20
@@ -27,7 +27,7 @@ MAX_FETCHED_BYTES: Final = 256 * 2**20
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """What a server gave; `location` where it says that the file is elsewhere."""
+    """A server's response; `location` if it is a redirect."""
 
     body: bytes
     media_type: str
@@ -154,7 +154,7 @@ def names_above(page: Path) -> list[tuple[int, str]]:
 
 
 def _folders_above(folder: Path, top: Path) -> list[Path]:
-    """Those above `folder` up to `top`, the nearest first."""
+    """The folders above `folder` up to `top`, the nearest first."""
     if not folder.is_relative_to(top):
         return []
     return [above for above in folder.parents if above.is_relative_to(top)]

@@ -22,9 +22,9 @@ class PagePlace:
     """A page that a game lives in."""
 
     page: str
-    """As its adapter names it: below `folder`, or an address."""
+    """The page as its adapter names it: a path below `folder`, or an address."""
     folder: Path
-    """Where its adapter belongs."""
+    """Folder for its adapter."""
     files: PageFiles
 
     def adapters(self) -> list[Path]:

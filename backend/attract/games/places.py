@@ -1,4 +1,4 @@
-"""Where in its author's own files something about a game happened."""
+"""Positions in the author's own files for events of a game."""
 
 import re
 from collections.abc import Callable

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 MARKERS: Final = (".git", "package.json")
-"""What the top folder of a project holds."""
+"""Files that mark the top folder of a project."""
 
 
 def find_project_dir(module: Path, current: Path | None = None) -> Path:

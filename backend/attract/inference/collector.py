@@ -19,7 +19,7 @@ from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 
 class Decider(Protocol):
-    """What decides: the policy's versions, wherever they run; answers in order."""
+    """Runs the policy's versions, on any device; answers in order."""
 
     def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:
         """Actions drawn with the seeded stream (rule C5), log-probabilities, values and the states after."""
@@ -55,7 +55,7 @@ class _Group:
     columns: dict[int, slice]
     """Per worker."""
     batch: StepBatch | None = None
-    """What is seen at a segment's boundary; None while a segment is under way."""
+    """Observations at a segment's boundary; None within a segment."""
     state: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     """Before the decision under way, or before the next one."""
     decision: Decision | None = None
@@ -104,7 +104,7 @@ class CentralCollector:
         self._members: tuple[int, ...] = ()
         self._lost: set[int] = set()
         self._rounds: dict[int, dict[int, _Segment]] = {}
-        """Who plays what in the rounds that some group has not finished."""
+        """Segments by worker of the rounds that some group has not finished."""
         self._sends = 0
         self._recvs = 0
         self._says: list[Outgoing] = []
@@ -320,7 +320,7 @@ class CentralCollector:
             self._says.append(Outgoing(worker_id, playing.close(now, max(0.0, waited))))
 
     def _versions(self, group: _Group) -> tuple[int, ...]:
-        """Policy versions by agent; a lost agent gets the version of the others. Empty: all are lost."""
+        """Policy version per worker; a lost worker gets the version of another. Empty: all are lost."""
         segments = self._rounds[group.round]
         if not segments:
             return ()

@@ -23,7 +23,7 @@ UINT8_SCALE = 1.0 / 255.0
 Observations = Mapping[str, Tensor]
 """Raw observations by entry key, as the wire carries them, with the same leading dimensions in each."""
 Preprocessed = Mapping[str, Tensor]
-"""What `Policy.preprocess` makes of them: all that does not depend on weights, leading dimensions kept."""
+"""Outputs of `Policy.preprocess`: all that does not depend on weights, leading dimensions kept."""
 
 EntryKind = Literal["vector", "image", "one_hot", "bits"]
 

@@ -21,15 +21,15 @@ class Peer(Generic[Message]):
     """The messages of one kind of process, and how it is asked to end."""
 
     name: str
-    """As it stands in a sentence."""
+    """Its name in a sentence."""
     decode: Callable[[bytes], Message]
     """Raises: ProtocolError: when the frame is no message of the process."""
     error: Callable[[str], AttractError]
-    """From the reason, for what is wrong with the process."""
+    """Builds the exception for a failed process from the reason."""
     shutdown_message: WireModel
     """Asks it to finish what it is doing and exit 0."""
     shutdown_seconds: float
-    """How long it may take over that."""
+    """Time limit for that."""
 
 
 class ProcessLink(Generic[Message]):

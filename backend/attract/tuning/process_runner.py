@@ -125,7 +125,7 @@ class ProcessRunner:
 
 
 def log_of(folder: Path, order: TrialOrder) -> Path:
-    """Where in a study's folder the file is of what a trial wrote."""
+    """Path of a trial's output in a study's folder."""
     return folder / "logs" / f"{order.run_id}.log"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 SHARES: Final = (0.25, 0.5, 0.75)
 """Shares of a trial's steps at which it is compared."""
 MIN_OTHERS: Final = 4
-"""With fewer to compare with, nothing is ended."""
+"""Minimum number of trials to compare with before one is ended."""
 
 
 def rungs_of(total_steps: int) -> tuple[int, ...]:

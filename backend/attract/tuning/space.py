@@ -22,7 +22,7 @@ NOT_SEARCHED = ("seed", "total_steps", "until_return", "collection.num_workers",
 """They are the measure, or what is measured with."""
 ABSENT = object()
 USUAL_MINIBATCH = 256
-"""What `minibatch_steps` is unless it is given."""
+"""Default of `minibatch_steps`."""
 SETTING_NAMES = tuple(".".join(map(str, path)) for path in SETTING_VARIABLES.values())
 
 
@@ -99,13 +99,13 @@ def value_at(settings: Mapping[str, Any], name: str, absent: Any = None) -> Any:
 
 
 def base_values(settings: RunSettings, names: Sequence[str]) -> dict[str, Any]:
-    """What these settings are in `settings`, as plain data."""
+    """The values of these settings in `settings`, as plain data."""
     whole = settings.model_dump(mode="json")
     return {name: value_at(whole, name) for name in names}
 
 
 def promising_values(space: Space, usual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is worth the first trials, by dotted name: what solved plain games sooner than the defaults.
+    """Values for the first trials, by dotted name: they solved simple games sooner than the defaults.
 
     Of 27 combinations on eight games these two did (`docs/decisions/0061-epochs.md`): half the passes at
     twice the rate, and twice the minibatch at twice the rate. Without those that are not in the space.
@@ -126,7 +126,7 @@ def promising_values(space: Space, usual: Mapping[str, Any]) -> list[dict[str, A
 
 
 def default_space(settings: RunSettings, description: GameDescription | None) -> Space:
-    """What is worth a search: around what the run would have, which is itself always in it.
+    """The default search space: around the run's own values, which are always in it.
 
     Args:
         settings: those of the defaults.
@@ -215,7 +215,7 @@ def _check(settings: Mapping[str, Any], name: str, value: Any) -> None:
 
 
 def read_search(path: Path) -> dict[str, Domain | None]:
-    """What a file of `--search` says: by dotted name a range, a list, or None: it is not searched.
+    """The contents of a `--search` file: by dotted name a range, a list, or None: not searched.
 
     Raises: ConfigurationError: when it cannot be read, or says what no search can do.
     """

@@ -28,7 +28,7 @@ MAX_FAILURES: Final = 3
 
 @dataclass(frozen=True)
 class StudyOrder:
-    """What a study searches: it is the same for as long as the study goes on."""
+    """The subject of a study: it never changes during the study."""
 
     game: str
     beneath: Mapping[str, Any]
@@ -56,7 +56,7 @@ class StudyOrder:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a study goes on."""
+    """Limits of a study."""
 
     num_trials: int
     minutes: float | None
@@ -326,7 +326,7 @@ class Tuner:
         return rows, winner_of(judged)
 
     def winning_settings(self, winner: int) -> dict[str, Any]:
-        """What stands in the winner's file: the game's own settings, those given, and what won, nested.
+        """Contents of the winner's file: the game's own settings, the given and the winning ones, nested.
 
         Without what belongs to a run, not to a game: seed, steps and goal.
         """

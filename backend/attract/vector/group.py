@@ -98,7 +98,7 @@ class Group:
         return orders
 
     def lose(self, member: GroupMember) -> None:
-        """What is awaited of a part comes back invalid, and so does every later step."""
+        """Mark a part's awaited step as invalid, and every later one."""
         member.is_lost = True
         self._numbers["active"][member.columns] = False
         if member.ordered_at is not None:
@@ -144,7 +144,7 @@ class Group:
         member.has_reported = True
 
     def deliver(self, *, counted: bool) -> StepBatch:
-        """What has come, as views; `counted` unless it is the answer to a mere look."""
+        """The received outcomes, as views; `counted` unless they only answer a request to observe."""
         self._num_outcomes += counted
         columns = [column for column, _ in self._finals]
         final_observation = {

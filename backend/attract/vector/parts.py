@@ -20,7 +20,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class StepRequest:
-    """What to tell a worker: step its games of a group with these actions, or (None) say what they see."""
+    """Message to a worker: step its games of a group with these actions, or (None) observe only."""
 
     worker_id: int
     group: int

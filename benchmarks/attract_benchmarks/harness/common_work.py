@@ -30,7 +30,7 @@ PHASES: Final = {
     "handover_ms": "time/idle_seconds",
     "checkpoint_ms": "time/checkpoint_seconds",
 }
-"""What the learner times, by the names that a figure's `detail` has."""
+"""The learner's time metrics, by their names in a figure's `detail`."""
 SHARES: Final = {
     "workers_game_share": "fleet/game_fraction",
     "workers_inference_share": "fleet/inference_fraction",
@@ -39,7 +39,7 @@ SHARES: Final = {
 
 
 def updates_of(options: BenchOptions) -> int:
-    """How long Attract trains in a round, in batches of the size asked for; a busy machine's are larger."""
+    """Length of a training in a round, in batches of the requested size; a busy machine's are larger."""
     return QUICK_UPDATES if options.quick else UPDATES
 
 

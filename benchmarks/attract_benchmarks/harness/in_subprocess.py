@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 def run_apart(
     function: Callable[_Arguments, _Result], *args: _Arguments.args, **kwargs: _Arguments.kwargs
 ) -> _Result:
-    """What `function` returns or raises in a process of its own, which is gone afterwards.
+    """Call `function` in a process of its own, which ends afterwards; returns or raises what it does.
 
     Whatever the benchmark did before, memory that it keeps, threads that it started, does not show there.
 

@@ -9,7 +9,7 @@ from attract_benchmarks.harness.figure import Figure
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """How to measure.
+    """Options of a measurement.
 
     Attributes:
         rounds: of each figure; the median counts.
@@ -47,7 +47,7 @@ class Measure:
 
 
 def choose(measures: Sequence[Measure], *, only: Sequence[str], peers: bool) -> list[Measure]:
-    """Those that give what is asked for: `only` by figure name or by its first part (`publish`).
+    """The measures that were asked for: `only` by figure name or by its first part (`publish`).
 
     Raises: ConfigurationError: for a name no measure gives.
     """

@@ -99,7 +99,7 @@ class _Files(SimpleHTTPRequestHandler):
         return super().translate_path(path)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: who measures does not want to read of files."""
+        """Log nothing: requests for files would disturb a benchmark's output."""
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Acknowledged(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How long a version took from the end of its update; seconds."""
+    """Times of a version since the end of its update; seconds."""
 
     version: int
     durable: float
@@ -71,7 +71,7 @@ def reached(
 
 
 class News(Protocol):
-    """What a gateway has to say of versions since the last time."""
+    """A gateway's events about versions since the last report."""
 
     ready: list[Ready]
     sent: list[Sent]

@@ -32,7 +32,7 @@ MAX_SOCKETS = 1024
 
 
 class ServerRequest(BaseModel):
-    """What is to be served: a run of a bundled game, to browsers with this token."""
+    """Request: serve a run of a bundled game to browsers with this token."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +46,7 @@ class ServerRequest(BaseModel):
 
 
 class Place(BaseModel):
-    """Where the gateway is."""
+    """Address of the gateway."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class Place(BaseModel):
 
 
 class Report(BaseModel):
-    """What the gateway did since the last report, or since it began."""
+    """The gateway's work since the last report, or since it began."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -88,7 +88,7 @@ class Served:
         self.run_id = place.run_id
 
     async def report(self) -> Report:
-        """What happened since the last call. Raises: RuntimeError: when the process or run has ended."""
+        """Events since the last call. Raises: RuntimeError: when the process or run has ended."""
         return await self._child.ask(Look(), Report)
 
 

@@ -34,7 +34,7 @@ class Training:
     """A run that ended in good order."""
 
     result: Mapping[str, Any]
-    """What `attract train --json` printed."""
+    """The object that `attract train --json` printed."""
     updates: Sequence[Update]
 
     def steady_rate(self, skipped: int) -> float:

@@ -17,12 +17,12 @@ class Finding:
     agent_steps: int
     """When it was first seen."""
     setting: str | None
-    """What it said to try."""
+    """Its advice."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one finished run gave."""
+    """Result of one finished run."""
 
     steps: int
     """Agent steps asked for; what decides, with `flags`, whether the run counts as the same."""

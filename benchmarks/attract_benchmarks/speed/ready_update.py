@@ -19,7 +19,7 @@ from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.settings.run import PolicySettings, PpoSettings
 
 TERMINATED, TRUNCATED = 1 / 128, 1 / 512
-"""How often an episode ends at a step."""
+"""Probability that an episode ends at a step."""
 SLOT_SEGMENTS = 4
 """Consecutive segments of each slot, as one rollout gives them: advantages run across them (S2)."""
 MINIBATCH_SEGMENTS = 256
@@ -42,7 +42,7 @@ def describe_game(num_inputs: int, num_actions: int) -> GameDescription:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is learned from, and how: picklable."""
+    """The work of an update: picklable."""
 
     num_inputs: int
     num_actions: int

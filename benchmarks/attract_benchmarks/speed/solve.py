@@ -20,7 +20,7 @@ RETURN_MEAN = "rollout/ep_rew_mean"
 
 @dataclass(frozen=True)
 class Solved:
-    """How long one seed took.
+    """Time that one seed took.
 
     Attributes:
         seconds: from the first lease, or from the start of `learn()`, until the last 100 training episodes

@@ -14,7 +14,7 @@ from attract.policy.network import Policy
 from attract.schema.philox import derive_seed
 
 ALGORITHM_PREFIXES = ("return_statistics", "exploration.")
-"""How the names of tensors and moments begin that algorithms and wrappers keep beside the network's."""
+"""Prefixes of the tensors and moments that algorithms and wrappers keep beside the network's."""
 
 ExtraLoss = Callable[[torch.Generator], Tensor]
 """A term that is added to the loss of each minibatch; its generator is the update's own."""
@@ -32,11 +32,11 @@ class Learnable:
     policy_id: str | None = None
     """Name of one policy among several; None: the sole one."""
     num_agents: int = 1
-    """How many play in one game, whichever policy is theirs."""
+    """Number of agents in one game, whatever their policies."""
 
     @property
     def device(self) -> torch.device:
-        """Where the policy computes."""
+        """Device of the policy."""
         return next(self.policy.parameters()).device
 
     def generator(self, stream: str) -> torch.Generator:
@@ -47,7 +47,7 @@ class Learnable:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands before an update: what schedules are a function of (rule P10)."""
+    """Progress of a run before an update: the input of schedules (rule P10)."""
 
     policy_version: int = 0
     agent_steps: int = 0
@@ -57,7 +57,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one update of one policy did."""
+    """Result of one update of one policy."""
 
     entropy: float
     """Entropy of the action distribution before the update, nats, mean over the steps learned from."""
@@ -72,7 +72,7 @@ class Report:
 
 
 class Algorithm(Protocol):
-    """How one policy learns: its state besides the network, and its updates. On the learner's main thread.
+    """The algorithm of one policy: state besides the network, and updates. On the learner's main thread.
 
     Whatever an update changes, weights included, is undone when it fails (rule P8), and what the batch adds
     to running statistics counts from `commit` on. Names of tensors and moments begin with one of
@@ -114,7 +114,7 @@ class Algorithm(Protocol):
         ...
 
     def undo_point(self) -> Callable[[], None]:
-        """What undoes all that updates do from here on to its state; of the weights the caller takes care."""
+        """A function that undoes all later changes to its state; the caller restores the weights."""
         ...
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
@@ -126,11 +126,11 @@ class Algorithm(Protocol):
         ...
 
     def tensors(self) -> dict[str, Tensor]:
-        """What else of its state is tensors, as a checkpoint names them; without `moments`. Not copied."""
+        """The other tensors of its state, as a checkpoint names them; without `moments`. Not copied."""
         ...
 
     def document(self) -> dict[str, Any]:
-        """What else of its state is JSON values."""
+        """The part of its state that is JSON values."""
         ...
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
@@ -153,7 +153,7 @@ class AlgorithmChoice:
 
 
 def run_metrics(reports: Mapping[str, Report], *, is_sole: bool) -> dict[str, float]:
-    """What an update reports of the policies that it changed, by policy id.
+    """Metrics of an update about the policies that it changed, by policy id.
 
     Args:
         reports: of each policy that was updated.

@@ -1,4 +1,4 @@
-"""By how much a policy's rewards are divided: the size of its discounted returns so far (rule P11)."""
+"""The divisor of a policy's rewards: the size of its discounted returns so far (rule P11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ MAX_SLOTS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class SeenReturns:
-    """What one batch adds: not taken over before its update has succeeded (rule P8)."""
+    """Contribution of one batch: committed only after its update has succeeded (rule P8)."""
 
     moments: RunningMoments
     """Moments of its valid steps' discounted returns; scalar."""
@@ -28,7 +28,7 @@ class SeenReturns:
 
 @dataclass(slots=True)
 class SlotReturns:
-    """What each slot's running episode has paid so far, discounted; part of a policy's state."""
+    """Discounted return of each slot's running episode so far; part of a policy's state."""
 
     _carried: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
@@ -92,7 +92,7 @@ class SlotReturns:
         self._carried = {slot: (step, value) for slot, step, value in zip(slots, steps, values, strict=True)}
 
     def _entered(self, slot: int, first_step: int) -> float:
-        """What the slot brings along; 0 where a segment between is missing."""
+        """Return carried over from the slot's last segment; 0 where a segment between is missing."""
         step, value = self._carried.get(slot, (first_step, 0.0))
         return value if step == first_step else 0.0
 

@@ -1,4 +1,4 @@
-"""How the learners of a group find each other, the first time and after one of them was lost."""
+"""Rendezvous of a group's learners, the first time and after one of them was lost."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from attract.settings.cells import Cell
 
 POLL_SECONDS: Final = 0.05
 ANSWER_SECONDS: Final = 30.0
-"""How long the store may take over one answer."""
+"""Time limit for one answer of the store."""
 log = logging.getLogger(__name__)
 
 

@@ -19,9 +19,9 @@ from attract.learner.cells.presence import HEARTBEAT_SECONDS, Presence
 from attract.settings.cells import Cell
 
 MEETING_SECONDS: Final = 600.0
-"""How long the others are awaited: browsers may be far slower to start elsewhere."""
+"""Time limit for the others to come: browsers may start far slower elsewhere."""
 LIMIT_SECONDS: Final = 120.0
-"""How long one step of an update, or a version on its way to the disk, may be awaited."""
+"""Time limit for one step of an update, or for writing a version to disk."""
 _FOREVER: Final = timedelta(days=30)
 _KEPT_VERSIONS: Final = 8
 _LONGEST_NAP_SECONDS: Final = 0.002

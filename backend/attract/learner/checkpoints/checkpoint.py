@@ -42,7 +42,7 @@ class Checkpoint:
         return tuple(self.document.get("policies", {}))
 
     def part(self, policy_id: str) -> Self:
-        """What it holds of one of several policies, as a checkpoint of a sole one.
+        """The part of one of several policies, as a checkpoint of a sole one.
 
         Raises: CheckpointError: when it holds none of that name.
         """

@@ -16,7 +16,7 @@ from attract.learner.exploration.novelty import SeenNovelty, small_network
 NUM_EPOCHS = 4
 MINIBATCH_STEPS = 256
 LEARNING_RATE = 2.5e-3
-"""As PPO's own value function has them by default: one that lags behind makes noise of every advantage."""
+"""PPO's defaults for its own value function: one that lags behind adds noise to every advantage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _VALUE = f"{PREFIX}value."
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the last update showed; not learned from before it counts (rule P8)."""
+    """Observations of the last update; committed only after it has succeeded (rule P8)."""
 
     novelty: SeenNovelty
     intrinsic: IntrinsicEstimates | None

@@ -24,7 +24,7 @@ class Share:
     gathered: Mapping[str, RunningMoments]
     """By observation entry: what this trainer alone has seen since the last round."""
     common: Mapping[str, RunningMoments] = field(default_factory=dict[str, RunningMoments])
-    """What all trainers had seen at the last round; of a result, what they have seen now."""
+    """What all trainers had seen at the last round; in a result, what they have seen now."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Lineage:
     """What weights come from: trainers of equal lineages left their last round with the same bits."""
 
     rounds: int = 0
-    """How many rounds are behind them, those included that it did alone."""
+    """Number of completed rounds, including those that it did alone."""
     mark: str = ""
     """Names the result of the last of them."""
 
@@ -44,7 +44,7 @@ class Round:
     share: Share
     lineage: Lineage
     trainers: tuple[int, ...]
-    """Whose shares are in it, by rank."""
+    """Ranks of the trainers whose shares are in it."""
 
 
 @dataclass

@@ -25,7 +25,7 @@ from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 POLL_SECONDS: Final = 0.05
-"""How often one that waits looks at the store."""
+"""Poll interval of a waiting trainer."""
 _BEGINNING: Final = 0
 """Number of the meeting at which all begin."""
 
@@ -203,7 +203,7 @@ class Meetings:
             store.delete(old["name"], old["chunks"])
 
     def _shared(self, store: KeyValueStore, posting: Posting, like: Share) -> Tensor | None:
-        """What a trainer brought; None when that is not there, or no share of this network."""
+        """A trainer's share; None when it is missing, or no share of this network."""
         data = store.get(posting.name, posting.chunks)
         if data is None or len(data) != len(_to_bytes(to_vector(like))):
             return None

@@ -8,7 +8,7 @@ from attract.learner.federated.averaging import Lineage
 
 @dataclass(frozen=True)
 class Posting:
-    """What a trainer brought to a meeting."""
+    """A trainer's contribution to a meeting."""
 
     rank: int
     meeting: int
@@ -32,16 +32,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Attendance:
-    """What one look at the store gave."""
+    """Result of one look at the store."""
 
     present: tuple[Posting, ...]
     """Postings of this meeting, by rank."""
     missing: tuple[int, ...]
-    """Who is waited for."""
+    """Ranks that are still awaited."""
     given_up: Mapping[int, str]
-    """Who is waited for no longer, and why."""
+    """Ranks that are no longer awaited, with the reason."""
     coordinator: int
-    """Who makes the result: the first of those who are here and live."""
+    """Rank of the coordinator: the first that is present and alive."""
 
 
 class Membership:
@@ -96,7 +96,7 @@ class Membership:
 
 
 def of_one_lineage(postings: Sequence[Posting]) -> list[Posting]:
-    """Those whose shares may be averaged: they come from the same round.
+    """Ranks whose shares may be averaged: they come from the same round.
 
     The lineage with most rounds counts, among several such the one that most trainers have, then the first's.
     Weights that were trained apart for long do not average to anything good, so the others take over theirs.

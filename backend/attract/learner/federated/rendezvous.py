@@ -11,9 +11,9 @@ from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 BEAT_SECONDS: Final = 0.5
-"""How often a trainer shows that it lives, or, cut off, tries to come back."""
+"""Interval of a trainer's heartbeats or, if it is cut off, of its attempts to come back."""
 SHUTDOWN_SECONDS: Final = 3.0
-"""How long trainer 0, when it ends, keeps the store for those who still read from it."""
+"""How long trainer 0, when it ends, keeps the store for trainers that still read from it."""
 REACH_SECONDS: Final = 2.0
 NOTHING: Final = "-"
 """Stands under a key that has no value yet, since reading one that is not there waits."""
@@ -84,7 +84,7 @@ class Rendezvous:
 
     @property
     def why_away(self) -> str:
-        """What kept this trainer from the store the last time that it tried."""
+        """Reason why this trainer's last attempt to reach the store failed."""
         return self._why_away
 
     @contextlib.contextmanager
@@ -97,7 +97,7 @@ class Rendezvous:
             self._in_use = False
 
     def lost(self, store: KeyValueStore, why: str) -> None:
-        """That store gives no answer any more."""
+        """Report that this store does not answer any more."""
         with self._changed:
             if self._board is not store or self.keeps_store:
                 return

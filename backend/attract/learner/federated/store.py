@@ -122,6 +122,6 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _short(error: Exception) -> str:
-    """What torch says, without where in its source it says so and without its advice."""
+    """The message of torch, without its source location and its advice."""
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     return text.split("] ", 1)[-1].split(". ", 1)[0][:200]

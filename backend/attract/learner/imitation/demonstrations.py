@@ -68,7 +68,7 @@ def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[
 
 
 def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence[int], horizon: int) -> Batch:
-    """What these agents did, cut into segments of `horizon` steps, the last filled up with invalid ones.
+    """The play of these agents, cut into segments of `horizon` steps, the last filled up with invalid ones.
 
     The slot of a segment is the place of its trajectory, demonstrations times agents, so that they chain.
     Log-probabilities, values and recurrent states are zeros: no policy has been evaluated yet.

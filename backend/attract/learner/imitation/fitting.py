@@ -31,7 +31,7 @@ MIN_HELD_OUT = 5
 
 @dataclass(frozen=True, slots=True)
 class FitPlan:
-    """How long, how fast and how simply is fitted."""
+    """Length, learning rate and regularisation of a fit."""
 
     epochs: int = 2000
     """At most."""
@@ -48,7 +48,7 @@ class FitPlan:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """How the fit stands after an epoch."""
+    """State of the fit after an epoch."""
 
     number: int
     loss: float
@@ -59,7 +59,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit came to."""
+    """Result of a fit."""
 
     epochs: int
     loss: float
@@ -138,7 +138,7 @@ def fit(
 def _first_pass(
     fitting: "_Fitting", judge: CloningLoss, plan: FitPlan, on_epoch: Callable[[Epoch], None]
 ) -> tuple[int, float]:
-    """After how many epochs `judge` finds the policy best, and how good."""
+    """The number of epochs after which `judge` finds the policy best, and its error."""
     best, least, limit = 1, float("inf"), float("inf")
     for number in range(1, plan.epochs + 1):
         loss = fitting.epoch(number, plan.epochs)
@@ -244,7 +244,7 @@ class _Fitting:
 
 
 def _error(policy: Policy, distribution: ActionDistribution, judge: CloningLoss) -> tuple[float, float]:
-    """How far the policy is from what it was not fitted to, as `Fit.held_out` has it, and its standard error.
+    """Error of the policy on the held-out demonstrations, as `Fit.held_out` has it, and its standard error.
 
     Not the likelihood of choices: a few that it is sure of and wrong about would outweigh all others, and end
     the fit long before the likeliest actions are best.

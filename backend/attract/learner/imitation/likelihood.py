@@ -104,7 +104,7 @@ class CloningLoss:
         return iter(self._valid_steps[order].split(self._minibatch_steps))
 
     def outputs(self, chosen: Tensor) -> Chosen:
-        """What the policy makes of these steps, or of a recurrent policy these segments; with gradient."""
+        """The policy's outputs for these steps, or for segments if it is recurrent; with gradient."""
         batch = self.batch
         if self._is_recurrent:
             part = {key: array[:, chosen] for key, array in self._preprocessed.items()}

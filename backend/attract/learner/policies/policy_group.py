@@ -83,7 +83,7 @@ class PolicyGroup:
     def verify(
         self, batches: Mapping[str, Batch], message: Train
     ) -> tuple[dict[str, Batch], list[RejectedRow]]:
-        """The batches without the rows that cannot have happened as they say, and those rows (rule C7)."""
+        """The batches without the rows that contradict their policy version, and those rows (rule C7)."""
         verified: dict[str, Batch] = {}
         rejected: list[RejectedRow] = []
         for policy_id, batch in batches.items():
@@ -94,7 +94,7 @@ class PolicyGroup:
         return verified, rejected
 
     def trainable(self, batches: Mapping[str, Batch]) -> dict[str, Batch]:
-        """Those that can be learned from. A policy whose agents were away all the time has none."""
+        """The batches that can be learned from. A policy whose agents were away all the time has none."""
         return {name: batch for name, batch in batches.items() if self._trainers[name].can_learn_from(batch)}
 
     def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:

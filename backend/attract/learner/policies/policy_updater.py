@@ -48,7 +48,7 @@ class PolicyUpdater:
     ) -> tuple[Batch, list[RejectedRow]]:
         """Rule C7; without trust all rows are recomputed, and the batch returned has our own numbers.
 
-        Of a worker that was wrong once every row is recomputed: the others of this batch, and all later.
+        After one refused row of a worker, all its rows of this batch and of later ones are recomputed.
         """
         worker_of = dict(zip(batch.rows, batch.worker_id.tolist(), strict=True))
         version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))

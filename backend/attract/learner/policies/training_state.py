@@ -129,7 +129,7 @@ class TrainingState:
             policy_state.adopt(checkpoint.part(policy_id) if checkpoint.policy_ids else checkpoint)
 
     def parts(self, checkpoint: Checkpoint) -> dict[str, Checkpoint]:
-        """What a checkpoint of this run holds of each policy.
+        """The part of each policy in a checkpoint of this run.
 
         Raises: CheckpointError: when it holds other policies than this run has.
         """

@@ -27,8 +27,8 @@ class AdvantageScale:
         """The scale after one more update.
 
         Args:
-            variance: of its advantages, before they are normalised; one that is not finite does not count.
-            decay: what those before it count for from now on, in [0, 1).
+            variance: of its advantages, before they are normalised; one that is not finite is ignored.
+            decay: weight of the earlier variances, in [0, 1).
         """
         if not math.isfinite(variance):
             return self

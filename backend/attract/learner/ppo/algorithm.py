@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an update saw of its batch, which counts from `commit` on."""
+    """Statistics of an update's batch, which count from `commit` on."""
 
     rewards: RewardHistory
     advantages: AdvantageScale

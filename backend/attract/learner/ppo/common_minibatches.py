@@ -12,7 +12,7 @@ from attract.learner.cells.group import LearnerGroup
 
 
 def common_number(group: LearnerGroup, num_parts: int, num_units: int) -> int:
-    """How many minibatches an epoch has in every cell: as many as the largest batch makes.
+    """Number of minibatches per epoch in every cell: as many as the largest batch makes.
 
     Args:
         group: all cells.

@@ -152,7 +152,7 @@ class _Group:
     settings: Mapping[str, Any]
     parameters: Sequence[Tensor]
     ages: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
-    """How many steps each took: scalars, the same one for parameters of one age."""
+    """Adam's step counts: scalars, the same one for parameters of one age."""
     distinct_ages: list[Tensor] = field(default_factory=list[Tensor])
     steps: list[Tensor] = field(default_factory=list[Tensor])
     """One entry per run of parameters, as in the four lists that follow."""

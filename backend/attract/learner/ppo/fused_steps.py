@@ -152,7 +152,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
 
 
 def _still(policy: Policy, rates: ScheduledHyperparameters) -> list[Tensor]:
-    """What the loss does not depend on: the policy's own part, where it is held without entropy (P12)."""
+    """Parameters without gradient: the policy's own part, when it is frozen without entropy (P12)."""
     if not rates.is_policy_frozen or rates.entropy_coef != 0.0:
         return []
     own: list[Tensor] = [*policy.policy_head.parameters()]

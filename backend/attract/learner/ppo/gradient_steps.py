@@ -1,4 +1,4 @@
-"""How a minibatch becomes a step of the optimizer; by torch's autograd, which does for any network."""
+"""Turns a minibatch into a step of the optimizer, by torch's autograd, for any network."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from attract.settings.ppo import PpoSettings
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What a minibatch gave."""
+    """Losses and probability ratios of a minibatch."""
 
     row: Tensor
     """[4] float32: policy loss, value loss, entropy, and the loss that they make."""

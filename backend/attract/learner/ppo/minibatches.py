@@ -1,4 +1,4 @@
-"""How a batch is cut into minibatches, and what the network and the losses get of each."""
+"""Cuts a batch into minibatches, and gives their inputs to the network and the losses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Steps:
     """Importance weights of their segments (rule P3)."""
 
     def select(self, index: Tensor) -> "Steps":
-        """Those of one minibatch."""
+        """The entries of one minibatch."""
         return Steps(
             self.actions.index_select(0, index),
             self.log_probs.index_select(0, index),
@@ -210,7 +210,7 @@ class Minibatches:
         self._action_masks = None if batch.action_mask is None else self._flat(batch.action_mask)
 
     def steps(self, estimates: Estimates, weights: Tensor | None = None) -> Steps:
-        """What the losses are made of; `weights` are [S], one for each segment."""
+        """Inputs of the losses; `weights` are [S], one for each segment."""
         by_step = None if weights is None else weights.float().expand(self._batch.valid.shape)
         return Steps(
             self._actions,

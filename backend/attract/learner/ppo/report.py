@@ -29,7 +29,7 @@ class ScheduledHyperparameters:
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What one update did; means over its minibatches unless said otherwise (rule P5)."""
+    """Metrics of one update; means over its minibatches unless stated otherwise (rule P5)."""
 
     policy_loss: float
     value_loss: float

@@ -193,7 +193,7 @@ def _update(
 
 @dataclass(frozen=True, slots=True)
 class _EpochTargets:
-    """What the minibatches of an epoch are fitted to, and how they are drawn."""
+    """The estimates of an epoch, and the order of its minibatches."""
 
     steps: Steps
     value_coef: float
@@ -308,7 +308,7 @@ class KlStop:
 def _snapshot(
     policy: Policy, optimizer: torch.optim.Optimizer, generator: torch.Generator
 ) -> Callable[[], None]:
-    """What undoes everything done to the three from here on."""
+    """A function that undoes all later changes to the three."""
     weights = {name: tensor.detach().clone() for name, tensor in policy.state_dict().items()}
     optimizer_state = optimizer.state_dict()
     # Only the tensors change in place; copying the rest as well takes ten times as long.

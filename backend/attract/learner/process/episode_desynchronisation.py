@@ -1,4 +1,4 @@
-"""How far apart the games of a fleet stand in their episodes (rule E7)."""
+"""Measures how far apart the games of a fleet are in their episodes (rule E7)."""
 
 import statistics
 

@@ -31,7 +31,7 @@ class ExperienceHealth:
     def metrics(
         self, batches: Mapping[str, Batch], reports: Mapping[str, Report], *, is_sole: bool
     ) -> dict[str, float]:
-        """What the batches of one update show, over their valid steps.
+        """Health metrics of one update's batches, over their valid steps.
 
         `rollout/reward_min`, `_max` and `_mean` of single steps; how many numbers of the observation have
         been the same ever since, with place and value of the first; and per policy `train/entropy_share`,

@@ -51,14 +51,14 @@ from attract.settings.run import RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What is known of an update between its end and its announcement."""
+    """An update between its end and its announcement."""
 
     batch_id: int | None
     metrics: Mapping[str, float]
     valid_steps: int
     rejected: list[RejectedRow]
     gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What `train` said of it."""
+    """Metrics that came with `train`."""
     group: GroupState | None = None
 
 

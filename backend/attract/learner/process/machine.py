@@ -1,4 +1,4 @@
-"""How the learner uses the machine it runs on: device, threads, and what is worth loading early."""
+"""The learner's use of its machine: device, threads, and modules that are worth loading early."""
 
 import torch
 

@@ -45,7 +45,7 @@ HOPELESS = (ConfigurationError, CheckpointError)
 log = logging.getLogger(__name__)
 
 Incoming = ToLearner | Exception | None
-"""What the main thread is woken by: a message, a failure on another thread, or the parent's end."""
+"""Events for the main thread: a message, a failure on another thread, or the parent's end."""
 
 
 def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -> int:

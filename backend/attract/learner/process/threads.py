@@ -1,4 +1,4 @@
-"""How many threads the learner's products get: more than one only where they were seen to be faster."""
+"""Chooses the number of threads for the learner: more than one only if measured to be faster."""
 
 import statistics
 import time
@@ -32,7 +32,7 @@ def measured_threads(
         cores: that may be used.
         num_workers: that play on this machine.
         idle_cores: how many of the machine's cores do nothing; by default `idle_cores_now`.
-        gain: times as fast with so many threads as with one; by default `gain_of_threads`.
+        gain: speedup of a number of threads over one; by default `gain_of_threads`.
     """
     wanted = min(cores - num_workers, cores // 2)
     if wanted < 2:
@@ -45,7 +45,7 @@ def measured_threads(
 
 
 def idle_cores_now(stat: Path = STAT, wait: Callable[[float], None] = time.sleep) -> float:
-    """Cores of the machine that did nothing over a tenth of a second; 0 where the system does not tell."""
+    """Cores of the machine that did nothing over a tenth of a second; 0 if the system does not report it."""
     try:
         before = _ticks(stat)
         wait(WINDOW_SECONDS)
