@@ -21,7 +21,7 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_an_address_where_nobody_answers_is_said_so():
+def test_an_address_without_an_answer_is_reported():
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(ConfigurationError, match=f"--address: no Ray cluster answers at {address}"):
         check_address(address, {})

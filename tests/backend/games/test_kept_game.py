@@ -99,7 +99,7 @@ def played_in_page(tmp_path: Path, directory: RunDirectory, page: str) -> Path:
     return folder
 
 
-def test_a_page_is_found_where_it_was_or_where_somebody_says_that_it_is_now(
+def test_a_page_is_found_where_it_was_or_where_the_user_says_that_it_is_now(
     tmp_path: Path, directory: RunDirectory
 ):
     folder = played_in_page(tmp_path, directory, "dist/index.html")

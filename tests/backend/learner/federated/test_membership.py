@@ -38,7 +38,7 @@ def test_one_that_never_came_to_this_board_may_still_be_starting():
     assert 1 in one.call(entries, 700.0).given_up
 
 
-def test_nobody_waits_for_who_is_gone_but_who_comes_is_there():
+def test_a_lost_trainer_is_not_awaited_and_a_late_one_is_present():
     one = roll()
     call = one.call({0: Entry(5, posting(0), None), 1: Entry(1, None, "its run has ended")}, 100.0)
     assert (call.missing, [each.rank for each in call.present]) == ((), [0])

@@ -36,7 +36,7 @@ def test_P14_rewards_of_agents_come_to_nothing_at_every_step_or_are_not_zero_sum
     mirrored[:, 1::2] = -mirrored[:, ::2]
     duel = replace(batch, reward=mirrored, valid=valid)
     assert RewardHistory.of(duel, 2).is_zero_sum
-    assert not RewardHistory.of(duel).is_zero_sum, "an agent alone plays against nobody"
+    assert not RewardHistory.of(duel).is_zero_sum, "an agent alone has no opponent"
     three = torch.tensor([0.1, 0.2, -0.3]).repeat(1, 2)
     trio = replace(duel.keep_segments(torch.arange(8) < 6), reward=three.expand(16, 6))
     assert RewardHistory.of(trio, 3).is_zero_sum
