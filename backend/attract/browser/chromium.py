@@ -38,7 +38,7 @@ SWITCHES = (
     # WebRTC sends no UDP; its TCP connections go by the resolver's rules, see `resolver_rules`.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after
-    # some wrong guesses WebAssembly is not optimised again: sessions then run at half their speed for good.
+    # some wrong guesses WebAssembly is not optimised again: sessions then stay at half their speed.
     "--js-flags=--max-semi-space-size=1 --no-wasm-deopt",
 )
 """A training host needs no network but the gateway's and no screen."""

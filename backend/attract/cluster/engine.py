@@ -223,7 +223,7 @@ class RayCluster:
         """End the actors and give back what they had reserved."""
         while self._remove:
             with suppress(Exception):
-                # A cluster that is gone gives nothing back.
+                # A lost cluster releases nothing.
                 self._remove.pop()()
 
 
@@ -258,7 +258,7 @@ class RayActor:
         self._actor = actor
 
     def kill(self) -> None:
-        """End it at once, for good."""
+        """End it at once, without a restart."""
         self._ray.kill(self._actor)
 
     async def call(self, method: str, *arguments: Any) -> Any:

@@ -148,7 +148,7 @@ class ClusterPlan:
 
 
 def is_of_the_node(name: str) -> bool:
-    """Whether a variable of ours says something of the machine, such as where its browser is."""
+    """Whether one of our variables describes the machine, such as the path of its browser."""
     return name.startswith(f"{PREFIX}CHROMIUM")
 
 

@@ -188,7 +188,7 @@ class Supervisor:
     # --- both ---
 
     async def _placed(self, process: RemoteProcess, name: str, preferred: tuple[int, ...]) -> Place:
-        """Wait until it has a place; say so once, where that takes long."""
+        """Wait until it has a place; report once if that takes long."""
         pending = asyncio.get_running_loop().call_later(
             PENDING_SECONDS,
             self._say,

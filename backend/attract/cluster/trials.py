@@ -71,7 +71,7 @@ async def _watched(trial: RemoteTrial, order: TrialOrder, goes_on: Callable[[Pro
                     await trial.call("end")
         return await running
     except asyncio.CancelledError:
-        # The answer says that it has gone. One that waits for a node gives none: it has nothing to end.
+        # The answer confirms that it has ended. A trial that waits for a node sends none: nothing is to end.
         with contextlib.suppress(AwayError, ClusterError):
             if is_placed:
                 await trial.call("cancel")

@@ -28,7 +28,7 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class KeepVersion:
-    """Keep the newest version's checkpoint for good."""
+    """Keep the newest version's checkpoint permanently."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class CurriculumController:
         actions: list[Action] = []
         played = (None, self.lesson_id)
         for index, result in enumerate(episodes, first_index):
-            # Games that began before a change of lesson end in it; they say nothing of it.
+            # Games that began before a change of lesson end in the new one, and do not count for it.
             if result.lesson_id in played:
                 self.window.add(result)
                 if self.lessons is not None:

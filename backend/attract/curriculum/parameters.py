@@ -1,4 +1,4 @@
-"""Game parameters: what the settings say of them, checked against what the game declares, for the wire."""
+"""Game parameters: the settings' values, checked against the game's declaration, for the wire."""
 
 from collections.abc import Mapping
 

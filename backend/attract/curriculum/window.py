@@ -1,4 +1,4 @@
-"""The last 100 finished episodes: what their returns, lengths and metrics come to."""
+"""The last 100 finished episodes: statistics of their returns, lengths and metrics."""
 
 import math
 from collections import deque

@@ -21,7 +21,7 @@ HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
 LARGE_RATE = 0.025
-"""Ten times the default: a few of Adam's steps of that size fix the policy at an extreme for good."""
+"""Ten times the default: a few of Adam's steps of that size fix the policy at an extreme."""
 USUAL_KL = 0.02
 STALLED_UPDATES = 20
 LOST = 0.5

@@ -63,7 +63,7 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     Args:
         trained: of the trained policy: an evaluation, or the last training episodes.
         random: of random play.
-        num_agents: of the game. Several may play against each other: their mean return then says nothing
+        num_agents: of the game. Several may play against each other: their mean return then has no meaning
             where it is not above random play's, and `learned` is None there.
         same_task: whether both were played with the same parameters; otherwise `learned` is None.
     """

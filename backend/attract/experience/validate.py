@@ -165,7 +165,7 @@ def _add_mask(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None
     valid, actions = arrays["valid"], arrays["action"]
     shape = (*valid.shape, *layout.field("action_mask").shape)
     mask = to_flags(block.action_mask, "block.action_mask", shape)
-    # That each component's action was allowed says also that something was.
+    # If each component's action was allowed, then at least one was.
     starts = np.cumsum([0, *layout.action_choices[:-1]])
     places = actions.reshape(*valid.shape, -1) + starts
     forbidden = valid & ~np.take_along_axis(mask, places, -1).all(-1)

@@ -208,7 +208,7 @@ class GameLibrary:
         return self._titles().get(game, words or game)
 
     async def entries(self) -> list[GameEntry]:
-        """Every game that can be trained here, one's own first, each with its built module."""
+        """Every game that can be trained here, the user's own first, each with its built module."""
         entries: list[GameEntry] = []
         for name in await asyncio.to_thread(lambda: list(self._project_modules())):
             title = self.title_of(name)
@@ -272,7 +272,7 @@ class GameLibrary:
         return f"games there: {', '.join(found)}" if found else None
 
     def _project_modules(self) -> Iterator[str]:
-        """Modules under the project directory that define a game, by what they say, not by their names."""
+        """Modules under the project directory that define a game, found by contents, not by name."""
         found = 0
         for seen, path in enumerate(_walk(self._project_dir, MAX_DEPTH)):
             if seen >= MAX_FILES or found >= MAX_MODULES:

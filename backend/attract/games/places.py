@@ -78,7 +78,7 @@ def method_stack(method: MethodSource, code: str, source_map: SourceMap | None) 
 
 
 def first_place(stack: str | None) -> Place | None:
-    """The first place of a stack of ours (`own_stack`, `method_stack`) that is the author's own."""
+    """The author's first place in a stack from `own_stack` or `method_stack`."""
     for match in re.finditer(r"(?: at |\()([^(]+?):(\d+):(\d+)\)?$", stack or "", re.MULTILINE):
         place = Place(match[1], int(match[2]), int(match[3]))
         if place.is_own:

@@ -139,7 +139,7 @@ class CentralCollector:
         return self._queues.versions()
 
     def advance(self) -> list[Outgoing]:
-        """Go on as far as possible; what is to be said, in order."""
+        """Go on as far as possible; the messages to send, in order."""
         while self._gather() or self._reset() or self._begin() or self._take():
             pass
         says, self._says = self._says, []

@@ -59,7 +59,7 @@ class LearnerOwner(Protocol):
         ...
 
     def learner_lost(self) -> None:
-        """The learner died and another is being started: what was in its hands is gone."""
+        """The learner died and another is being started: its unfinished work is lost."""
         ...
 
     def learner_failed(self, why: str) -> None:

@@ -99,7 +99,7 @@ class ProcessRunner:
 
     @contextlib.asynccontextmanager
     async def _process(self, order: TrialOrder, *words: str):
-        """A process that is gone when the block is left."""
+        """A process that has ended when the block is left."""
         with self._log_of(order).open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(*self._command, *words, "--runs-dir", str(self._runs_dir)),
@@ -134,7 +134,7 @@ async def _end(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     try:
-        # What it still says is read, or a full pipe would keep it.
+        # Read its remaining output: a full pipe would keep it alive.
         await asyncio.wait_for(process.communicate(), END_SECONDS)
     except TimeoutError:
         pass

@@ -41,7 +41,7 @@ class Rungs:
 
 
 def is_behind(score: float | None, others: Sequence[float | None]) -> bool:
-    """Whether a trial is to be ended, by its score and those of the others at the same step.
+    """Whether to end a trial, by its score and those of the others at the same step.
 
     The median stopping rule (Golovin et al. 2017, section 3.2.2), with scores as they stand instead of their
     running means: `score` is already a mean over episodes.
@@ -52,7 +52,7 @@ def is_behind(score: float | None, others: Sequence[float | None]) -> bool:
 
 
 def is_late(seconds: float, others: Sequence[float]) -> bool:
-    """Whether a trial on its way to a goal is to be ended: most of those that reached it were there by now.
+    """Whether to end a trial on its way to a goal: most of those that reached it were there by now.
 
     Steps say nothing there: one that passes over its batches less often takes more of them in less time.
 

@@ -220,7 +220,7 @@ class Tuner:
     async def _run(
         self, trial: Trying, order: TrialOrder, goes_on: Callable[[Progress], bool]
     ) -> TrialResult:
-        """Run it, and write what came of it into `trial`."""
+        """Run it, and write the result into `trial`."""
         began = self._clock()
         self._running[trial.number] = trial
         self._publish()

@@ -104,7 +104,7 @@ class VectorCore:
         return any(member.is_lost for group in self._groups for member in group.members)
 
     def is_complete(self, group: int) -> bool:
-        """Whether nothing of that group is awaited."""
+        """Whether no answer of that group is awaited."""
         return self._groups[group].is_complete
 
     def start(self, now: float) -> list[StepRequest]:
@@ -172,13 +172,13 @@ class VectorCore:
         group.take(member, message)
 
     def touch_last_seen(self, worker_id: int, now: float) -> None:
-        """A worker says that it is alive: what it owes is awaited for another lease."""
+        """A worker reports that it is alive: its answer is awaited for another lease."""
         for member in self._awaited():
             if member.part.worker_id == worker_id:
                 member.ordered_at = now
 
     def deadline(self) -> float | None:
-        """When `tick` must be called at the latest; None while nothing is awaited."""
+        """Latest time for the next `tick`; None while no answer is awaited."""
         times = [member.ordered_at for member in self._awaited() if member.ordered_at is not None]
         return min(times) + self.lease_seconds if times else None
 

@@ -25,7 +25,7 @@ class GroupMember:
     part: Part
     columns: slice
     ordered_at: float | None = None
-    """When it was asked for what has not come yet; None: nothing is awaited."""
+    """Time of the request that is not answered yet; None: no answer is awaited."""
     is_lost: bool = False
     has_reported: bool = False
     """Whether it was seen before: from then on its steps are counted through."""
@@ -75,7 +75,7 @@ class Group:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is awaited."""
+        """Whether no answer is awaited."""
         return all(member.ordered_at is None for member in self.members)
 
     def members_of(self, worker_id: int) -> Iterator[GroupMember]:

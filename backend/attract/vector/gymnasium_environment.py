@@ -86,7 +86,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def has_masks(self) -> bool:
-        """Whether the game says which actions are allowed."""
+        """Whether the game has an action mask."""
         return self._games.description.action_mask
 
     @override

@@ -158,7 +158,7 @@ class NodeFleet:
         return heard
 
     def game_error(self, report: GameFailed) -> GameError:
-        """A worker's report as the error of ours that it is, in its author's own places."""
+        """A worker's report as our exception, with the author's own places."""
         module = self._module
         source_map = None if module.source_map is None else SourceMap(module.source_map.decode())
         stack = (report.stack or "").replace(self._game.as_uri(), module.reference.url)

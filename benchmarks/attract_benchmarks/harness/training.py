@@ -66,7 +66,7 @@ def steady_rate(marks: Sequence[tuple[float, int]], skipped: int) -> float:
 
 
 def train(game: str, *, seed: int, settings: Mapping[str, Any], metrics: Sequence[str] = ()) -> Training:
-    """Train headless in a folder that is gone afterwards, and wait for the end.
+    """Train headless in a temporary folder, and wait for the end.
 
     Args:
         game: as for `attract train`.

@@ -37,7 +37,7 @@ class TorchGroup:
         cell: which of them this is, and where they meet.
         device: of the weights.
         on_over: called on another thread once rank 0 has ended the run; of the others.
-        meeting_seconds: how long the others are awaited.
+        meeting_seconds: time limit for the others to come.
         limit_seconds: how long one step of an update may be.
 
     Raises: GroupError: names those that did not come.
@@ -143,7 +143,7 @@ class TorchGroup:
     def close(self) -> None:
         """See `LearnerGroup`."""
         if self._has_failed and self.rank == 0:
-            # The others may still ask the store who is gone.
+            # The others may still read from the store which cells are lost.
             time.sleep(4 * HEARTBEAT_SECONDS)
         self._presence.close()
         if dist.is_initialized() and not self._has_failed:

@@ -26,7 +26,7 @@ _TEMPORARY_PREFIX = ".writing-"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One version as read back: plain data, nothing of it is in use anywhere."""
+    """One version as read back: plain data, not shared with anything."""
 
     path: Path
     policy_version: int

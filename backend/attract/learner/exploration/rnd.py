@@ -104,7 +104,7 @@ class WithRnd:
         return self._inner.commit()
 
     def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: nothing of its own changes before `commit` but what was seen."""
+        """See `Algorithm`: before `commit` only the observations of the update change."""
         seen, undo_inner = self._seen, self._inner.undo_point()
 
         def undo() -> None:

@@ -82,7 +82,7 @@ class FederatedAveraging(Protocol):
         ...
 
     def average(self, share: Share, lineage: Lineage) -> Round:
-        """The next round: the average of those who come, the same bits for each of them.
+        """The next round: the average of all that take part, bit-identical for each of them.
 
         Trainers that are gone or late are left out. A trainer of another lineage contributes nothing, and
         takes over the weights of the others. If this trainer is alone there: its own share.

@@ -159,7 +159,7 @@ class Meetings:
         }
 
     def _report_changes(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
-        """Say who is gone since the last look, and who is back."""
+        """Report trainers that were lost or came back since the last look."""
         gone = {rank: entry.gone for rank, entry in entries.items() if entry.gone is not None}
         gone |= given_up
         if number == _BEGINNING and gone:

@@ -1,4 +1,4 @@
-"""The roll of a meeting of trainers: who is waited for, by the entries on the store; time is an argument."""
+"""Membership of a meeting of trainers, from the entries on the store; time is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,8 +50,8 @@ class Membership:
     Args:
         rank: its own.
         meeting: number of the meeting.
-        lost_seconds: silence after which a trainer that was there is gone.
-        timeout_seconds: how long one that lives, or has not come yet, is waited for.
+        lost_seconds: time without a heartbeat after which a trainer is lost.
+        timeout_seconds: time limit for a trainer that lives, or has not come yet.
         now: monotonic seconds, as everywhere here.
     """
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class StoreLostError(Exception):
-    """The process that serves the store, or the network to it, is gone; says why."""
+    """The process that serves the store, or the network to it, is lost; with the reason."""
 
 
 class KeyValueStore:

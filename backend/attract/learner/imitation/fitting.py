@@ -190,7 +190,7 @@ class _Fitting:
         loss.refresh()
         if (number - 1) % VALUES_EVERY == 0:
             self._targets = self._value_targets().flatten()
-        # Crossed examples are many, and say themselves what does not matter.
+        # Crossed examples are many, and show by themselves what does not matter.
         prior = plan.sparsity / loss.num_steps if self._examples is None else 0.0
         for group in self._optimizer.param_groups:
             group["lr"] = plan.learning_rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)

@@ -86,7 +86,7 @@ class RewardHistory:
 
 
 def _is_zero_sum(batch: Batch, num_agents: int, largest: float) -> bool:
-    """Whether the agents' rewards come to 0 at each step of the instances that are wholly in the batch."""
+    """Whether the agents' rewards sum to 0 at each step of the instances that are wholly in the batch."""
     # The slots of an instance follow each other, and its agents take their steps together.
     times = torch.stack((batch.slot_id // num_agents, batch.first_step))
     _, instance, count = times.unique(dim=1, return_inverse=True, return_counts=True)

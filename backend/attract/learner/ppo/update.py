@@ -156,7 +156,7 @@ def _update(
     if group.size > 1:
         table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
         group.all_reduce(table)
-        # What only stood in for none says nothing.
+        # A minibatch that only fills an empty part has no meaning.
         log_ratios = [
             log_ratio if share > 0 else log_ratio[:0]
             for log_ratio, share in zip(log_ratios, shares, strict=True)

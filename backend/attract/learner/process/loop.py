@@ -67,7 +67,7 @@ class Learner:
 
     Args:
         begin: the run.
-        send: says something to the gateway; called from this thread and the writer's.
+        send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
 
@@ -135,7 +135,7 @@ class Learner:
         }
 
     def start(self) -> None:
-        """Find out where to start, make that durable, and say `ready`.
+        """Find out where to start, make that durable, and send `ready`.
 
         Raises:
             CheckpointError: when the run to go on with, or to start from, cannot be used.

@@ -1,4 +1,4 @@
-"""The learner's process: inherited socket in, one loop on the main thread, gone when its parent is gone."""
+"""The learner's process: inherited socket in, one loop on the main thread; ends with its parent."""
 
 import ctypes
 import logging
@@ -49,7 +49,7 @@ Incoming = ToLearner | Exception | None
 
 
 def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -> int:
-    """Serve one gateway over the socket `fd` until it says `shutdown` or goes away.
+    """Serve one gateway over the socket `fd` until it sends `shutdown` or goes away.
 
     Returns: exit code: 0, or 1 after a failure, which was reported as `failed`.
     """
@@ -66,7 +66,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
     try:
         _serve(channel, inbox)
     except Exception as error:
-        # For a wrong file or setting the sentence says all; a stack is for faults of our own.
+        # For a wrong file or setting the message is enough; a stack is for our own faults.
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
