@@ -115,7 +115,9 @@ def read_figures(path: Path) -> dict[str, Figure]:
         return {name: Figure.model_validate(figure) for name, figure in values.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigurationError(
-            "is no result of `attract bench`", setting=str(path), fix="make one with attract bench --out FILE"
+            "is not a result of `attract bench`",
+            setting=str(path),
+            fix="make one with attract bench --out FILE",
         ) from None
 
 

@@ -63,7 +63,7 @@ def check_address(address: str, environment: Mapping[str, str] = os.environ) -> 
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise ConfigurationError(
-            f"{address!r} is no HOST:PORT of a head node",
+            f"{address!r} is not the HOST:PORT of a head node",
             setting=setting,
             fix="`ray start --head` prints it; from elsewhere: ray job submit -- attract cluster GAME",
         )
@@ -272,7 +272,7 @@ class RayActor:
             cause = error.cause
             raise (cause if isinstance(cause, Exception) else ClusterError(str(error))) from None
         except errors.RayError as error:
-            raise ClusterError(f"Ray has no process there any more: {error}") from None
+            raise ClusterError(f"Ray has lost the process: {error}") from None
 
 
 async def _done(reference: Awaitable[Answer]) -> Answer:

@@ -192,7 +192,7 @@ class Supervisor:
         pending = asyncio.get_running_loop().call_later(
             PENDING_SECONDS,
             self._say,
-            f"{name} waits for a node with what it needs: `ray status` shows what is asked for",
+            f"{name} waits for a node with enough free resources: `ray status` shows the requests",
         )
         try:
             while True:

@@ -45,7 +45,7 @@ def _resolve(
         if bounds[0] < low or bounds[1] > high:
             text = f"{bounds[0]:g}" if bounds[0] == bounds[1] else f"[{bounds[0]:g}, {bounds[1]:g}]"
             raise ConfigurationError(
-                f"{distribution.kind} {text} leaves what the game declares",
+                f"{distribution.kind} {text} is outside the range that the game declares",
                 setting=setting,
                 fix=f"stay within [{low:g}, {high:g}]",
             )

@@ -123,7 +123,7 @@ class BlockUnpacker:
                 ("final_observations.observation", None if finals is None else finals.observation),
             ):
                 if tensors is not None and key not in tensors:
-                    raise malformed(f"block.{name}: no {key}", fix="what is packed is there")
+                    raise malformed(f"block.{name}: no {key}", fix="include every key of block.packed")
 
     def _check_size(self, block: Block, num_slots: int, num_finals: int) -> None:
         rows = (self._layout.horizon + 1) * num_slots + num_finals

@@ -73,9 +73,9 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
         if game_path is None:
             return None
         raise ConfigurationError(
-            f"the game of {directory.path.name} lives in no page of a folder",
+            f"the game of {directory.path.name} has no page in a folder",
             setting="--game",
-            fix="leave it out: the run keeps all that its game needs",
+            fix="omit it: the run keeps all files of its game",
         )
     if game_path is None:
         folder = GameLibrary(project_of(directory) or project_dir).adapter_folder(reference)
@@ -92,6 +92,6 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
         raise ConfigurationError(
             f"the page {page} that {directory.path.name} was trained in is not below {where}",
             setting="--game",
-            fix="put it back, or say where it is now: --game PATH, its adapter or the folder of that",
+            fix="put it back, or give its new place: --game PATH, the adapter or its folder",
         )
     return found

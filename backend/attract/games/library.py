@@ -238,7 +238,7 @@ class GameLibrary:
         refuse_project(self._project_dir / game, game)
         if PAGE.search(game) is not None or (self._project_dir / game / "index.html").is_file():
             raise ConfigurationError(
-                f"{game} is a page, and nothing says what an agent sees and presses in it",
+                f"{game} is a page without an adapter, which defines what an agent sees and presses",
                 setting="game",
                 fix=f"attract probe {game} writes an adapter, game.page.ts: name that",
             )
@@ -386,7 +386,7 @@ def find_esbuild(web_dir: Path) -> Path:
     on_path = shutil.which("esbuild")
     if on_path is not None:
         return Path(on_path)
-    raise ConfigurationError("esbuild is missing: no game of your own can be bundled", fix="npm run build")
+    raise ConfigurationError("esbuild is missing: your own games cannot be bundled", fix="npm run build")
 
 
 def find_sdk(web_dir: Path) -> Path:
@@ -397,7 +397,7 @@ def find_sdk(web_dir: Path) -> Path:
     for path in (web_dir / "sdk" / "attract.js", REPOSITORY_DIR / "web" / "sdk" / "src" / "index.ts"):
         if path.is_file():
             return path
-    raise ConfigurationError("the SDK is missing: no game of your own can be bundled", fix="npm run build")
+    raise ConfigurationError("the SDK is missing: your own games cannot be bundled", fix="npm run build")
 
 
 def find_page_sdk(web_dir: Path) -> Path:
@@ -419,7 +419,7 @@ def refuse_project(folder: Path, given: str) -> None:
     if found:
         names = ", ".join(str(Path(given) / path.relative_to(folder)) for path in found[:MAX_NAMED])
         raise ConfigurationError(
-            f"{given} is a folder, and no game", setting="game", fix=f"name the game in it: {names}"
+            f"{given} is a folder, not a game", setting="game", fix=f"name the game in it: {names}"
         )
 
 
@@ -484,7 +484,7 @@ def _bundler_text(text: str) -> str:
 
     def advice(match: re.Match[str]) -> str:
         if match[1] is None:
-            return "  A game runs in a browser's worker: what is built into Node is not there.\n"
+            return "  A game runs in a browser's worker: Node's own modules are missing.\n"
         name = "/".join(match[1].split("/")[: 2 if match[1].startswith("@") else 1])
         return f"  Install it beside the game: npm install {name}\n"
 

@@ -181,7 +181,7 @@ class LearnerSupervisor:
         self._deaths += 1
         why = f": {self._last_error}" if self._last_error else ""
         if self._is_final:
-            self._owner.learner_failed(f"the learner cannot go on{why}")
+            self._owner.learner_failed(f"the learner cannot continue{why}")
             return
         if self._deaths >= MAX_DEATHS:
             self._owner.learner_failed(f"the learner died {self._deaths} times in a row{why}")
@@ -198,5 +198,5 @@ class LearnerSupervisor:
             return
         error = task.exception()
         if error is not None:
-            log.error("the learner's message could not be dealt with", exc_info=error)
+            log.error("the learner's message could not be handled", exc_info=error)
             self._owner.learner_failed(f"{type(error).__name__}: {error}")

@@ -65,7 +65,7 @@ class ProcessLink(Generic[Message]):
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
         except ProtocolError as error:
-            raise self._peer.error(f"{self._peer.name} sent no message of ours: {error}") from error
+            raise self._peer.error(f"{self._peer.name} sent an invalid message: {error}") from error
 
     async def close(self) -> int | None:
         """Ask the process to finish and wait for it as long as it may take; then end it.

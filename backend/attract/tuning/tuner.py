@@ -402,9 +402,9 @@ def same_study(kept: Mapping[str, Any], order: StudyOrder) -> StudyOrder:
     for part, what in (("game", "game"), ("given", "settings"), ("searched", "--search file")):
         if kept[part] != asked[part]:
             raise ConfigurationError(
-                f"the study was begun with another {what}: {kept[part]}"
+                f"the study was started with another {what}: {kept[part]}"
                 if part == "game"
-                else f"the study was begun with other {what}: {kept[part]}",
+                else f"the study was started with other {what}: {kept[part]}",
                 setting="--study",
                 fix="give the same again, or choose another name",
             )

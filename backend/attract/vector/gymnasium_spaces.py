@@ -72,7 +72,7 @@ def require_one_agent(description: GameDescription, instead: str) -> None:
     """Raises: ConfigurationError: the game has several agents; `instead`: what plays those."""
     if description.num_agents != 1:
         raise ConfigurationError(
-            f"{description.id} has {description.num_agents} agents, and this environment one", fix=instead
+            f"{description.id} has {description.num_agents} agents; this environment is for one", fix=instead
         )
 
 

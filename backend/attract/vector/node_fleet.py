@@ -224,7 +224,7 @@ def find_node() -> str:
     node = shutil.which("node")
     if node is None:
         raise ConfigurationError(
-            "there is no `node` on the PATH, whose threads play the games",
+            "there is no `node` on the PATH: the games run in its threads",
             fix="install Node 20 or newer",
         )
     return node

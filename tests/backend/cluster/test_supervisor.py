@@ -183,7 +183,7 @@ async def test_what_waits_for_a_node_says_so_and_ends_when_it_is_asked_to():
     await running.all_asked_for()
     await until(lambda: bool(running.said))
     assert running.said == [
-        "cell 0 waits for a node with what it needs: `ray status` shows what is asked for"
+        "cell 0 waits for a node with enough free resources: `ray status` shows the requests"
     ]
     await running.supervisor.end(143)
     assert await running.code() == 143

@@ -39,7 +39,7 @@ def broadcast_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, 
     )
     if different:
         raise GroupError(
-            f"cell {group.rank} trains something else than cell 0: {', '.join(different)} differ; start all "
+            f"cell {group.rank} and cell 0 differ in {', '.join(different)}: start all "
             "cells by the same command",
             is_final=True,
         )

@@ -52,10 +52,10 @@ class Presence:
             time.sleep(4 * HEARTBEAT_SECONDS)
             after = self._read()
             gone = [rank for rank in before if before[rank] == after[rank] and rank != self._rank]
-            found = f"{in_words(gone)} is gone" if gone else "a connection between cells broke"
+            found = f"{in_words(gone)} is lost" if gone else "a connection between cells broke"
             return self._store.compare_set("why", "", found).decode()
         except RuntimeError:
-            return "cell 0 or the store of the group is gone"
+            return "cell 0 or the store of the group is lost"
 
     def end(self) -> None:
         """Called by rank 0 when the whole run is over; returns once the others know, or after a while."""

@@ -61,7 +61,7 @@ class TorchGroup:
         try:
             own, self._of_writer = (PrefixStore(f"{number}", connect(cell)) for _ in range(2))
         except RuntimeError as error:
-            raise GroupError("cell 0 or the store of the group is gone") from error
+            raise GroupError("cell 0 or the store of the group is lost") from error
         self._presence = Presence(own, cell.rank, cell.size, on_over)
         backend = "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl"
         try:

@@ -68,7 +68,7 @@ class Meetings:
         except StoreLostError as error:
             # Another learner in the place of this one may find it again.
             raise FederationError(
-                f"trainer 0 was gone before all had begun together ({error})", is_final=False
+                f"trainer 0 was lost before all had started together ({error})", is_final=False
             ) from error
 
     def average(self, share: Share, lineage: Lineage) -> Round:
@@ -166,9 +166,9 @@ class Meetings:
             rank, why = next(iter(gone.items()))
             raise FederationError(f"trainer {rank} does not begin with the others: {why}")
         for rank in gone.keys() - self._gone.keys():
-            self._say(f"trainer {rank} is gone: {gone[rank]}; the averaging goes on without it")
+            self._say(f"trainer {rank} is lost: {gone[rank]}; averaging continues without it")
         for rank in self._gone.keys() - gone.keys():
-            self._say(f"trainer {rank} is there again")
+            self._say(f"trainer {rank} is back")
         self._gone = gone
 
     def _close(self, store: KeyValueStore, number: int, present: tuple[Posting, ...], share: Share) -> None:
@@ -226,7 +226,7 @@ class Meetings:
         if len(data) != len(_to_bytes(to_vector(share))):
             raise FederationError(
                 f"the result of {in_words(trainers)} does not fit: one has trained policies that another "
-                "has not yet; let federated.every_episodes be larger"
+                "has not yet; raise federated.every_episodes"
             )
         result = from_vector(_from_bytes(data), share)
         if number == _BEGINNING:

@@ -83,9 +83,9 @@ class Membership:
             if rank in here or entry.gone is not None:
                 continue
             if entry.beats > 0 and self._is_silent(rank, now):
-                given_up[rank] = f"no sign of it for {self._lost_seconds:g} s"
+                given_up[rank] = f"no heartbeat for {self._lost_seconds:g} s"
             elif now - self._began >= self._timeout_seconds:
-                given_up[rank] = f"it did not come within {self._timeout_seconds:g} s"
+                given_up[rank] = f"it did not join within {self._timeout_seconds:g} s"
             else:
                 missing.append(rank)
         living = [rank for rank in here if rank == self._rank or not self._is_silent(rank, now)]

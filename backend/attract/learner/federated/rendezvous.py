@@ -113,8 +113,8 @@ class Rendezvous:
             what = "has ended" if self._is_over else f"is away ({self._why_away})"
             where = self._settings.rendezvous
             self._say(
-                f"trainer 0, which keeps the rendezvous at {where}, {what}: this trainer goes on alone until "
-                "it is back"
+                f"trainer 0, which keeps the rendezvous at {where}, {what}: this trainer continues "
+                "alone until it is back"
             )
 
     def leave(self) -> None:
@@ -182,7 +182,7 @@ class Rendezvous:
             self._board = store
             self._changed.notify_all()
         if was_reported:
-            self._say(f"the rendezvous at {self._settings.rendezvous} is there again")
+            self._say(f"the rendezvous at {self._settings.rendezvous} is back")
 
     def _beat(self, store: KeyValueStore) -> None:
         store.add(f"beat/{self._settings.rank}", 1)

@@ -155,5 +155,5 @@ def _reading(checkpoint: Checkpoint) -> Generator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
+        problem = f"fields for resuming are missing or damaged: {type(error).__name__}: {error}"
         raise CheckpointError(str(checkpoint.path), problem) from error

@@ -279,7 +279,7 @@ class Learner:
             try:
                 earlier = load_checkpoint(checkpoints / str(version))
             except CheckpointError as error:
-                self._notes.append(f"its late segments will be left out: {error}")
+                self._notes.append(f"its late segments will be rejected: {error}")
             else:
                 self._policies.remember_saved(earlier)
 
@@ -329,7 +329,7 @@ class Learner:
                 self._drop(message, "another cell has nothing to learn from")
                 return
         if not trainable:
-            refused = "no segment stood up to being computed again (rule C7)"
+            refused = "no segment passed verification (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(

@@ -32,7 +32,7 @@ def test_D2_the_others_have_what_cell_0_has_but_for_its_slots():
 
 
 def test_0051_a_cell_that_trains_something_else_is_refused_for_good():
-    with pytest.raises(GroupError, match="cell 1 trains something else than cell 0: seed differ") as refused:
+    with pytest.raises(GroupError, match="cell 1 and cell 0 differ in seed") as refused:
         broadcast_state(
             Beside(rank=1, led=led_by({"seed": 1, "game": "a"})), snapshot(0), {"seed": 2, "game": "a"}
         )

@@ -32,10 +32,10 @@ def beside(store):
 def test_who_shows_no_life_is_named_by_all(beside):
     first, second, third = (beside(rank, 3) for rank in range(3))
     second.close()
-    assert first.find_gone() == "cell 1 is gone"
+    assert first.find_gone() == "cell 1 is lost"
     # Even when others, who have heard, are gone as well by then.
     first.close()
-    assert third.find_gone() == "cell 1 is gone"
+    assert third.find_gone() == "cell 1 is lost"
 
 
 def test_long_silence_is_noticed(beside, monkeypatch):

@@ -19,7 +19,7 @@ def test_one_that_lives_is_waited_for_until_the_limit():
         assert (call.missing, dict(call.given_up)) == ((1,), {})
     call = one.call({0: Entry(5, posting(0), None), 1: Entry(999, None, None)}, 700.0)
     assert call.missing == ()
-    assert dict(call.given_up) == {1: "it did not come within 600 s"}
+    assert dict(call.given_up) == {1: "it did not join within 600 s"}
 
 
 def test_scale_12_one_that_is_silent_is_given_up_after_a_while():
@@ -27,7 +27,7 @@ def test_scale_12_one_that_is_silent_is_given_up_after_a_while():
     entries = {0: Entry(5, posting(0), None), 1: Entry(44, posting(1, meeting=6), None)}
     assert one.call(entries, 100.0).missing == (1,)
     assert one.call(entries, 114.9).missing == (1,)
-    assert dict(one.call(entries, 115.0).given_up) == {1: "no sign of it for 15 s"}
+    assert dict(one.call(entries, 115.0).given_up) == {1: "no heartbeat for 15 s"}
 
 
 def test_one_that_never_came_to_this_board_may_still_be_starting():
