@@ -57,7 +57,7 @@ class ProcessKeeper:
         return Place(self._address, first, second)
 
     async def start(self, order: ChildOrder) -> None:
-        """Run a command, in the place of the one that ran."""
+        """Run a command; it replaces the one that ran."""
         await self.stop()
         self._process = process = await create_subprocess_exec(
             *(sys.executable, "-m", "attract.cluster.child"),

@@ -18,7 +18,7 @@ class RemoteProcess(Protocol):
         ...
 
     async def start(self, order: ChildOrder) -> None:
-        """Run a command, in the place of the one that ran."""
+        """Run a command; it replaces the one that ran."""
         ...
 
     async def read(self) -> Said:

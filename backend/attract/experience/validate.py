@@ -119,12 +119,12 @@ def _first_step(block: Block, columns: int) -> NDArray[np.int32]:
 
 
 def _check_executed_ticks(ticks: NDArray[np.uint16], valid: NDArray[np.bool_], layout: StoreLayout) -> None:
-    most = layout.ticks_per_step
+    max_ticks = layout.ticks_per_step
     # Most blocks have no step of no tick, whether valid or not.
-    if int(ticks.max()) > most or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
+    if int(ticks.max()) > max_ticks or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
         raise malformed(
-            f"block.executed_ticks: {int(ticks[valid].min(initial=most))} to {int(ticks.max())} ticks",
-            fix=f"rule T2: a valid step executes 1 to {most} ticks",
+            f"block.executed_ticks: {int(ticks[valid].min(initial=max_ticks))} to {int(ticks.max())} ticks",
+            fix=f"rule T2: a valid step executes 1 to {max_ticks} ticks",
         )
 
 

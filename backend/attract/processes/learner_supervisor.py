@@ -79,7 +79,7 @@ class LearnerSupervisor:
         self._exporting: asyncio.Future[Exported] | None = None
         self._deaths = 0
         self.restarts = 0
-        """Learners that were started in the place of one that died."""
+        """Number of learners that replaced one that died."""
         self._ending = False
         self._last_error: str | None = None
         self._is_final = False

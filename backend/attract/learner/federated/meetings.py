@@ -66,7 +66,7 @@ class Meetings:
             with self._rendezvous.in_use():
                 return self._begin(store, share)
         except StoreLostError as error:
-            # Another learner in the place of this one may find it again.
+            # A replacement of this learner may reach it again.
             raise FederationError(
                 f"trainer 0 was lost before all had started together ({error})", is_final=False
             ) from error

@@ -39,7 +39,7 @@ def has_trees() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CrossedExamples:
-    """Observations and what to do in them, to be fitted to in the place of the demonstrations."""
+    """Observations and what to do in them, to be fitted to instead of the demonstrations."""
 
     observation: dict[str, Tensor]
     """[n, ...] float32 each, raw."""

@@ -102,7 +102,7 @@ def fit(
 
     Raises: ConfigurationError: an action was demonstrated that its mask forbids.
     """
-    epochs, least, crosses = plan.epochs, None, False
+    epochs, min_error, crosses = plan.epochs, None, False
     if plan.held_out > 0 and len(slots_of) >= MIN_HELD_OUT:
         order = torch.randperm(len(slots_of), generator=generator).tolist()
         num_held = max(1, round(plan.held_out * len(order)))
@@ -112,25 +112,25 @@ def fit(
             weights = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
             judge = CloningLoss(policy, distribution, held, MINIBATCH_STEPS)
             fitting = _Fitting(policy, distribution, kept, plan, generator, gamma)
-            epochs, least = _first_pass(fitting, judge, plan, on_epoch)
+            epochs, min_error = _first_pass(fitting, judge, plan, on_epoch)
             policy.load_state_dict(weights)
             examples = CrossedExamples.of(policy, kept, generator)
             if examples is not None:
                 fitting = _Fitting(policy, distribution, kept, plan, generator, gamma, examples)
-                crossed_epochs, crossed_least = _first_pass(fitting, judge, plan, on_epoch)
+                crossed_epochs, crossed_error = _first_pass(fitting, judge, plan, on_epoch)
                 policy.load_state_dict(weights)
-                if crosses := crossed_least < least:
-                    epochs, least = crossed_epochs, crossed_least
+                if crosses := crossed_error < min_error:
+                    epochs, min_error = crossed_epochs, crossed_error
     examples = CrossedExamples.of(policy, batch, generator) if crosses else None
     fitting = _Fitting(policy, distribution, batch, plan, generator, gamma, examples)
     for number in range(1, epochs + 1):
         loss = fitting.epoch(number, epochs)
-        on_epoch(Epoch(number, loss, least))
+        on_epoch(Epoch(number, loss, min_error))
     return Fit(
         epochs,
         fitting.loss.mean(),
         _agreement(policy, distribution, fitting.loss),
-        least,
+        min_error,
         fitting.explained_variance(),
     )
 
@@ -139,20 +139,20 @@ def _first_pass(
     fitting: "_Fitting", judge: CloningLoss, plan: FitPlan, on_epoch: Callable[[Epoch], None]
 ) -> tuple[int, float]:
     """The number of epochs after which `judge` finds the policy best, and its error."""
-    best, least, limit = 1, float("inf"), float("inf")
+    best, min_error, limit = 1, float("inf"), float("inf")
     for number in range(1, plan.epochs + 1):
         loss = fitting.epoch(number, plan.epochs)
         if number % JUDGED_EVERY == 0 or number == plan.epochs:
             error, deviation = _error(fitting.policy, fitting.distribution, judge)
-            if error < least:
-                least, limit = error, error + deviation
+            if error < min_error:
+                min_error, limit = error, error + deviation
             # As good as chance can tell, the later is better: the prior goes on to simplify.
             if error <= limit:
                 best = number
             elif number - best >= plan.patience * plan.epochs:
                 break
-        on_epoch(Epoch(number, loss, least if math.isfinite(least) else None))
-    return best, least
+        on_epoch(Epoch(number, loss, min_error if math.isfinite(min_error) else None))
+    return best, min_error
 
 
 class _Fitting:

@@ -312,8 +312,8 @@ class Minibatches:
         return torch.cat(normalised), [1.0] * len(sizes)
 
     def _united(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, float]]:
-        least = self._min_deviation if self._settings.normalize_advantage else None
-        return unite(self._group, parts, least)
+        floor = self._min_deviation if self._settings.normalize_advantage else None
+        return unite(self._group, parts, floor)
 
     def _normalised(self, advantages: Tensor) -> Tensor:
         """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""

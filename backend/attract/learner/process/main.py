@@ -40,7 +40,7 @@ _PR_SET_PDEATHSIG = 1
 _TEXT_LIMIT = 20_000
 
 HOPELESS = (ConfigurationError, CheckpointError)
-"""Failures that another learner in the place of this one would meet again."""
+"""Failures that a replacement of this learner would meet again."""
 
 log = logging.getLogger(__name__)
 

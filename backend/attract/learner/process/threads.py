@@ -26,7 +26,7 @@ def measured_threads(
 ) -> int:
     """Torch threads for a learner beside `num_workers` workers. Takes 0.1 to 0.2 s.
 
-    Workers, most of which have not started yet, get a core each. The learner gets at most half of the rest.
+    Workers, which mostly have not started yet, get a core each. The learner gets at most half of the rest.
 
     Args:
         cores: that may be used.
