@@ -49,8 +49,8 @@ def reward_divisor(returns: RunningMoments) -> float:
     """Deviation of the discounted returns seen so far, at least a tenth of their size; 1 while all were 0.
 
     The deviation is the one that gives value targets a spread of about 1, which the value loss needs to
-    weigh beside the policy's. But where every step pays the same and episodes are long, returns hardly vary,
-    and divided by their deviation alone the rewards would grow without bound.
+    weigh beside the policy's. With the same reward in every step and long episodes, returns hardly vary,
+    and rewards divided by their deviation alone would grow without bound.
 
     Args:
         returns: moments of `past_returns`, scalar.

@@ -25,7 +25,7 @@ class RunFacts:
     observation_names: tuple[str, ...] = ()
     """Name of each number of the observation, in the order of the learner's count; empty for large ones."""
     explores: bool = False
-    """Whether it is paid for what is new, beside the game's rewards."""
+    """Whether the run has intrinsic rewards beside the game's."""
     has_memory: bool = False
     total_steps: int | None = None
     gamma: float = 0.99

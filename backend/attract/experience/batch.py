@@ -86,7 +86,7 @@ class Batch:
     policy_lag: Tensor | None = None
     """[S] integer, the learner's version less the one that acted; None: no lag."""
     reward_bonus: Tensor | None = None
-    """[T, S] float32, what a wrapper pays beside the rewards, once these are scaled; None: nothing."""
+    """[T, S] float32, a wrapper's intrinsic rewards, on top of the scaled rewards; None: none."""
     advantage_bonus: Tensor | None = None
     """[T, S] float32, a wrapper's own advantages, added to those that the algorithm estimates; None: none."""
 

@@ -42,7 +42,7 @@ class SeenNovelty:
     """[T, S] bool."""
     returns: SeenReturns
     error: float
-    """Mean squared error of the predictor, over the steps that are paid for."""
+    """Mean squared error of the predictor, over the steps with an intrinsic reward."""
 
 
 class RandomNetworkDistillation:

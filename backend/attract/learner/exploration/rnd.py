@@ -87,7 +87,7 @@ class WithRnd:
                 seen, batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda
             )
             metrics["train/exploration_explained_variance"] = intrinsic.explained_variance
-            # In units of what was ever paid they would drown in the error of the other value function, which
+            # In units of all rewards so far they would drown in the error of the other value function, which
             # is all that there is before the first reward. So in units of their own.
             spread = intrinsic.advantages[batch.valid].std(correction=0).clamp(min=1e-8)
             batch = replace(batch, advantage_bonus=intrinsic.advantages * (coef / spread))

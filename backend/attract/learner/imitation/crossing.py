@@ -76,7 +76,7 @@ class CrossedExamples:
         for component in range(components.shape[1]):
             chosen = components[:, component]
             choices, shares = _choice_shares(flat, chosen, crossed, int(random.integers(1 << 31)))
-            # Sharper than they are: what is drawn comes nearer to the likeliest; great doubt stays.
+            # Sharper than the trees': a drawn action is closer to the likeliest; high uncertainty stays.
             bounds = (shares**2).cumsum(1)
             point = random.random((NUM_CROSSED, 1)) * bounds[:, -1:]
             drawn[:, component] = choices[(point >= bounds).sum(1)]

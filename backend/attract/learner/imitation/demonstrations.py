@@ -22,7 +22,7 @@ from attract.vector.replaying import EpisodeReplayer
 
 @dataclass(frozen=True, slots=True)
 class Demonstrated:
-    """One demonstration with what its game showed and paid."""
+    """One demonstration with its game's observations and rewards."""
 
     path: Path
     demonstration: Demonstration
