@@ -10,7 +10,7 @@ from torch import Tensor
 VARIANCE_FLOOR = 1e-8
 """Added to the variance before the root, so that a constant component divides by 1e-4 and not by 0."""
 PART_BYTES = 64 << 20
-"""float64 numbers that are looked at together; three times as much is held for a moment."""
+"""Bytes of float64 numbers processed together; three times as much is allocated for a moment."""
 
 
 @dataclass(frozen=True, slots=True)

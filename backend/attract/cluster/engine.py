@@ -200,7 +200,7 @@ class RayCluster:
 
     @asynccontextmanager
     async def trial_keeper(self, num_cpus: int) -> AsyncGenerator["RayActor"]:
-        """A `TrialKeeper` on some node, placed once there are CPUs, and gone when the block is left."""
+        """A `TrialKeeper` on some node, placed once there are CPUs, ended when the block is left."""
         actor = RayActor(
             self._ray, self._ray.remote(_TrialActor).options(num_cpus=num_cpus, max_restarts=0).remote()
         )

@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class Supervisor:
-    """Minds the processes of one `attract cluster`; owned by the command, on its event loop."""
+    """Supervises the processes of one `attract cluster`; owned by the command, on its event loop."""
 
     def __init__(
         self,

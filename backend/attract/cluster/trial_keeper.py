@@ -1,4 +1,4 @@
-"""Runs one trial of a study on the node where it is itself, and hands on how far that is."""
+"""Runs one trial of a study on its own node, and reports its progress."""
 
 import asyncio
 import contextlib

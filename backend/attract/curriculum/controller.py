@@ -137,7 +137,7 @@ class CurriculumController:
         return actions
 
     def committed(self, values: Mapping[str, float], agent_steps: int) -> list[Action]:
-        """An update was committed with these metrics; what is due at its steps."""
+        """Record an update committed with these metrics; returns the actions due at its steps."""
         self._keep_watched(values)
         return self._due(self._by_steps, agent_steps) if self._leads else []
 

@@ -407,7 +407,7 @@ def find_page_sdk(web_dir: Path) -> Path:
 
 
 def refuse_project(folder: Path, given: str) -> None:
-    """Raises: ConfigurationError: `folder` holds games, itself or in its sources: one of them is meant.
+    """Raises: ConfigurationError: `folder` or its sources hold games; the message names them.
 
     Args:
         folder: may be none at all.

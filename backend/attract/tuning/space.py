@@ -168,7 +168,7 @@ def search_space(
     description: GameDescription | None,
     searched: Mapping[str, Domain | None],
 ) -> Space:
-    """The space of a study: the default one without what the user gave, with what he searches.
+    """The space of a study: the default one without the fixed settings, with those to search.
 
     Args:
         settings: nested, of the defaults: those of the game and those given.

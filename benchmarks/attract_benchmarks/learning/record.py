@@ -25,7 +25,7 @@ class Row:
     """Result of one finished run."""
 
     steps: int
-    """Agent steps asked for; what decides, with `flags`, whether the run counts as the same."""
+    """Agent steps asked for; with `flags` they decide whether the run counts as the same."""
     flags: list[str]
     agent_steps: int
     """Trained on, at least `steps`."""

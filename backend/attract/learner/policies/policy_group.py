@@ -58,12 +58,12 @@ class PolicyGroup:
         }
 
     def remember(self) -> None:
-        """Keep what plays as the state's version."""
+        """Keep the behaviour policies of the state's version."""
         for trainer in self._trainers.values():
             trainer.remember(self._state.policy_version, trainer.state.policy.state_dict())
 
     def remember_saved(self, checkpoint: Checkpoint) -> None:
-        """Keep what played as an earlier version of this run. Raises: CheckpointError: it does not fit."""
+        """Keep the policies of an earlier version of this run. Raises: CheckpointError: they do not fit."""
         for policy_id, part in self._state.parts(checkpoint).items():
             trainer = self._trainers[policy_id]
             trainer.remember(checkpoint.policy_version, matching_state(part, trainer.state.policy))

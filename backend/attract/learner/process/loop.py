@@ -242,7 +242,7 @@ class Learner:
         return True
 
     def _begin_together(self) -> None:
-        """Have the state of cell 0, which has gone on from its newest version, or begun; the others' is its.
+        """Take the state of cell 0, which has resumed its newest version or started: all cells share it.
 
         A version that another cell alone has was never announced: it waited for cell 0's (rule D1).
         """
