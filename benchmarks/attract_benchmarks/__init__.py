@@ -3,4 +3,4 @@
 from pathlib import Path
 
 BUILT_DIR = Path(__file__).resolve().parents[1] / "built"
-"""What `npm run build` makes of `benchmarks/browser`."""
+"""Output of `npm run build` for `benchmarks/browser`."""

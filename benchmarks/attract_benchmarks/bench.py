@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BenchCommandOptions:
-    """What the command line was asked for; `only` and `peers` as in `choose`."""
+    """Arguments of the command line; `only` and `peers` as in `choose`."""
 
     options: BenchOptions
     only: Sequence[str] = ()
@@ -43,7 +43,7 @@ def run_bench(
 
     Args:
         order: what to measure.
-        say: hears progress; with `json_output` that must not be stdout.
+        say: gets progress messages; with `json_output` that must not be stdout.
         print_out: takes the result.
 
     Raises: ConfigurationError: for an unknown figure, a missing package, a file that is no earlier result.
@@ -115,12 +115,14 @@ def read_figures(path: Path) -> dict[str, Figure]:
         return {name: Figure.model_validate(figure) for name, figure in values.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigurationError(
-            "is no result of `attract bench`", setting=str(path), fix="make one with attract bench --out FILE"
+            "is not a result of `attract bench`",
+            setting=str(path),
+            fix="make one with attract bench --out FILE",
         ) from None
 
 
 def _with_packages(measures: Sequence[Measure], say: Callable[[str], None]) -> list[Measure]:
-    """Those whose packages are there; says which are left out, and why.
+    """The measures whose packages are installed; reports which are left out, and why.
 
     Raises: ConfigurationError: without a package that cannot be done without, or if none is left.
     """

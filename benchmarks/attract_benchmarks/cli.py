@@ -77,7 +77,7 @@ def results(
     Parameters
     ----------
     suite
-        `bundled`: the games that come with Attract, with their settings; `defaults`: plain games without any;
+        `bundled`: the games that come with Attract, with their settings; `defaults`: simple games without;
         `pages`: the bundled games that live in a page, random play beside them.
     only
         One task: a game's name, or `schedules`.
@@ -98,4 +98,4 @@ def results(
 
 
 COMMANDS = {"bench": bench, "results": results}
-"""What a clone adds to the commands of `attract`."""
+"""Commands that a clone adds to `attract`."""

@@ -23,7 +23,7 @@ from attract_benchmarks.learning.record import Finding, Record, Row
 from attract_benchmarks.learning.suite import SUITE_DIR, module_of, plan_suite
 from attract_benchmarks.learning.table import render
 
-MOST_SECONDS = 3 * 3600.0
+MAX_SECONDS = 3 * 3600.0
 """No run is begun after this; another call goes on with those left."""
 OPPONENT_GAMES = 200
 Suite = Literal["bundled", "defaults", "pages"]
@@ -32,7 +32,7 @@ BASELINE_PACKAGES = ("stable_baselines3", "gymnasium")
 
 @dataclass(frozen=True)
 class ResultsOptions:
-    """What the command line was asked for."""
+    """Arguments of the command line."""
 
     out: Path
     runs_dir: Path
@@ -41,7 +41,7 @@ class ResultsOptions:
     seed: int | None = None
     scale: float = 1.0
     reward_scale: float | None = None
-    """Of the suite `defaults` alone; None: all of its factors."""
+    """Reward scale for the suite `defaults` alone; None: all of its factors."""
 
 
 def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
@@ -60,7 +60,7 @@ def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
     began = time.monotonic()
     code = describe_code()
     for number, run in enumerate(open_runs, start=1):
-        if time.monotonic() - began > MOST_SECONDS:
+        if time.monotonic() - began > MAX_SECONDS:
             say(f"three hours are over with {len(open_runs) - number + 1} runs left: call again to go on")
             break
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
@@ -115,7 +115,7 @@ def _row(run: Run, runs_dir: Path) -> Row:
 
 
 def _random_row(run: Run) -> Row:
-    """Of random play in the evaluation's episodes."""
+    """The row of random play in the evaluation's episodes."""
     began = time.monotonic()
     played = played_returns(run.game, run.episodes)
     return Row(

@@ -4,7 +4,7 @@ import { checkedDefinition } from "attract/checked-definition";
 import type { Action, GameDefinition, ObservationView, Out, StartContext } from "attract/contract";
 import { createSequentialRandom, STREAM } from "attract/random";
 
-/** `update` of many plain games in turn, begun anew where they end; without the checks and accounts of an instance. */
+/** `update` of many simple games in turn, restarted where they end; without the checks and counts of an instance. */
 export class BareTicks {
   readonly #copies: Copy[];
   readonly #actions: readonly Action[];

@@ -30,7 +30,7 @@ export type Order =
 export interface Measured {
   steps: number;
   seconds: number;
-  /** Of the blocks encoded meanwhile. */
+  /** Size of the blocks encoded meanwhile. */
   bytes: number;
 }
 

@@ -166,8 +166,8 @@ const attractPageTrials = {
     return hashes.map(({ text }) => text);
   },
 
-  /** How many of so many recorded episodes play again to the bit in a fresh page, of at most so many steps each. */
-  async replays(count: number, most: number): Promise<number> {
+  /** How many of `count` recorded episodes replay exactly in a fresh page, each with at most `maxSteps` steps. */
+  async replays(count: number, maxSteps: number): Promise<number> {
     const { frames, players } = await crowd(1, true, { isFresh: true });
     const [{ instance, player }] = players;
     let equal = 0;
@@ -179,7 +179,7 @@ const attractPageTrials = {
         await frames.spare();
         await instance.startAhead(episode);
         instance.start(episode);
-        for (let i = 0; i < most && !instance.episodeOver; i++) {
+        for (let i = 0; i < maxSteps && !instance.episodeOver; i++) {
           if (!again) actions.push(drawActions(instance, player));
           if (i >= actions.length) return "longer";
           instance.step(actions[i] as Action);
@@ -210,7 +210,7 @@ const attractPageTrials = {
     const returns: number[] = [];
     for (let episode = 0; episode < count; episode++) {
       await frames.spare();
-      // Of an evaluation's episodes each is the first of its copy that has this number.
+      // In an evaluation each episode is the first of its copy that has this number.
       instance.setStream(seed.low, seed.high, episode);
       await instance.startAhead(0);
       instance.start(0);
@@ -248,7 +248,7 @@ const attractPageTrials = {
     return [...page.size];
   },
 
-  /** One copy that whoever drives the browser steps: `act` gives reward and end, and begins the next episode. */
+  /** One copy that the browser's driver steps: `act` gives reward and end, and begins the next episode. */
   async single(): Promise<void> {
     single = await crowd(1, true);
   },

@@ -1,4 +1,4 @@
-/** The benchmark's page: workers on request. Whoever drives the browser gives the orders, by `window.attractBench`. */
+/** The benchmark's page: workers on request. The browser's driver gives the orders, by `window.attractBench`. */
 
 /// <reference lib="dom" />
 import type { Answer, Order } from "./messages.ts";

@@ -2,7 +2,7 @@
 
 import type { GameRandom } from "attract";
 
-/** Chooses one agent's action from what that agent observes and may do; made anew for every episode. */
+/** Chooses one agent's action from its observation and action mask; created again for every episode. */
 export type Strategy = (observation: ArrayLike<number>, mask: ArrayLike<number>) => number | number[];
 
 export interface SimpleStrategy {

@@ -58,13 +58,13 @@ def test_a_baseline_that_is_hard_to_build_is_left_out_with_the_reason(
         _broken,
         needs=("no_such_package",),
         by_default=False,
-        reason_left_out="nobody has built it",
+        reason_left_out="it is not built",
     )
     whole = Measure(("parts/whole",), "is whole", _whole)
     code, said, figures = measured(monkeypatch, hard, whole)
     assert code == 0
     assert list(figures) == ["parts/whole"]
-    assert said[0] == "parts/hard is left out: nobody has built it"
+    assert said[0] == "parts/hard is left out: it is not built"
 
 
 def test_a_package_that_pip_installs_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ def test_what_has_no_room_is_asked_of_the_autoscaler_and_ctrl_c_ends_the_wait(
     command = attract(cluster, tmp_path, "cluster", "cartpole", "--workers", "3", "--cells", "1")
     heard = Heard(command)
     try:
-        heard.wait_for("cell 0 waits for a node with what it needs", SECONDS)
+        heard.wait_for("cell 0 waits for a node with enough free resources", SECONDS)
         status = cluster.status()
         assert re.search(r"\{'CPU': 1.0\} \* 4 \(STRICT_PACK\)", status), status
         command.interrupt()

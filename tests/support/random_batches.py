@@ -70,7 +70,7 @@ def update(
     optimizer=None,
     on_minibatch=None,
     distribution=DISTRIBUTION,
-    least_deviation=0.0,
+    min_deviation=0.0,
 ):
     optimizer = optimizer or create_optimizer(policy, rates.learning_rate)
     generator = torch.Generator().manual_seed(seed)
@@ -82,7 +82,7 @@ def update(
         generator,
         distribution=distribution,
         rates=rates,
-        least_deviation=least_deviation,
+        min_deviation=min_deviation,
         on_minibatch=on_minibatch,
     )
 

@@ -110,7 +110,7 @@ def _differences(rewards: Tensor, values: Tensor, following: Tensor, valid: Tens
 def _decay(
     rewards: Tensor, terminated: Tensor, truncated: Tensor, valid: Tensor, gamma_lambda: float
 ) -> Tensor:
-    """What passes back: gamma * lambda, 0 where the recursion is cut (E6) and where invalid."""
+    """Factor of the recursion: gamma * lambda, 0 where the recursion is cut (E6) and where invalid."""
     decay = torch.full_like(rewards, gamma_lambda)
     return decay.masked_fill_(terminated | truncated | ~valid, 0.0)
 

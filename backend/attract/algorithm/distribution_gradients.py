@@ -15,7 +15,7 @@ Gradient = Callable[[Tensor, float], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What `ActionDistribution.log_prob_and_entropy` gives, and how a loss goes back through it."""
+    """The result of `ActionDistribution.log_prob_and_entropy`, and its backward pass."""
 
     log_probs: Tensor
     entropies: Tensor
@@ -51,7 +51,7 @@ def evaluate_with_gradient(
 
 def has_gradient(distribution: ActionDistribution) -> TypeGuard[WithGradient]:
     """Whether `evaluate_with_gradient` knows the distribution."""
-    # Of the class itself: one that inherits a gradient may have changed what it is the gradient of.
+    # Only the class itself counts: a subclass may have changed what the inherited gradient belongs to.
     return "with_gradient" in vars(type(distribution))
 
 

@@ -1,4 +1,4 @@
-"""What an action distribution is, a stateless object on the policy's outputs; formulas that several share."""
+"""The protocol of action distributions, stateless objects on the policy's outputs, and shared formulas."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ MASKED_LOGIT = -1e9
 
 
 class ActionDistribution(Protocol):
-    """What the learner, the evaluation and the export need of a distribution; holds no tensors."""
+    """Interface of a distribution for learner, evaluation and export; holds no tensors."""
 
     output_names: tuple[str, ...]
     """Names in the ONNX graph of the equal parts, one after the other, of what the policy puts out."""

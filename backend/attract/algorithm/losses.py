@@ -11,14 +11,14 @@ SPREAD_TOLERANCE = 1e-6
 """Advantages that differ by less than this, relative to the largest, have no spread: only rounding."""
 
 
-def normalise_advantages(advantages: Tensor, least_deviation: float = 0.0) -> Tensor:
-    """(A - mean A) / (max(std A, least) + 1e-8), Bessel-corrected; one step or no spread: left alone (P1).
+def normalise_advantages(advantages: Tensor, min_deviation: float = 0.0) -> Tensor:
+    """(A - mean A) / (max(std A, min_deviation) + 1e-8), Bessel-corrected; without spread unchanged (P1).
 
     Args:
         advantages: [..., N] float32, N >= 1, valid steps only: each row is one minibatch.
-        least_deviation: >= 0; what rows that spread less are divided by.
+        min_deviation: >= 0; rows with a smaller deviation are divided by this.
 
-    Returns: [..., N] float32, each row by its own mean, and its own deviation or the least.
+    Returns: [..., N] float32, each row by its own mean, and its own deviation or `min_deviation`.
     Source: rule P1; Andrychowicz et al. 2020 (arXiv:2006.05990), choice C67.
     """
     if advantages.shape[-1] < 2:
@@ -27,14 +27,14 @@ def normalise_advantages(advantages: Tensor, least_deviation: float = 0.0) -> Te
     has_spread = (high - low) > SPREAD_TOLERANCE * torch.maximum(high.abs(), low.abs())
     std, mean = torch.std_mean(advantages, dim=-1, keepdim=True)
     # One multiply-add with two numbers a row: scale 1 and shift 0 leave one without spread alone.
-    scale = torch.where(has_spread, 1.0 / (std.clamp_min(least_deviation) + 1e-8), 1.0)
+    scale = torch.where(has_spread, 1.0 / (std.clamp_min(min_deviation) + 1e-8), 1.0)
     shift = torch.where(has_spread, -mean * scale, 0.0)
     return torch.addcmul(shift, advantages, scale)
 
 
 @dataclass(frozen=True, slots=True)
 class AdvantageMoments:
-    """What a minibatch's advantages come to: enough to normalise parts of it that lie in several places."""
+    """Moments of a minibatch's advantages: enough to normalise parts of it on several learners."""
 
     count: float
     mean: float
@@ -45,7 +45,7 @@ class AdvantageMoments:
 
     @classmethod
     def of(cls, advantages: Tensor) -> Self:
-        """Those of [n] advantages; n may be 0."""
+        """Moments of [n] advantages; n may be 0."""
         if advantages.numel() == 0:
             return cls(0.0, 0.0, 0.0, math.inf, -math.inf)
         exact = advantages.double()
@@ -56,7 +56,7 @@ class AdvantageMoments:
         )
 
     def merge(self, other: Self) -> Self:
-        """Those of both together."""
+        """Moments of both together."""
         count = self.count + other.count
         if count == 0.0:
             return self
@@ -69,13 +69,13 @@ class AdvantageMoments:
             max(self.high, other.high),
         )
 
-    def normalise(self, advantages: Tensor, least_deviation: float = 0.0) -> Tensor:
+    def normalise(self, advantages: Tensor, min_deviation: float = 0.0) -> Tensor:
         """As `normalise_advantages` has it, [n] of the advantages that these are the moments of."""
         spread = self.high - self.low
         if self.count < 2 or not spread > SPREAD_TOLERANCE * max(abs(self.high), abs(self.low)):
             return advantages
         deviation = math.sqrt(self.squared_deviations / (self.count - 1.0))
-        scale = 1.0 / (max(deviation, least_deviation) + 1e-8)
+        scale = 1.0 / (max(deviation, min_deviation) + 1e-8)
         return torch.add(-self.mean * scale, advantages, alpha=scale)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 VARIANCE_FLOOR = 1e-8
 """Added to the variance before the root, so that a constant component divides by 1e-4 and not by 0."""
 PART_BYTES = 64 << 20
-"""float64 numbers that are looked at together; three times as much is held for a moment."""
+"""Bytes of float64 numbers processed together; three times as much is allocated for a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class RunningMoments:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Self:
-        """Nothing seen yet."""
+        """Moments before the first observation."""
         return cls(0.0, torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64))
 
     @classmethod
@@ -42,7 +42,7 @@ class RunningMoments:
 
     @classmethod
     def _of_part(cls, rows: Tensor) -> Self:
-        """Of [n, ...] float64 rows at once."""
+        """Moments of [n, ...] float64 rows, computed at once."""
         if rows.shape[0] == 0:
             return cls.empty(tuple(rows.shape[1:]))
         mean = rows.mean(0)

@@ -8,7 +8,7 @@ PRIORITY_FLOOR = 1e-6
 
 
 def segment_probabilities(advantages: Tensor, valid: Tensor, alpha: float) -> Tensor:
-    """How likely each segment is: w_i / sum w with w_i = (sum over valid steps of |A|)^alpha + 1e-6.
+    """Probability of each segment: w_i / sum w with w_i = (sum over valid steps of |A|)^alpha + 1e-6.
 
     Args:
         advantages: [T, S] float32, not normalised; invalid steps do not matter, whatever they hold.

@@ -6,7 +6,7 @@ from torch import Tensor
 from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.streams import discounted_sums
 
-LEAST_SPREAD = 0.1
+MIN_SPREAD = 0.1
 """Share of the returns' root mean square that their deviation is taken to be at least."""
 REWARD_LIMIT = 10.0
 """Scaled rewards are clipped to [-10, 10], as in Stable-Baselines3's and Gymnasium's normalisation."""
@@ -15,7 +15,7 @@ REWARD_LIMIT = 10.0
 def past_returns(
     rewards: Tensor, ended: Tensor, valid: Tensor, carried: Tensor, next_segment: Tensor | None, gamma: float
 ) -> Tensor:
-    """G_t = r_t + gamma * G_{t-1}, begun anew after an episode's end and after an invalid step.
+    """G_t = r_t + gamma * G_{t-1}, restarted after an episode's end and after an invalid step.
 
     Args:
         rewards: [T, S] float32, raw; numbers of invalid steps do not matter.
@@ -48,9 +48,9 @@ def past_returns(
 def reward_divisor(returns: RunningMoments) -> float:
     """Deviation of the discounted returns seen so far, at least a tenth of their size; 1 while all were 0.
 
-    Of the two it is the deviation that gives value targets a spread of about 1, which the value loss needs to
-    weigh beside the policy's. But where every step pays the same and episodes are long, returns hardly vary,
-    and divided by their deviation alone the rewards would grow without bound.
+    The deviation is the one that gives value targets a spread of about 1, which the value loss needs to
+    weigh beside the policy's. With the same reward in every step and long episodes, returns hardly vary,
+    and rewards divided by their deviation alone would grow without bound.
 
     Args:
         returns: moments of `past_returns`, scalar.
@@ -61,7 +61,7 @@ def reward_divisor(returns: RunningMoments) -> float:
         return 1.0
     variance = float(returns.variance)
     mean_square = variance + float(returns.mean.square())
-    return 1.0 if mean_square == 0.0 else max(variance, LEAST_SPREAD**2 * mean_square) ** 0.5
+    return 1.0 if mean_square == 0.0 else max(variance, MIN_SPREAD**2 * mean_square) ** 0.5
 
 
 def scaled_rewards(rewards: Tensor, divisor: float) -> Tensor:

@@ -35,7 +35,7 @@ def chain_segments(
 
 
 def shifted(rows: Tensor, next_segment: Tensor | None, after: Tensor) -> Tensor:
-    """What stands one step later in the stream.
+    """The entries one step later in the stream.
 
     Args:
         rows: [T, S].

@@ -2,7 +2,7 @@
 
 The first line on stdin is the URL of the page to open: it carries a token, and command lines are public.
 Prints one JSON object per line on stdout (`open`, `restart`, `console`, `page_error`, `status` with what the
-page says of itself, `closed`). Ends when stdin closes, so that it never outlives whoever started it, or on
+page reports about itself, `closed`). Ends when stdin closes, so that it never outlives its parent, or on
 SIGTERM; SIGINT is left to that parent.
 """
 

@@ -38,7 +38,7 @@ SWITCHES = (
     # WebRTC sends no UDP; its TCP connections go by the resolver's rules, see `resolver_rules`.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after
-    # some wrong guesses WebAssembly is not optimised again: sessions then run at half their speed for good.
+    # some wrong guesses WebAssembly is not optimised again: sessions then stay at half their speed.
     "--js-flags=--max-semi-space-size=1 --no-wasm-deopt",
 )
 """A training host needs no network but the gateway's and no screen."""
@@ -68,7 +68,7 @@ class Chromium:
     found_by: str
 
     def version(self) -> str | None:
-        """What it says of itself, e.g. 'Chromium 156.0.8078.73'; None when it cannot be run."""
+        """Its version text, e.g. 'Chromium 156.0.8078.73'; None when it cannot be run."""
         try:
             done = subprocess.run(
                 [self.path, "--version"], capture_output=True, text=True, timeout=20, check=False

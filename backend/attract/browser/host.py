@@ -1,4 +1,4 @@
-"""One headless browser host: a Chromium page that joins a gateway and runs workers until told to stop."""
+"""One headless browser host: a Chromium page that joins a gateway and runs workers until it is stopped."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ LONGEST_DELAY_SECONDS = 5.0
 STATUS_SECONDS = 1.0
 STATUS = """(() => { const status = window.attractHost?.status;
   return status && { connected: status.connected, ended: status.ended, error: status.error }; })()"""
-"""What the host page says of itself; null on any other page."""
+"""Status of the host page; null on any other page."""
 
 Report = Callable[[str, dict[str, Any]], None]
 
@@ -66,7 +66,7 @@ class HeadlessHost:
                         await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
 
     async def _report_status(self) -> None:
-        """Report what the page says of itself whenever that changes; null: it says nothing (yet)."""
+        """Report the page's status whenever it changes; null: it has none (yet)."""
         reported: Any = None
         while True:
             await asyncio.sleep(STATUS_SECONDS)

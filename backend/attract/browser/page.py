@@ -1,4 +1,4 @@
-"""A page that nobody watches: its workers' sockets are not mirrored frame by frame into another process.
+"""A page without a viewer: its workers' sockets are not mirrored frame by frame into another process.
 
 Playwright attaches to every worker of its own pages and has the browser report each websocket frame, whole
 and as base64, through its pipe, its driver and into Python. For a host whose workers send a megabyte of
@@ -40,9 +40,9 @@ class UnwatchedPage:
         self._session_id = ""
 
     async def open(self, url: str) -> None:
-        """Go to `url`; events are told from before it loads.
+        """Go to `url`; events are reported from before it loads.
 
-        Raises: PageError: it cannot be reached. TimeoutError: nobody answers.
+        Raises: PageError: it cannot be reached. TimeoutError: no answer came.
         """
         session = self._session = await self._browser.new_browser_cdp_session()
         session.on("Target.receivedMessageFromTarget", self._hear)
@@ -61,7 +61,7 @@ class UnwatchedPage:
             raise PageError(f"{answer['errorText']} at {url.partition('#')[0]}")
 
     async def evaluate(self, expression: str) -> Any:
-        """What an expression gives on the page, as JSON has it; None for what JSON has not.
+        """The value of an expression on the page, as JSON; None for values without JSON.
 
         Raises: PageError, TimeoutError: the page cannot be asked.
         """

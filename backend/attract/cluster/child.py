@@ -1,7 +1,7 @@
 """`python -m attract.cluster.child [WORD ...]`: the `attract` command, freed of what Ray's workers hand down.
 
 Without words the first line on stdin is a `ChildOrder` as JSON, so that nothing of it shows in a list of
-processes; then stdin stays open for as long as somebody minds this process, and it ends when nobody does.
+processes; then stdin stays open while a parent supervises this process, and it ends when the parent is gone.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 END_SECONDS: Final = 30.0
-"""How long an orderly end may take once nobody is there any more."""
+"""How long an orderly end may take once the parent is gone."""
 
 
 def main() -> None:

@@ -47,13 +47,13 @@ def check_ray() -> None:
 
 
 def check_address(address: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Whether somebody listens there, before Ray tries for minutes.
+    """Check that a server listens there, before Ray tries for minutes.
 
     Args:
         address: as `--address` gives it; `auto` and `local` are always right.
         environment: `RAY_ADDRESS` is what `auto` means, where it is set.
 
-    Raises: ConfigurationError: when it is no address, or nobody answers.
+    Raises: ConfigurationError: when it is no address, or no server answers.
     """
     setting = "--address"
     if address == "auto" and environment.get("RAY_ADDRESS", "auto") not in ("auto", "local"):
@@ -63,7 +63,7 @@ def check_address(address: str, environment: Mapping[str, str] = os.environ) -> 
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise ConfigurationError(
-            f"{address!r} is no HOST:PORT of a head node",
+            f"{address!r} is not the HOST:PORT of a head node",
             setting=setting,
             fix="`ray start --head` prints it; from elsewhere: ray job submit -- attract cluster GAME",
         )
@@ -85,7 +85,7 @@ def connected(address: str, num_cpus: int) -> Generator["RayCluster"]:
     Args:
         address: `HOST:PORT`; `auto`: the one that this machine is a node of, else one that is started here;
             `local`: one that is started here.
-        num_cpus: that one started here pretends to have, at least: nobody else will ever join it.
+        num_cpus: minimum that a cluster started here claims to have: no other node will ever join it.
 
     Raises: ConfigurationError: when there is no Ray, or no cluster.
     """
@@ -121,7 +121,7 @@ class MainThreadOutput:
 
 def _initialize(ray: Any, address: str, num_cpus: int) -> bool:
     """Connect or start; whether it was started."""
-    # It tells of tokens and dashboards; what fails is raised.
+    # It logs tokens and dashboards; errors are raised.
     logging.getLogger("ray").setLevel(logging.ERROR)
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     if address != "local":
@@ -168,7 +168,7 @@ class RayCluster:
 
     @property
     def address(self) -> str:
-        """Of the head node."""
+        """Address of the head node."""
         return str(self._ray.get_runtime_context().gcs_address)
 
     def node_cpus(self) -> list[int]:
@@ -200,7 +200,7 @@ class RayCluster:
 
     @asynccontextmanager
     async def trial_keeper(self, num_cpus: int) -> AsyncGenerator["RayActor"]:
-        """A `TrialKeeper` on some node, placed once there are CPUs, and gone when the block is left."""
+        """A `TrialKeeper` on some node, placed once there are CPUs, ended when the block is left."""
         actor = RayActor(
             self._ray, self._ray.remote(_TrialActor).options(num_cpus=num_cpus, max_restarts=0).remote()
         )
@@ -223,7 +223,7 @@ class RayCluster:
         """End the actors and give back what they had reserved."""
         while self._remove:
             with suppress(Exception):
-                # A cluster that is gone gives nothing back.
+                # A lost cluster releases nothing.
                 self._remove.pop()()
 
 
@@ -239,7 +239,7 @@ class _ProcessActor(ProcessKeeper):
     def __init__(self, *, is_local: bool) -> None:
         import ray  # pyright: ignore[reportMissingImports]
 
-        # Ray takes no loopback address for a node; where all is on one machine, nobody else is let in.
+        # Ray takes no loopback address for a node; where all is on one machine, no other machine may connect.
         super().__init__(LOOPBACK if is_local else own_address(ray))
 
 
@@ -251,14 +251,14 @@ class _TrialActor(TrialKeeper):
 
 
 class RayActor:
-    """Calls an actor's methods, and tells Ray's errors as ours."""
+    """Calls an actor's methods, and raises Ray's errors as ours."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray = ray
         self._actor = actor
 
     def kill(self) -> None:
-        """End it at once, for good."""
+        """End it at once, without a restart."""
         self._ray.kill(self._actor)
 
     async def call(self, method: str, *arguments: Any) -> Any:
@@ -272,7 +272,7 @@ class RayActor:
             cause = error.cause
             raise (cause if isinstance(cause, Exception) else ClusterError(str(error))) from None
         except errors.RayError as error:
-            raise ClusterError(f"Ray has no process there any more: {error}") from None
+            raise ClusterError(f"Ray has lost the process: {error}") from None
 
 
 async def _done(reference: Awaitable[Answer]) -> Answer:
@@ -280,7 +280,7 @@ async def _done(reference: Awaitable[Answer]) -> Answer:
 
 
 class RayProcess(RayActor):
-    """A `RemoteProcess` in an actor, which Ray places anew when its process or node is lost."""
+    """A `RemoteProcess` in an actor, which Ray restarts elsewhere when its process or node is lost."""
 
     async def place(self, preferred: Sequence[int]) -> Place:
         """See `RemoteProcess`."""

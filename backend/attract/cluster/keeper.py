@@ -16,9 +16,9 @@ from attract.cluster.child import END_SECONDS
 from attract.cluster.plan import ChildOrder, Place, child_environment
 
 READ_SECONDS: Final = 5.0
-"""How long a reader waits for the next line, before it is told that there is none."""
+"""How long a reader waits for the next line before it gets none."""
 PIPE_SECONDS: Final = 5.0
-"""How long what a process wrote at last may take to be read."""
+"""Limit for reading the last output of a process."""
 MAX_LINE_BYTES: Final = 1 << 22
 LOOPBACK: Final = "127.0.0.1"
 
@@ -27,7 +27,7 @@ Line = tuple[Literal["stdout", "stderr"], str]
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What a process has written since the last look, and how it stands."""
+    """Output of a process since the last call, and its state."""
 
     lines: tuple[Line, ...] = ()
     code: int | None = None
@@ -39,7 +39,7 @@ class Said:
 class ProcessKeeper:
     """Starts one `attract` command after another; a Ray actor is made of it.
 
-    Owner: whoever calls it, on one event loop. When it is gone, however it went, its process ends.
+    Owner: its caller, on one event loop. When it is gone, for whatever reason, its process ends.
     """
 
     def __init__(self, address: str = LOOPBACK) -> None:
@@ -57,7 +57,7 @@ class ProcessKeeper:
         return Place(self._address, first, second)
 
     async def start(self, order: ChildOrder) -> None:
-        """Run a command, in the place of the one that ran."""
+        """Run a command; it replaces the one that ran."""
         await self.stop()
         self._process = process = await create_subprocess_exec(
             *(sys.executable, "-m", "attract.cluster.child"),
@@ -81,7 +81,7 @@ class ProcessKeeper:
             await process.stdin.drain()
 
     async def read(self) -> Said:
-        """What was written since the last call; waits a while for the first line of it, or for the end."""
+        """Output since the last call; waits a while for its first line, or for the end."""
         if self._process is None:
             return Said(is_there=False)
         if not self._lines and self._code is None:
@@ -121,7 +121,7 @@ class ProcessKeeper:
 
     async def _wait(self, process: Process, readers: Sequence[asyncio.Task[None]]) -> None:
         code = await process.wait()
-        # What outlives it may hold its pipes: nobody waits for that.
+        # Processes that outlive it may hold its pipes: do not wait for those.
         await asyncio.wait(readers, timeout=PIPE_SECONDS)
         for reader in readers:
             reader.cancel()
@@ -130,7 +130,7 @@ class ProcessKeeper:
 
 
 def _free_ports(preferred: Sequence[int]) -> list[int]:
-    """Two ports that nobody listens on, held together while they are sought so that they differ."""
+    """Two ports that are free, both held during the search so that they differ."""
     found: list[int] = []
     with contextlib.ExitStack() as stack:
         for wanted in (*preferred, 0, 0):

@@ -1,4 +1,4 @@
-"""What `attract cluster` starts: commands, environments and the resources that each asks Ray for."""
+"""Processes of `attract cluster`: their commands, environments and Ray resources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from attract.settings.cells import VARIABLES
 from attract.settings.run import ServerSettings
 
 TRAINER_CPUS: Final = 1
-"""Of a cell for its learner and gateway, beside one for each worker of its own, as `attract tune` counts."""
+"""CPUs of a cell for its learner and gateway, beside one for each worker, as `attract tune` counts."""
 UNTIL_GONE_SECONDS: Final = 600
 """How long a host waits for its cell, which may be on its way to another node."""
 TOKENS: Final = tuple(
@@ -17,7 +17,7 @@ TOKENS: Final = tuple(
 )
 """Variables that hold secrets, or name files of the machine where the command is."""
 OF_THE_START: Final = ("--force", "--resume", "--resume-auto", "--resume=auto")
-"""How a run is begun: what is started again goes on with it."""
+"""How a run is started; a restarted process resumes it."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class ChildOrder:
     words: tuple[str, ...]
     """Without `attract` itself."""
     environment: Mapping[str, str]
-    """Above the node's own, in which nothing of ours is kept but what is about its browser."""
+    """Variables on top of the node's own; of our variables the node keeps only those about its browser."""
     folder: str
-    """Where it runs, if the node has such a folder."""
+    """Its working directory, if the node has such a folder."""
     stdin: str = ""
-    """What it reads: the join link, which no list of processes shall show."""
+    """Its input: the join link, which a process list must not show."""
 
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """Which cells and hosts there are, and what each is told."""
+    """Which cells and hosts there are, and the arguments of each."""
 
     game: str
     """A bundled name, or an absolute path that is the same on all nodes."""
@@ -55,28 +55,28 @@ class ClusterPlan:
     runs_dir: str
     """Absolute."""
     folder: str
-    """Where the command was given."""
+    """Working directory of the command."""
     environment: Mapping[str, str]
-    """Of the command: our variables are passed on."""
+    """Environment of the command: our variables are passed on."""
     cells: int
     hosts: int
     workers: int
-    """Of each host; of each cell where there are no hosts."""
+    """Workers of each host; of each cell where there are no hosts."""
     has_browsers: bool
     """Cells have browsers of their own: never beside hosts."""
     gpus: int
-    """Of each cell."""
+    """GPUs of each cell."""
     token: str
-    """By which hosts join all cells."""
+    """Token by which hosts join all cells."""
     admin_token: str | None = None
     port: int | None = None
-    """Of cell 0, if one was asked for: it is never replaced."""
+    """Port of cell 0, if one was asked for: it is never replaced."""
     lan: bool = False
     """Hosts may be on other machines than their cell."""
 
     @property
     def first_port(self) -> int:
-        """Of cell 0, where it is free or was asked for."""
+        """Port of cell 0, where it is free or was asked for."""
         return self.port or int(ServerSettings.model_fields["port"].get_default())
 
     def hosts_of(self, rank: int) -> list[int]:
@@ -84,7 +84,7 @@ class ClusterPlan:
         return [host for host in range(self.hosts) if host % self.cells == rank]
 
     def bundles(self) -> list[dict[str, float]]:
-        """What a cell reserves, all on one node: for its trainer, and for each worker of its own browser."""
+        """Resources of a cell, all on one node: for its trainer, and for each worker of its browser."""
         trainer: dict[str, float] = {"CPU": TRAINER_CPUS}
         if self.gpus:
             trainer["GPU"] = self.gpus
@@ -138,7 +138,7 @@ class ClusterPlan:
             if name.startswith(PREFIX) and name not in TOKENS and not is_of_the_node(name)
         }
         ours[variable("worker_token")] = self.token
-        # All its machines are of whoever has the cluster.
+        # All its machines belong to the owner of the cluster.
         ours.setdefault(variable("worker_tier"), "local")
         if self.admin_token is not None:
             ours[variable("admin_token")] = self.admin_token
@@ -148,7 +148,7 @@ class ClusterPlan:
 
 
 def is_of_the_node(name: str) -> bool:
-    """Whether a variable of ours says something of the machine, such as where its browser is."""
+    """Whether one of our variables describes the machine, such as the path of its browser."""
     return name.startswith(f"{PREFIX}CHROMIUM")
 
 

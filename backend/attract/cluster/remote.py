@@ -1,4 +1,4 @@
-"""What a supervisor needs of processes elsewhere; Ray's actors keep this protocol."""
+"""Protocol of remote processes for the supervisor; Ray's actors implement it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -18,11 +18,11 @@ class RemoteProcess(Protocol):
         ...
 
     async def start(self, order: ChildOrder) -> None:
-        """Run a command, in the place of the one that ran."""
+        """Run a command; it replaces the one that ran."""
         ...
 
     async def read(self) -> Said:
-        """What was written since the last call; waits a few seconds for something."""
+        """Output since the last call; waits a few seconds for a first line."""
         ...
 
     async def signal(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Starts all cells and hosts of a training, tells what cell 0 says, and starts anew what was lost."""
+"""Starts all cells and hosts of a training, prints the output of cell 0, and restarts what was lost."""
 
 import asyncio
 import contextlib
@@ -15,25 +15,25 @@ from attract.errors import AwayError, ClusterError
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED
 
 AWAY_SECONDS: Final = 0.5
-"""Between two looks for what is placed anew."""
+"""Between two checks for what Ray has restarted elsewhere."""
 PENDING_SECONDS: Final = 10.0
-"""After so long it is said that something waits for a place."""
+"""Time without a place after which the wait is reported."""
 AGAIN_SECONDS: Final = 5.0
 """Before a host that ended is started again."""
 TOGETHER_SECONDS: Final = 20.0
-"""How long the others have to end by themselves once cell 0 has."""
+"""Time for the others to end by themselves after cell 0."""
 STOP_SECONDS: Final = END_SECONDS + 10
-MOST_RESTARTS: Final = 3
-"""Of one cell whose process was killed while its node stayed: whatever kills it will do so again."""
-MOST_REFUSALS: Final = 5
-"""Of one host in a row: it will never be let in."""
+MAX_RESTARTS: Final = 3
+"""Restarts of one cell whose process was killed while its node stayed: the cause will kill it again."""
+MAX_REFUSALS: Final = 5
+"""Refusals of one host in a row after which it is given up: it will never be accepted."""
 ORDERLY: Final = (DONE, GOAL_MISSED)
 
 Answer = TypeVar("Answer")
 
 
 class Supervisor:
-    """Minds the processes of one `attract cluster`; owned by the command, on its event loop."""
+    """Supervises the processes of one `attract cluster`; owned by the command, on its event loop."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Supervisor:
         write: Callable[[Line], None],
         say: Callable[[str], None],
     ) -> None:
-        """`write` gets each line of cell 0 as it comes, `say` what is to be told of the others."""
+        """`write` gets each line of cell 0 as it comes, `say` the messages about the others."""
         self._plan = plan
         self._cluster = cluster
         self._write = write
@@ -147,7 +147,7 @@ class Supervisor:
                 return
             restarts += 1
             killed = f"{name} was killed by {signal.Signals(-code).name}"
-            if restarts > MOST_RESTARTS:
+            if restarts > MAX_RESTARTS:
                 raise ClusterError(f"{killed}, {restarts} times in all")
             self._say(f"{killed}; it goes on")
 
@@ -181,18 +181,18 @@ class Supervisor:
             if code == DONE:
                 return
             refusals += 1
-            if refusals > MOST_REFUSALS:
+            if refusals > MAX_REFUSALS:
                 raise ClusterError(f"{name} ended with exit code {code}, {refusals} times")
             await asyncio.sleep(AGAIN_SECONDS)
 
     # --- both ---
 
     async def _placed(self, process: RemoteProcess, name: str, preferred: tuple[int, ...]) -> Place:
-        """Wait until it has a place; say so once, where that takes long."""
+        """Wait until it has a place; report once if that takes long."""
         pending = asyncio.get_running_loop().call_later(
             PENDING_SECONDS,
             self._say,
-            f"{name} waits for a node with what it needs: `ray status` shows what is asked for",
+            f"{name} waits for a node with enough free resources: `ray status` shows the requests",
         )
         try:
             while True:
@@ -213,7 +213,7 @@ class Supervisor:
     ) -> int | None:
         """Hand on what it writes until it ends; its exit code.
 
-        None: it has to be started anew, since it is lost or the cell `watched` is not where it was `known`.
+        None: it has to be restarted, since it is lost or the cell `watched` is not where it was `known`.
         """
         moved = None if watched is None else asyncio.create_task(self._leaves(watched, known))
         try:
@@ -232,7 +232,7 @@ class Supervisor:
                 for line in said.lines:
                     write(line)
                 if not said.is_there:
-                    self._say("a process is gone with its node, or with what kept it: Ray places it anew")
+                    self._say("a process was lost with its node or its supervisor: Ray restarts it elsewhere")
                     return None
                 if said.code is not None:
                     return said.code

@@ -1,4 +1,4 @@
-"""Runs one trial of a study on the node where it is itself, and hands on how far that is."""
+"""Runs one trial of a study on its own node, and reports its progress."""
 
 import asyncio
 import contextlib
@@ -14,16 +14,16 @@ from attract.tuning.process_runner import ProcessRunner, log_of
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
 NEWS_SECONDS: Final = 5.0
-"""How long somebody waits for news, before there is none."""
+"""How long a reader waits for news before it gets none."""
 COMMAND: Final = (sys.executable, "-m", "attract.cluster.child")
 
 
 @dataclass(frozen=True)
 class TrialReport:
-    """What came of a trial, as plain data: errors of ours do not survive a journey."""
+    """Result of a trial as plain data: our exceptions cannot be pickled."""
 
     log: str
-    """What its run wrote."""
+    """Output of its run."""
     result: TrialResult | None = None
     """None: it failed."""
     said: str = ""
@@ -33,7 +33,7 @@ class TrialReport:
 class TrialKeeper:
     """Trains by the runner of one machine; a Ray actor is made of it.
 
-    Owner: whoever calls it, on one event loop. When it is gone, its trial ends.
+    Owner: its caller, on one event loop. When it is gone, its trial ends.
     """
 
     def __init__(self, folder: Path, command: Sequence[str] = COMMAND) -> None:

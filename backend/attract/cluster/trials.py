@@ -13,8 +13,8 @@ from attract.errors import AwayError, ClusterError, TrialError
 from attract.tuning.process_runner import log_of
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
-MOST_LOSSES: Final = 3
-"""Of one trial's node, before the trial counts as failed."""
+MAX_LOSSES: Final = 3
+"""How often one trial may lose its node before the trial counts as failed."""
 
 
 class RemoteTrial(Protocol):
@@ -26,7 +26,7 @@ class RemoteTrial(Protocol):
 
 
 class ClusterRunner:
-    """Runs each trial in a keeper of its own, beginning it anew where its node is lost.
+    """Runs each trial in a keeper of its own, and restarts it where its node is lost.
 
     Owner: the tune command.
     """
@@ -34,19 +34,19 @@ class ClusterRunner:
     def __init__(
         self, folder: Path, keeper: Callable[[int], AbstractAsyncContextManager[RemoteTrial]]
     ) -> None:
-        """`folder`: of the study, here; `keeper` gives one that has so many CPUs."""
+        """`folder`: the study's, here; `keeper` creates a keeper with a number of CPUs."""
         self._folder = folder
         self._keeper = keeper
 
     async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
         """See `TrialRunner`."""
-        for losses in range(1, MOST_LOSSES + 1):
+        for losses in range(1, MAX_LOSSES + 1):
             try:
                 async with self._keeper(cpus_of(order)) as trial:
                     report = await _watched(trial, order, goes_on)
                 break
             except (AwayError, ClusterError) as error:
-                if losses == MOST_LOSSES:
+                if losses == MAX_LOSSES:
                     raise TrialError(order.run_id, str(error)) from None
         else:
             raise RuntimeError("expected the last loss to be raised")
@@ -71,7 +71,7 @@ async def _watched(trial: RemoteTrial, order: TrialOrder, goes_on: Callable[[Pro
                     await trial.call("end")
         return await running
     except asyncio.CancelledError:
-        # The answer says that it has gone. One that waits for a node gives none: it has nothing to end.
+        # The answer confirms that it has ended. A trial that waits for a node sends none: nothing is to end.
         with contextlib.suppress(AwayError, ClusterError):
             if is_placed:
                 await trial.call("cancel")
@@ -87,10 +87,10 @@ def cpus_of(order: TrialOrder) -> int:
 
 
 def cpus_for(workers: int) -> int:
-    """CPUs of a training with so many workers of its own."""
+    """CPUs of a training with this number of workers."""
     return workers + TRAINER_CPUS
 
 
 def parallel_on(node_cpus: Sequence[int], workers: int) -> int:
-    """How many trials have room at once on nodes of so many CPUs; at least one, which may have to wait."""
+    """How many trials fit at once on nodes with these CPUs; at least one, which may have to wait."""
     return max(1, sum(cpus // cpus_for(workers) for cpus in node_cpus))

@@ -28,7 +28,7 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class KeepVersion:
-    """Keep the newest version's checkpoint for good."""
+    """Keep the newest version's checkpoint permanently."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class ChangeLesson:
 
     change: LessonChange
     global_episode_index: int
-    """Of the episode after which it changed."""
+    """Index of the episode after which it changed."""
 
 
 Action = Evaluate | KeepVersion | ChangeLesson
 
 
 class CurriculumController:
-    """One per run, owned by the active run: hears of episodes and updates, answers with actions.
+    """One per run, owned by the active run: gets episodes and updates, answers with actions.
 
     Same episodes in the same order, same actions: nothing depends on how they arrive in bundles.
     """
@@ -68,10 +68,10 @@ class CurriculumController:
         self._add("evaluation", settings.callbacks.evaluation)
         self._add("checkpoint", settings.callbacks.checkpoint)
         self._values: dict[str, float] = {}
-        """What thresholds look at beside the window, as far as it is new since the last check."""
+        """Further values for thresholds, beside the window, that are new since the last check."""
         self._game: GameDescription | None = None
         self._rounds = 0
-        """Rounds of averaging that the learner was told to do, or had done when it resumed."""
+        """Rounds of averaging that the learner was ordered to do, or had done when it resumed."""
 
     # --- what is played ---
 
@@ -102,11 +102,11 @@ class CurriculumController:
         return self.lessons is None or self.lessons.is_last
 
     def base_parameters(self) -> dict[str, ParameterDistribution]:
-        """What games are started with whatever the lesson: those of evaluations."""
+        """Parameters of the games of evaluations, independent of the lesson."""
         return resolve_parameters(self._settings.parameters, self._described(), setting="parameters")
 
     def parameters(self) -> dict[str, ParameterDistribution]:
-        """What games of training are started with now. Raises: RuntimeError: before `described`."""
+        """Parameters of the games of training now. Raises: RuntimeError: before `described`."""
         parameters = self.base_parameters()
         if self.lessons is not None:
             own = self.lessons.lesson.parameters
@@ -124,7 +124,7 @@ class CurriculumController:
         actions: list[Action] = []
         played = (None, self.lesson_id)
         for index, result in enumerate(episodes, first_index):
-            # Games that began before a change of lesson end in it; they say nothing of it.
+            # Games that began before a change of lesson end in the new one, and do not count for it.
             if result.lesson_id in played:
                 self.window.add(result)
                 if self.lessons is not None:
@@ -137,7 +137,7 @@ class CurriculumController:
         return actions
 
     def committed(self, values: Mapping[str, float], agent_steps: int) -> list[Action]:
-        """An update was committed with these metrics; what is due at its steps."""
+        """Record an update committed with these metrics; returns the actions due at its steps."""
         self._keep_watched(values)
         return self._due(self._by_steps, agent_steps) if self._leads else []
 
@@ -187,7 +187,7 @@ class CurriculumController:
         }
 
     def load(self, state: Mapping[str, Any], global_episode_index: int, agent_steps: int) -> None:
-        """Go on from a checkpoint's state; an empty one begins anew.
+        """Resume from a checkpoint's state; an empty one starts from the beginning.
 
         Raises: ConfigurationError: when its lesson is no longer there.
         """

@@ -10,7 +10,7 @@ from attract.settings.curriculum import LessonSettings, ThresholdSettings
 
 @dataclass(frozen=True)
 class LessonChange:
-    """From one lesson to its neighbour, and why, as a sentence."""
+    """A change from one lesson to its neighbour, with the reason as a sentence."""
 
     before: str
     now: str
@@ -82,7 +82,7 @@ class Lessons:
         self._in_a_row = {"until": 0, "back": 0}
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint: the lesson by its name."""
+        """State for a checkpoint: the name of the lesson."""
         return {"name": self.lesson.name, "episodes": self._episodes, **self._in_a_row}
 
     def load(self, state: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ def check_metric(name: str, settings: RunSettings, game: GameDescription, *, set
     family, _, rest = name.partition("/")
     if not rest:
         raise ConfigurationError(
-            f"{name!r} is no metric", setting=setting, fix=f"metrics are called like {RETURN}"
+            f"{name!r} is no metric", setting=setting, fix=f"metric names look like {RETURN}"
         )
     known: dict[str, list[str]] = {
         "game": [f"game/{metric}" for metric in game.metrics],
@@ -38,7 +38,7 @@ def check_metric(name: str, settings: RunSettings, game: GameDescription, *, set
     evaluation = settings.callbacks.evaluation
     if mode is not None and (evaluation is None or mode not in evaluation.modes):
         raise ConfigurationError(
-            f"{name!r} comes from evaluations, and none is asked for",
+            f"{name!r} comes from evaluations, but none are configured",
             setting=setting,
             fix=f"set callbacks.evaluation.every_episodes, with {mode!r} among its modes",
         )

@@ -1,4 +1,4 @@
-"""Game parameters: what the settings say of them, checked against what the game declares, for the wire."""
+"""Game parameters: the settings' values, checked against the game's declaration, for the wire."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ def _resolve(
         if bounds[0] < low or bounds[1] > high:
             text = f"{bounds[0]:g}" if bounds[0] == bounds[1] else f"[{bounds[0]:g}, {bounds[1]:g}]"
             raise ConfigurationError(
-                f"{distribution.kind} {text} leaves what the game declares",
+                f"{distribution.kind} {text} is outside the range that the game declares",
                 setting=setting,
                 fix=f"stay within [{low:g}, {high:g}]",
             )

@@ -1,4 +1,4 @@
-"""When a callback is due: every so many episodes of `global_episode_index`, or agent steps (rule C6)."""
+"""When a callback is due: every n episodes of `global_episode_index`, or n agent steps (rule C6)."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Trigger:
         return new
 
     def state(self) -> dict[str, int]:
-        """For a checkpoint."""
+        """State for a checkpoint."""
         return {"every": self.every, "passed": self._passed}
 
     def load(self, state: dict[str, Any], count: int) -> None:

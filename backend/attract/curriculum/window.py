@@ -1,4 +1,4 @@
-"""The last 100 finished episodes: what their returns, lengths and metrics come to."""
+"""The last 100 finished episodes: statistics of their returns, lengths and metrics."""
 
 import math
 from collections import deque
@@ -28,7 +28,7 @@ class EpisodeWindow:
     reward_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weight of each reward term, as the game declares them."""
     _returns: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Of each episode, one per agent."""
+    """Returns of each episode, one per agent."""
     _lengths: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
     """In steps."""
     _metrics: deque[Mapping[str, float]] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -85,7 +85,7 @@ class EpisodeWindow:
         self._metrics.append(self._named(result))
 
     def _named(self, result: Episode) -> dict[str, float]:
-        """What charts show of an episode, by their names."""
+        """Values of an episode for charts, by chart name."""
         weights = self.reward_weights
         metrics = {f"game/{name}": value for name, value in result.metrics.items()}
         for name, value in result.reward_terms.items():
@@ -106,7 +106,7 @@ class EpisodeWindow:
         return sum(values) / len(values) if values else None
 
     def state(self) -> list[dict[str, Any]]:
-        """For a checkpoint."""
+        """State for a checkpoint."""
         return [
             {"returns": list(returns), "length": length, "metrics": dict(metrics)}
             for returns, length, metrics in zip(self._returns, self._lengths, self._metrics, strict=True)
@@ -129,7 +129,7 @@ class EpisodeWindow:
         return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
 
     def _values(self, name: str) -> list[float]:
-        """What a metric was in the episodes that have one of that name."""
+        """Values of a metric in the episodes that have it."""
         if name == RETURN:
             return [sum(returns) / len(returns) for returns in self._returns]
         if name == LENGTH:

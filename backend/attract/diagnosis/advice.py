@@ -1,4 +1,4 @@
-"""What to try for each finding: one setting, or one change to the game; algorithms add their own."""
+"""Advice for each finding: one setting, or one change to the game; algorithms add their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,87 +8,85 @@ from attract.settings.run import ALGORITHM_SETTINGS
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to try; `{names}` in it are filled from the finding's numbers."""
+    """One thing to try; `filled` replaces `{names}` with the finding's numbers."""
 
     text: str
-    """A sentence that begins with what to do."""
+    """Sentences that begin with the action; no full stop at the end."""
     setting: str | None = None
-    """The flag of `attract train` that does it; None where the game has to be changed."""
+    """The flag of `attract train` that does it; None if the game has to change."""
 
     def filled(self, numbers: Mapping[str, object]) -> "Advice":
-        """The same with the numbers in their places."""
+        """A copy with the numbers filled in."""
         setting = None if self.setting is None else self.setting.format_map(numbers)
         return Advice(self.text.format_map({**numbers, "setting": setting}), setting)
 
 
 _COMMON: Mapping[str, Advice] = {
-    "reward-constant/unexplored": Advice("Let it look for what is new: `{setting}`", "--preset explore"),
+    "reward-constant/unexplored": Advice("Turn on exploration: `{setting}`", "--preset explore"),
     "reward-constant/explored": Advice(
-        "Hold each action longer, so that it gets further (`secondsPerStep: {longer_step:g}` in the game, "
-        "now {seconds_per_step:g}), or pay a little for every step towards the goal"
+        "Hold each action longer, so that the agent explores further: `secondsPerStep: {longer_step:g}` in "
+        "the game, now {seconds_per_step:g}. Or give a small reward for every step towards the goal"
     ),
     "reward-constant/unpaid": Advice(
-        "Let `update()` return what was achieved as `reward`, or pay a little for every step towards it"
+        "Let `update()` return a `reward` when the goal is reached, or a small one for every step towards it"
     ),
     "reward-constant/price": Advice(
-        "Hold each action longer, so that chance gets further: `secondsPerStep: {longer_step:g}` in the "
+        "Hold each action longer, so that random play gets further: `secondsPerStep: {longer_step:g}` in the "
         "game, now {seconds_per_step:g}"
     ),
     "no-episode-ended/unlimited": Advice(
-        "End episodes: return `terminated: true` when the game is lost or won, or give the game a time limit "
+        "End the episodes: return `terminated: true` when the game is won or lost. Or set a time limit "
         "(`maxSeconds: 60`)"
     ),
     "no-episode-ended/limited": Advice(
-        "Play fewer games at once, so that each gets to its end sooner: `{setting}`", "--instances {fewer}"
+        "Play fewer games at once, so that each one ends sooner: `{setting}`", "--instances {fewer}"
     ),
     "time-limit/always": Advice(
-        "Give the game more time than random play needs to its goal (`maxSeconds: {longer_limit:g}`, now "
-        "{limit:g}), or end lost episodes by `terminated: true`"
+        "Set a longer time limit, so that random play can reach the goal: `maxSeconds: {longer_limit:g}`, "
+        "now {limit:g}. Or return `terminated: true` when the game is lost"
     ),
     "time-limit/idle": Advice(
-        "Make doing nothing cost something, or let it try wider actions: `{setting}`",
+        "Give a negative reward for doing nothing, or start with wider actions: `{setting}`",
         "--policy.log-std-init 1.0",
     ),
     "entropy-collapsed/continuous": Advice(
-        "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
+        "Start with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),
     "value-unexplained/forgetful": Advice(
-        "See whether the observation holds what the reward depends on; if that was shown earlier in the "
-        "episode: `{setting}`",
+        "Check that the observation contains what the reward depends on. If the game shows that only earlier "
+        "in the episode, use a recurrent policy: `{setting}`",
         "--preset memory",
     ),
     "value-unexplained/remembering": Advice(
-        "See whether the observation ever holds what the reward depends on"
+        "Check that the observation contains what the reward depends on, at least once in an episode"
     ),
     "term-dominates": Advice(
-        "Lower the weight of `{term}` in the game's `rewardTerms` until the others show beside it"
+        "Lower the weight of `{term}` in the game's `rewardTerms` until the other terms matter"
     ),
-    "observation-constant": Advice(
-        "See whether the game sets it, and leave it out if it is meant to be constant"
-    ),
+    "observation-constant": Advice("Check that the game updates it. Remove it if it is meant to be constant"),
     "no-improvement": Advice(
-        "Play it yourself on the dashboard: see whether the actions do anything, and whether the observation "
-        "shows what you look at"
+        "Play the game on the dashboard. Check that every action has an effect, and that the observation "
+        "contains what you look at"
     ),
     "not-above-random/short": Advice("Train longer: `{setting}`", "--total-steps 200000"),
     "not-above-random/long": Advice(
-        "Play it yourself on the dashboard: see whether every move that the game takes is among the actions, "
-        "and whether the observation shows where things are as seen from the player"
+        "Play the game on the dashboard. Check that every move of the game is among the actions, and that "
+        "the observation gives positions relative to the player"
     ),
     "evaluation-differs": Advice(
-        "See what `attract check` says of the game's own restart (`state-survives-start`): set anew in "
-        '`restart` what it names, or begin episodes by a fresh page, `reset: "reload"`; where it says '
-        "nothing, `attract eval RUN --no-deterministic` samples actions as training does"
+        "Run `attract check`. If it reports `state-survives-start`, reset the values that it names in "
+        '`restart`, or start each episode in a fresh page: `reset: "reload"`. If it reports nothing, try '
+        "`attract eval RUN --no-deterministic`, which samples actions as training does"
     ),
     "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
     "learner-waits/machines": Advice(
-        "Make `update()` cheaper, or lend another machine's browser (`attract join LINK`)"
+        "Make `update()` faster, or add another machine's browser (`attract join LINK`)"
     ),
 }
-"""Whatever the algorithm."""
+"""By finding id, with a variant where the advice depends on the game; the same for all algorithms."""
 
 
 def advice_for(algorithm: str) -> Mapping[str, Advice]:
-    """By the finding's id, and a variant where its advice depends on the game."""
+    """Advice by finding id, with that of the algorithm's own settings."""
     own = ALGORITHM_SETTINGS[algorithm].advice
     return {**_COMMON, **{key: Advice(text, setting) for key, (text, setting) in own.items()}}

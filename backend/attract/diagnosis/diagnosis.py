@@ -1,4 +1,4 @@
-"""Follows a run update by update: what is wrong is said once, and withdrawn when it no longer holds."""
+"""Follows a run update by update: each finding is reported once, and withdrawn when it no longer holds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CLEAR_UPDATES = 10
 
 @dataclass(slots=True)
 class _Watch:
-    """How long a symptom has shown, and what was said of it."""
+    """How long a symptom has shown, and its finding if one was reported."""
 
     first_update: int = 0
     first_steps: int = 0
@@ -48,17 +48,17 @@ class Diagnosis:
 
     @property
     def findings(self) -> list[Finding]:
-        """What holds now, in the order in which it was first seen."""
+        """Findings that hold now, in the order of their first sight."""
         said = [watch.said for watch in self._watches.values() if watch.said is not None]
         return sorted(said, key=lambda finding: finding.first_agent_steps)
 
     @property
     def all_said(self) -> list[Finding]:
-        """What holds now and what was withdrawn, marked so, in the order in which it was first seen."""
+        """Findings that hold now and withdrawn ones, marked so, in the order of their first sight."""
         return sorted([*self._withdrawn, *self.findings], key=lambda finding: finding.first_agent_steps)
 
     def observe(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
-        """One committed update; what there is to say of it: new findings, and withdrawn ones as such.
+        """Take one committed update; returns its new findings, and withdrawn ones as such.
 
         Args:
             update: its number.
@@ -70,7 +70,7 @@ class Diagnosis:
         shown: set[str] = set()
         for symptom in SYMPTOMS:
             watch = self._watches[symptom.finding_id]
-            # What was said first stays, whatever follows from it.
+            # A finding that was reported first stays, whatever follows from it.
             is_explained = symptom.alone and watch.said is None and not shown <= symptom.beside
             sign = None if is_explained else symptom.look(self._history, self._facts)
             change = self._follow(symptom, sign, update, agent_steps)
@@ -81,7 +81,7 @@ class Diagnosis:
         return changes
 
     def evaluated(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
-        """An evaluation after the newest update; what there is to say of it, as `observe` says it.
+        """Take an evaluation after the newest update; returns findings as `observe` does.
 
         Args:
             update: whose policy was evaluated.
@@ -99,7 +99,7 @@ class Diagnosis:
         return changes
 
     def ended(self, update: int, agent_steps: int, verdict: Verdict) -> list[Finding]:
-        """The run is over: what its verdict says, if nothing that was said explains it; see `observe`.
+        """The run is over: its verdict as a finding, unless an earlier finding explains it; see `observe`.
 
         Args:
             update: the last one.
@@ -117,7 +117,7 @@ class Diagnosis:
         return []
 
     def _is_explained(self, symptom: Symptom) -> bool:
-        """Whether something that was said and still holds explains it."""
+        """Whether a finding that still holds explains it."""
         causes = (cause.finding_id for cause in SYMPTOMS[: SYMPTOMS.index(symptom)])
         said = {cause for cause in causes if self._watches[cause].said is not None}
         return not said <= symptom.beside
@@ -141,7 +141,7 @@ class Diagnosis:
             watch.first_update, watch.first_steps = update, agent_steps
         watch.num_shown += 1
         if watch.said is not None:
-            # Its numbers go on; what to try was said, and stays.
+            # Its numbers are updated; its advice stays.
             watch.said = watch.said.model_copy(update={"text": sign.text, "value": sign.value})
             return None
         if watch.num_shown < symptom.num_updates:

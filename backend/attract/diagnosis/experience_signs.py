@@ -5,21 +5,21 @@ from attract.diagnosis.history import History
 from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no_better, percent
 
 LONGER_STEP = 8
-"""Times that a step is held longer, to try."""
+"""Factor by which the advice lengthens a step."""
 RECENT_UPDATES = 20
 LONGER_LIMIT = 4
-"""Times that an episode may last longer, to try."""
+"""Factor by which the advice lengthens the time limit."""
 DOMINATING = 300.0
-"""Times all other terms together."""
+"""Ratio to all other terms together."""
 SLOW_LEARNER_SPEED, SLOW_GAMES_SPEED = 1_500.0, 4_000.0
 """Agent steps a second: on two cores a learner of 20,000 keeps workers waiting as a matter of course."""
 
 
 def reward_constant(history: History, facts: RunFacts) -> Sign | None:
-    """Every step brought the same reward, so that nothing tells a good action from a bad one."""
+    """Every step had the same reward, so good and bad actions cannot be distinguished."""
     patience = facts.share_of_steps(8, 50_000)
     if facts.explores:
-        # It is paid for what is new, and gets somewhere yet.
+        # Its intrinsic reward may still lead it to a reward of the game.
         patience = 3 * facts.share_of_steps(4, 250_000)
     if history.agent_steps < patience:
         return None
@@ -28,7 +28,7 @@ def reward_constant(history: History, facts: RunFacts) -> Sign | None:
     if reward == history.reward_high:
         text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}"
     else:
-        # Success that came once or twice by chance has taught nothing.
+        # One or two successes by chance are not enough to learn from.
         recent = history.constant_reward(RECENT_UPDATES)
         if recent is None or history.has_improved or not is_like_random(history, facts):
             return None
@@ -58,7 +58,7 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
         return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * history.num_slots else None
     first = facts.max_steps * history.num_slots
     if facts.total_steps is not None and first < facts.total_steps:
-        # The first ends come within the run: a stranger's short run has the games that just reach them.
+        # The first ends come within the run: a short run has just enough games for that.
         return None
     num_games = history.num_slots // facts.num_agents
     text += f": {num_games} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"
@@ -67,7 +67,7 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
 
 
 def time_limit(history: History, facts: RunFacts) -> Sign | None:
-    """Every episode is stopped from outside, and it does not get better; or it learned to wait for that."""
+    """Every episode ends by its time limit without improvement, or the policy learned to wait for that."""
     now, baseline = history.now, history.baseline
     if history.num_episodes < 50 or not are_all_at_limit(history) or now is None or baseline is None:
         return None
@@ -87,7 +87,7 @@ def time_limit(history: History, facts: RunFacts) -> Sign | None:
 
 
 def term_dominates(history: History, facts: RunFacts) -> Sign | None:
-    """Beside one term of the reward the others are not seen."""
+    """One term of the reward outweighs all others."""
     sizes = {name: abs(mean) for name, mean in history.means("reward/").items()}
     if history.num_episodes < 50 or sum(size > 0 for size in sizes.values()) < 2:
         return None
@@ -96,12 +96,12 @@ def term_dominates(history: History, facts: RunFacts) -> Sign | None:
     if times < DOMINATING:
         return None
     term = largest.removeprefix("reward/")
-    text = f"the reward is all `{term}`: over an episode it is {times:,.0f} times the other terms together"
+    text = f"`{term}` dominates the reward: over an episode it is {times:,.0f} times the other terms together"
     return Sign(times, text, "term-dominates", {"term": term})
 
 
 def observation_constant(history: History, facts: RunFacts) -> Sign | None:
-    """A number of the observation says nothing."""
+    """A number of the observation is constant."""
     num_numbers = len(facts.observation_names)
     if history.constants is None or history.constants[1] >= num_numbers:
         return None
@@ -118,7 +118,7 @@ def observation_constant(history: History, facts: RunFacts) -> Sign | None:
 
 
 def workers_wait(history: History, facts: RunFacts) -> Sign | None:
-    """Updates take so long that the games stand still."""
+    """Updates take so long that the games wait."""
     wait, seconds = history.median("fleet/wait_fraction", 20), history.median("time/update_seconds", 20)
     speed = history.speed(20)
     if wait is None or seconds is None or speed is None or wait < 0.9 or speed > SLOW_LEARNER_SPEED:
@@ -128,7 +128,7 @@ def workers_wait(history: History, facts: RunFacts) -> Sign | None:
 
 
 def learner_waits(history: History, facts: RunFacts) -> Sign | None:
-    """Experience comes so slowly that the learner stands still."""
+    """Experience comes so slowly that the learner waits."""
     idle, update = history.median("time/idle_seconds", 20), history.median("time/update_seconds", 20)
     speed = history.speed(20)
     if idle is None or update is None or speed is None or idle < 5.0 * update or speed > SLOW_GAMES_SPEED:

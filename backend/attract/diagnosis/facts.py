@@ -9,7 +9,7 @@ from attract.schema.spaces import BoxSpace, DictSpace
 from attract.settings.run import RunSettings
 
 MAX_VECTOR = 32
-"""Numbers of an observation of which each is likely to be meant; a larger one may well be a board."""
+"""Maximum size of an observation whose numbers each have a meaning; a larger one may be a board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class RunFacts:
     seconds_per_step: float = 0.1
     ticks_per_step: int = 1
     observation_names: tuple[str, ...] = ()
-    """Of each number of the observation in the order of the learner's count; empty for large ones."""
+    """Name of each number of the observation, in the order of the learner's count; empty for large ones."""
     explores: bool = False
-    """Whether it is paid for what is new, beside the game's rewards."""
+    """Whether the run has intrinsic rewards beside the game's."""
     has_memory: bool = False
     total_steps: int | None = None
     algorithm: str = RunSettings().algorithm
@@ -50,7 +50,7 @@ class RunFacts:
         num_cores: int,
         starts_untrained: bool = True,
     ) -> Self:
-        """What the settings and the game say.
+        """Facts from the settings and the game.
 
         Args:
             settings: of the run.
@@ -79,9 +79,9 @@ class RunFacts:
             is_comparable=starts_untrained and game.num_agents == 1 and not settings.curriculum.lessons,
         )
 
-    def share_of_steps(self, divisor: int, most: int) -> int:
-        """Agent steps: that part of the run, or `most` where that is less or the run has no end."""
-        return most if self.total_steps is None else min(most, self.total_steps // divisor)
+    def share_of_steps(self, divisor: int, max_steps: int) -> int:
+        """That part of the run in agent steps, at most `max_steps`; `max_steps` if the run has no end."""
+        return max_steps if self.total_steps is None else min(max_steps, self.total_steps // divisor)
 
 
 def _names(game: GameDescription) -> Iterator[str]:

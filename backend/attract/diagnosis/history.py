@@ -30,7 +30,7 @@ WINDOW_EPISODES = 100
 
 
 class Returns:
-    """Of some episodes: `mean`, `std` and `count`, in the game's units."""
+    """Returns of some episodes: `mean`, `std` and `count`, in the game's units."""
 
     def __init__(self, mean: float, std: float, count: int) -> None:
         self.mean, self.std, self.count = mean, std, count
@@ -55,26 +55,26 @@ class History:
         self.num_updates = 0
         self.num_episodes = 0
         self.num_at_limit = 0.0
-        """Of them, how many ended by the time limit."""
+        """How many of these episodes ended by the time limit."""
         self.reward_low = math.inf
         self.reward_high = -math.inf
-        """Of single steps."""
+        """Minimum and maximum reward of a single step."""
         self.baseline: Returns | None = None
-        """Of the first episodes."""
+        """Returns of the first episodes."""
         self.is_baseline_untrained = False
         """Whether an untrained policy played them, or one much like it."""
         self.earliest: Returns | None = None
-        """Of the very first episodes: short ones, where some are short."""
+        """Returns of the very first episodes: short ones, where some are short."""
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
         self.random: Measured | None = None
         """Random play, once it is measured."""
         self.evaluation: tuple[Returns, Returns] | None = None
-        """Of the newest evaluation: what it came to, and the training returns of that time."""
+        """The newest evaluation: its returns, and the training returns of that time."""
         self.constants: tuple[int, int, float] | None = None
-        """How many numbers of the observation never changed, place and value of the first; None: none."""
-        self._fewest_constants = math.inf
+        """Count of the observation's numbers that never changed, index and value of the first; None: none."""
+        self._min_constants = math.inf
         self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
         self._steps: deque[int] = deque(maxlen=KEPT_UPDATES)
         """Agent steps of each kept row's batch."""
@@ -123,11 +123,11 @@ class History:
 
     @property
     def now(self) -> Returns | None:
-        """Of the newest episodes; None before the first have ended."""
+        """Returns of the newest episodes; None before the first have ended."""
         return self.returns_before(0)
 
     def returns_before(self, num_updates: int) -> Returns | None:
-        """Of the episodes that were the newest so many rows ago; None where there were none, or no longer."""
+        """Returns of the newest episodes as of `num_updates` rows ago; None if there are none."""
         end = len(self._rows) - num_updates
         rows = [row for row in list(self._rows)[max(0, end - NOW_UPDATES) : max(0, end)] if RETURN in row]
         if not rows:
@@ -140,11 +140,11 @@ class History:
         return Returns(sum(means) / len(means), max(deviations), count)
 
     def _follow_constants(self, values: Mapping[str, float]) -> None:
-        """A learner that was started anew has seen little: what once changed is no constant."""
+        """A restarted learner has seen little: an observation that once changed is not constant."""
         count = values.get("rollout/constant_observations", math.inf)
-        if count > self._fewest_constants:
+        if count > self._min_constants:
             return
-        self._fewest_constants, self.constants = count, None
+        self._min_constants, self.constants = count, None
         place = values.get("rollout/first_constant_observation")
         value = values.get("rollout/first_constant_value")
         if count > 0 and place is not None and value is not None:
@@ -165,7 +165,7 @@ class History:
         return bool(known) and min(known) > UNDECIDED
 
     def constant_reward(self, num_updates: int) -> float | None:
-        """Of every step of the newest rows; None where it varied, or an episode ended by itself."""
+        """The reward of each step of the newest rows; None where it varied, or an episode ended by itself."""
         rows = list(self._rows)[-num_updates:]
         rewards = {
             row.get(name, math.nan) for row in rows for name in ("rollout/reward_min", "rollout/reward_max")
@@ -178,7 +178,7 @@ class History:
         return next((row[name] for row in reversed(self._rows) if name in row), None)
 
     def median(self, name: str, num_updates: int) -> float | None:
-        """Of a metric over the newest rows; None unless at least half of that many have it."""
+        """Median of a metric over the newest rows; None unless at least half of that many have it."""
         values = [row[name] for row in list(self._rows)[-num_updates:] if name in row]
         return median(values) if len(values) >= max(1, num_updates // 2) else None
 

@@ -21,17 +21,17 @@ HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
 LARGE_RATE = 0.025
-"""Ten times the default: after a few of Adam's steps of such a size the policy is in a corner for good."""
+"""Ten times the default: a few of Adam's steps of that size fix the policy at an extreme."""
 USUAL_KL = 0.02
 STALLED_UPDATES = 20
 LOST = 0.5
-"""Share of what was learned that an evaluation must lack, or have on top, before that is said."""
+"""Share of the learned return by which an evaluation must fall short, or exceed it, before it is reported."""
 WIDE = 0.5
 """Deviation of the returns, as a share of their mean, from which on episodes have very different ends."""
 
 
 def kl_high(history: History, facts: RunFacts) -> Sign | None:
-    """Updates change the policy far more than their experience can tell about."""
+    """Updates change the policy more than their batch justifies."""
     for name, policy in history.policies("train/approx_kl"):
         kl = history.median(name, 10)
         clipped = history.median(name.replace("approx_kl", "clip_fraction"), 10)
@@ -46,20 +46,20 @@ def kl_high(history: History, facts: RunFacts) -> Sign | None:
 
 
 def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
-    """The policy has made up its mind before it found anything."""
+    """The policy became deterministic before it found a reward."""
     if history.agent_steps < 20_000 or not is_like_random(history, facts):
         return None
     is_discrete = facts.action == "discrete"
     if is_discrete and facts.max_steps is not None and are_all_at_limit(history) and history.reward_high <= 0:
-        # Nothing but costs: what could be found may lie behind the limit, which `time_limit` tells later.
+        # Only negative rewards: the goal may lie behind the limit, which `time_limit` reports later.
         return None
     for name, policy in history.policies("train/entropy_share" if is_discrete else "train/action_spread"):
         share = history.median(name, 10)
         if share is None or share >= STUCK:
             continue
-        how = "entropy at {} of its most" if is_discrete else "actions spread over {} of half their range"
+        how = "entropy at {} of its maximum" if is_discrete else "actions spread over {} of half their range"
         text = (
-            f"the policy{named(policy)} no longer tries anything ({how.format(percent(share))}) while its "
+            f"the policy{named(policy)} no longer explores ({how.format(percent(share))}) while its "
             f"return, {return_text(history)}, is like random play's"
         )
         if facts.learning_rate >= LARGE_RATE:
@@ -71,7 +71,7 @@ def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
 
 
 def return_fell(history: History, facts: RunFacts) -> Sign | None:
-    """What was learned is lost again."""
+    """The policy lost what it had learned."""
     now, best, baseline = history.now, history.best, history.baseline
     if now is None or best is None or baseline is None or not facts.is_comparable:
         return None
@@ -85,7 +85,7 @@ def return_fell(history: History, facts: RunFacts) -> Sign | None:
 
 
 def policy_unchanged(history: History, facts: RunFacts) -> Sign | None:
-    """Updates hardly do anything."""
+    """Updates hardly change the policy."""
     if history.agent_steps < facts.share_of_steps(6, 50_000) or not is_like_random(history, facts):
         return None
     kls = [history.median(name, 10) for name, _ in history.policies("train/approx_kl")]
@@ -114,9 +114,9 @@ def short_sighted(history: History, facts: RunFacts) -> Sign | None:
 
 
 def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
-    """The critic foresees nothing, and the policy does not get better, or no better than chance lets it."""
+    """The critic predicts nothing, and the policy does not improve, or is limited by chance."""
     if any(share < STUCK for share in policy_spreads(history, facts)):
-        # Where nothing is tried any more, there is nothing to foresee.
+        # A policy that no longer explores leaves nothing to predict.
         return None
     if is_hopeless(history, facts):
         num_updates, progress = 30, "they do not improve"
@@ -129,7 +129,7 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
     if not known or max(known) > 0.05:
         return None
     text = (
-        f"the policy cannot foresee its returns (explained variance {max(known):.2g} after "
+        f"the value function cannot predict the returns (explained variance {max(known):.2g} after "
         f"{history.num_updates} updates), and {progress}"
     )
     advice = "remembering" if facts.has_memory else "forgetful"
@@ -141,12 +141,12 @@ def _is_left_to_chance(history: History) -> bool:
     now, before = history.now, history.returns_before(STALLED_UPDATES)
     if now is None or before is None or history.agent_steps < LATE_STEPS:
         return False
-    # Of a solved CartPole nothing is foreseen either: its episodes are alike.
+    # In a solved CartPole no value is predicted either: its episodes are alike.
     return now.std > WIDE * abs(now.mean) and not now.exceeds(before) and not before.exceeds(now)
 
 
 def no_improvement(history: History, facts: RunFacts) -> Sign | None:
-    """Nothing else is seen to be wrong, and yet nothing is learned."""
+    """No other finding holds, and yet nothing is learned."""
     now, baseline = history.now, history.baseline
     if now is None or baseline is None or not is_hopeless(history, facts):
         return None
@@ -183,13 +183,13 @@ def not_above_random_sign(verdict: Verdict, agent_steps: int) -> Sign | None:
 
 
 def evaluation_differs(history: History, facts: RunFacts) -> Sign | None:
-    """Fresh pages play unlike those in which the policy was trained."""
+    """Returns in fresh pages differ from those in training."""
     baseline, newest = history.baseline, history.evaluation
     if not facts.has_page or not facts.is_comparable or baseline is None or newest is None:
         return None
     found, training = newest
     gain = training.mean - baseline.mean
-    # Actions that are not sampled do better by themselves, by their share of what chance spoils.
+    # Deterministic actions score higher by themselves: sampling costs some of the return.
     is_far = abs(found.mean - training.mean) > max(LOST * abs(gain), 2 * training.std, 2 * found.std)
     is_worse = found.mean < training.mean
     if not is_far or not (training.exceeds(found) if is_worse else found.exceeds(training)):
@@ -197,9 +197,9 @@ def evaluation_differs(history: History, facts: RunFacts) -> Sign | None:
     if not is_worse and any(share >= LOST for share in policy_spreads(history, facts)):
         return None
     text = (
-        f"evaluations, each episode in a fresh page, come to {found.mean:.4g}, training's own episodes to "
-        f"{training.mean:.4g}: they begin differently, most likely because something survives the game's "
-        "own restart"
+        f"the mean return is {found.mean:.4g} in evaluations, each episode in a fresh page, and "
+        f"{training.mean:.4g} in training: the episodes start differently, most likely because some state "
+        "survives the game's own restart"
     )
     return Sign(found.mean, text, "evaluation-differs")
 

@@ -1,4 +1,4 @@
-"""The protocol of a symptom, and questions to a run's history that several of them share."""
+"""A symptom as it shows now, and questions about a run's history that several symptoms share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ LATE_UPDATES = 25
 LATE_STEPS = 100_000
 """Most games show some progress by then."""
 STUCK = 0.05
-"""Share of the largest entropy, or of half the action's range, below which nothing is tried any more."""
+"""Share of the maximum entropy, or of half the action's range, below which a policy no longer explores."""
 UNDECIDED, UNTRAINED = 0.75, 0.9
-"""Shares of the largest entropy above which a policy prefers little, and next to nothing."""
+"""Shares of the maximum entropy above which a policy has a weak preference, and next to none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,17 @@ class Sign:
     """A symptom as it shows now."""
 
     value: float
-    """The number that says so."""
+    """The number that shows it."""
     text: str
     """One sentence with that number, without a full stop."""
     advice: str
     """Key of `advice_for`."""
     numbers: Mapping[str, object] = field(default_factory=dict[str, object])
-    """More for the advice's places."""
+    """Further numbers for the advice's text."""
 
 
 def is_like_random(history: History, facts: RunFacts) -> bool:
-    """Whether the return is no better than an untrained policy's; False where that cannot be told."""
+    """Whether the return is no better than an untrained policy's; False where that is unknown."""
     now, baseline = history.now, history.baseline
     if not facts.is_comparable or now is None or baseline is None or now.exceeds(baseline):
         return False
@@ -57,7 +57,7 @@ def is_no_better(history: History, facts: RunFacts) -> bool:
 
 
 def is_hopeless(history: History, facts: RunFacts) -> bool:
-    """Whether, besides, the policy has no preference, or nothing else than one: it is not on its way."""
+    """Whether, besides, the policy prefers no action or only one: it is not improving."""
     if not is_no_better(history, facts):
         return False
     return all(
@@ -68,7 +68,7 @@ def is_hopeless(history: History, facts: RunFacts) -> bool:
 
 
 def policy_spreads(history: History, facts: RunFacts) -> list[float]:
-    """Of each policy: its entropy's share of the largest, or its actions' spread in half their range."""
+    """Per policy its entropy's share of the maximum, or its actions' std as a share of half their range."""
     name = "train/entropy_share" if facts.action == "discrete" else "train/action_spread"
     medians = [history.median(own, 10) for own, _ in history.policies(name)]
     return [share for share in medians if share is not None]
@@ -80,13 +80,13 @@ def are_all_at_limit(history: History) -> bool:
 
 
 def percent(share: float) -> str:
-    """A share as it is read."""
+    """A share as text."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 1 or value == 0 else "under 1 %"
 
 
 def named(policy: str) -> str:
-    """What follows "the policy" where there are several."""
+    """Text after "the policy": its name where there are several."""
     return f" `{policy}`" if policy else ""
 
 

@@ -1,4 +1,4 @@
-"""All that can be wrong with a run, and how long it must show; a false alarm is worse than silence."""
+"""All symptoms of a run, and how long each must show; a false alarm is worse than a missed one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Symptom:
     look: Look
     """Whether it shows now."""
     num_updates: int
-    """Rows in a row that must show it before it is said."""
+    """Rows in a row that must show it before it is reported."""
     alone: bool = False
-    """Whether what stands before it in the list would explain it: it is not said while any of that shows."""
+    """Whether earlier symptoms in the list explain it: it is not reported while one of them shows."""
     beside: frozenset[str] = frozenset()
     """Findings before it that do not explain it."""
     of_evaluations: bool = False
@@ -38,7 +38,7 @@ NOT_ABOVE_RANDOM: Final = Symptom(
     alone=True,
     beside=frozenset({"observation-constant"}),
 )
-"""It may be said at a run's end as well, however short the run was."""
+"""It may be reported at a run's end as well, however short the run was."""
 SYMPTOMS: Final = (
     Symptom("reward-constant", experience.reward_constant, 3),
     Symptom("no-episode-ended", experience.no_episode_ended, 3),
@@ -47,7 +47,7 @@ SYMPTOMS: Final = (
     Symptom("kl-high", learning.kl_high, 10),
     Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
-    # Many a game has a number that never changes and lacks nothing for it.
+    # Many games have a number that never changes, without harm.
     Symptom(
         "value-unexplained",
         learning.value_unexplained,
@@ -64,4 +64,4 @@ SYMPTOMS: Final = (
     Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
     Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),
 )
-"""In the order in which they are looked for: causes before what follows from them."""
+"""In the order of the checks: causes before their consequences."""

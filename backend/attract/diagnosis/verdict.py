@@ -9,7 +9,7 @@ from attract.schema.api import RandomPlay
 CERTAIN_ERRORS: Final = 3.0
 """Standard errors of the difference by which the return must lie above random play's."""
 MIN_EPISODES: Final = 20
-"""Of fewer episodes, on either side, the standard error itself is too uncertain."""
+"""Minimum on either side: with fewer episodes the standard error itself is too uncertain."""
 EQUAL: Final = 1e-9
 """Relative difference of two means below which they are the same: sums of equal returns are rounded."""
 PLAIN_BELOW: Final = 1e9
@@ -21,12 +21,12 @@ class Measured:
 
     mean: float
     standard_error: float
-    """Of the mean."""
+    """Standard error of the mean."""
     episodes: int
 
     @classmethod
     def of(cls, mean: float, std: float, episodes: int) -> Self:
-        """From the standard deviation of so many episodes' returns; at least one."""
+        """From the standard deviation of the returns of `episodes` episodes; at least one."""
         return cls(mean, std / math.sqrt(episodes), episodes)
 
 
@@ -37,9 +37,9 @@ class Verdict:
     trained: Measured | None
     random: Measured | None
     learned: bool | None
-    """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that cannot be told."""
+    """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that is unknown."""
     text: str | None
-    """One line for people; None unless both were measured."""
+    """One line of text; None unless both were measured."""
 
     def numbers(self) -> dict[str, float | int | bool | None]:
         """The fields that `--json` prints."""
@@ -63,16 +63,16 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     Args:
         trained: of the trained policy: an evaluation, or the last training episodes.
         random: of random play.
-        num_agents: of the game. Several may play against each other: their mean return then says nothing
+        num_agents: of the game. Several may play against each other: their mean return then has no meaning
             where it is not above random play's, and `learned` is None there.
         same_task: whether both were played with the same parameters; otherwise `learned` is None.
     """
     if trained is None or random is None:
         return Verdict(trained, random, None, None)
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
-    fewest = min(trained.episodes, random.episodes)
-    if fewest < MIN_EPISODES:
-        why = f"{fewest} of the {MIN_EPISODES} episodes that a comparison takes"
+    num_episodes = min(trained.episodes, random.episodes)
+    if num_episodes < MIN_EPISODES:
+        why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
         return Verdict(trained, random, None, f"{beside}: {why}")
     if not same_task:
         return Verdict(trained, random, None, f"{beside}, which played without the lesson: not compared")
@@ -99,5 +99,5 @@ def is_above(trained: Measured, random: Measured) -> bool:
 
 
 def number_text(value: float) -> str:
-    """A return as people read it: four digits, thousands with commas."""
+    """A return as text: four digits, thousands with commas."""
     return f"{value:,.0f}" if 1000 <= abs(value) < PLAIN_BELOW else f"{value:.4g}"

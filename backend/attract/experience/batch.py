@@ -27,7 +27,7 @@ _PER_SEGMENT: Final = frozenset(
         "policy_lag",
     }
 )
-"""Fields of a batch of which there is one for each segment; all other tensors have one for each step."""
+"""Fields of a batch with one entry for each segment; all other tensors have one for each step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,15 @@ class Batch:
     recurrent_state: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
     """[S, ...] float32 each, at the segment's first step (rule S3); empty for feed-forward policies."""
     bootstrap_observation: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
-    """[S, ...] each, after the last step; needed to compute values anew (rule E8)."""
+    """[S, ...] each, after the last step; needed to recompute values (rule E8)."""
     finals: Finals | None = None
-    """Needed to compute values anew, where an episode was truncated."""
+    """Needed to recompute values where an episode was truncated."""
     rows: tuple[int, ...] = ()
     """[S] row of the store each segment came from; empty when it came from none."""
     policy_lag: Tensor | None = None
     """[S] integer, the learner's version less the one that acted; None: no lag."""
     reward_bonus: Tensor | None = None
-    """[T, S] float32, what a wrapper pays beside the rewards, once these are scaled; None: nothing."""
+    """[T, S] float32, a wrapper's intrinsic rewards, on top of the scaled rewards; None: none."""
     advantage_bonus: Tensor | None = None
     """[T, S] float32, a wrapper's own advantages, added to those that the algorithm estimates; None: none."""
 

@@ -20,17 +20,17 @@ RECURRENT_STATE: Final = "state"
 """Key of the packed recurrent state, in segments and beside final observations."""
 LARGE_OBSERVATION_BYTES: Final = 1024
 STEPS_PER_LARGE_FINAL: Final = 4
-"""Of larger observations a row keeps one final observation for so many steps: images would double the store
+"""Steps per final observation that a row keeps of larger observations: images would double the store
 for episodes that nearly never are that short."""
 
 FieldKind = Literal["step", "row", "final"]
-"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...], of which a row
+"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...], where a row
 uses the first `final_count`."""
 
 
 @dataclass(frozen=True)
 class PolicyLayout:
-    """What a policy adds to a segment: the shape of each recurrent state at its first step (rule S3)."""
+    """The policy's part of a segment: the shape of each recurrent state at its first step (rule S3)."""
 
     recurrent_state: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
@@ -68,7 +68,7 @@ class StoreLayout:
         """The layout for one game and policy.
 
         Args:
-            description: what the game says of its observations and actions.
+            description: the game's observations and actions.
             policy_layout: recurrent state, if any.
             horizon: steps per segment.
             capacity: rows, that is segments held at once.

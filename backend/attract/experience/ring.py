@@ -19,7 +19,7 @@ DATA_START: Final = 64
 
 @dataclass(frozen=True)
 class RingPlace:
-    """Where a frame lies; positions only rise, and are taken modulo the ring's size."""
+    """Position of a frame; positions only rise, and are taken modulo the ring's size."""
 
     start: int
     length: int
@@ -86,7 +86,7 @@ class FrameRing:
         return RingPlace(start, length)
 
     def take(self, place: RingPlace) -> bytes:
-        """The frame that lies there; it and all before it are free again.
+        """The frame at that position; it and all before it are free again.
 
         Raises: ValueError: there is no such place.
         """
@@ -109,7 +109,7 @@ class FrameRing:
 
 
 def ring_path(run_dir: Path, run_id: str, name: str, size: int) -> Path:
-    """Where a run's ring goes: shared memory when it leaves room there, else the run's own folder."""
+    """Folder of a run's ring: shared memory if there is room, else the run's own folder."""
     if SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK):
         remove_stale(SHARED_MEMORY)
         space = os.statvfs(SHARED_MEMORY)

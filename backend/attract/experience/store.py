@@ -162,7 +162,7 @@ class SegmentStore:
 
 
 def choose_path(run_dir: Path, run_id: str, layout: StoreLayout) -> Path:
-    """Where a run's store goes: shared memory when it leaves room there, else the run's own folder.
+    """Folder of a run's store: shared memory if there is room, else the run's own folder.
 
     Abandoned stores of earlier processes in shared memory are removed first.
     """

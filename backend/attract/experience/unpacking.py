@@ -1,4 +1,4 @@
-"""Makes the packed pictures of a block whole again, so that nobody behind the socket need know of it."""
+"""Unpacks the packed pictures of a block, so that no code behind the socket needs to know of the packing."""
 
 import math
 import zlib
@@ -17,9 +17,9 @@ Pictures = NDArray[np.uint8]
 
 
 def claimed_bytes(block: Block) -> int:
-    """What the packed observations of a block have once unpacked, if its own shapes are right; 0 for none.
+    """Unpacked size in bytes of a block's packed observations, if its shapes are right; 0 for none.
 
-    For whoever limits what a socket may cause: `BlockUnpacker` refuses other shapes.
+    For code that limits what a socket may cause: `BlockUnpacker` refuses other shapes.
     """
     finals = {} if block.final_observations is None else block.final_observations.observation
     claimed = 0
@@ -34,10 +34,10 @@ def claimed_bytes(block: Block) -> int:
 
 
 class BlockUnpacker:
-    """Unpacks the blocks of one run; owned by whoever hears its browsers, used on the event loop."""
+    """Unpacks the blocks of one run; owned by the receiver of its messages, used on the event loop."""
 
     def __init__(self, layout: StoreLayout, picture_stacks: Mapping[str, int], max_bytes: int) -> None:
-        """What blocks of a run may be unpacked to.
+        """Limits for the unpacked blocks of a run.
 
         Args:
             layout: of the run's store.
@@ -123,7 +123,7 @@ class BlockUnpacker:
                 ("final_observations.observation", None if finals is None else finals.observation),
             ):
                 if tensors is not None and key not in tensors:
-                    raise malformed(f"block.{name}: no {key}", fix="what is packed is there")
+                    raise malformed(f"block.{name}: no {key}", fix="include every key of block.packed")
 
     def _check_size(self, block: Block, num_slots: int, num_finals: int) -> None:
         rows = (self._layout.horizon + 1) * num_slots + num_finals
@@ -181,7 +181,7 @@ def _rebuild(
 ) -> int:
     """Fill `target` [n, rows, columns, channels], which is contiguous.
 
-    Returns: where `older` goes on, of which this part began at `at`.
+    Returns: where `older` goes on after this part, which began at `at`.
     """
     channels = newest.shape[-1]
     if before is not None:
@@ -208,7 +208,7 @@ def _pictures(tensor: Tensor, name: str, shape: tuple[int, ...], packed: PackedP
 
 
 def _inflated(data: bytes, name: str, num_bytes: int) -> bytes:
-    """Raises: ProtocolError: unless it is one raw stream of so many bytes; at most one more is inflated."""
+    """Raises: ProtocolError: unless it is one raw stream of `num_bytes` bytes; inflates at most one more."""
     if not num_bytes:
         return data
     inflater = zlib.decompressobj(wbits=-zlib.MAX_WBITS)

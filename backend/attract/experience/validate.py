@@ -13,7 +13,7 @@ from attract.schema.step_numbers import STEP_NUMBERS, Tensor
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
 
 LOG_PROB_SLACK: Final = 1e-6
-"""How far above 0 rounding may put the logarithm of a probability."""
+"""Maximum logarithm of a probability: rounding may put it this far above 0."""
 
 
 def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def _first_step(block: Block, columns: int) -> NDArray[np.int32]:
 
 
 def _check_executed_ticks(ticks: NDArray[np.uint16], valid: NDArray[np.bool_], layout: StoreLayout) -> None:
-    most = layout.ticks_per_step
+    max_ticks = layout.ticks_per_step
     # Most blocks have no step of no tick, whether valid or not.
-    if int(ticks.max()) > most or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
+    if int(ticks.max()) > max_ticks or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
         raise malformed(
-            f"block.executed_ticks: {int(ticks[valid].min(initial=most))} to {int(ticks.max())} ticks",
-            fix=f"rule T2: a valid step executes 1 to {most} ticks",
+            f"block.executed_ticks: {int(ticks[valid].min(initial=max_ticks))} to {int(ticks.max())} ticks",
+            fix=f"rule T2: a valid step executes 1 to {max_ticks} ticks",
         )
 
 
@@ -165,7 +165,7 @@ def _add_mask(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None
     valid, actions = arrays["valid"], arrays["action"]
     shape = (*valid.shape, *layout.field("action_mask").shape)
     mask = to_flags(block.action_mask, "block.action_mask", shape)
-    # That each component's action was allowed says also that something was.
+    # If each component's action was allowed, then at least one was.
     starts = np.cumsum([0, *layout.action_choices[:-1]])
     places = actions.reshape(*valid.shape, -1) + starts
     forbidden = valid & ~np.take_along_axis(mask, places, -1).all(-1)
@@ -192,14 +192,14 @@ def _states(tensors: dict[str, Tensor], field: str, layout: StoreLayout, count: 
 
 
 def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None:
-    """A row holds so many final observations, and no more."""
+    """Refuse more final observations than a row holds."""
     if not len(column) or layout.num_finals >= layout.horizon:
         return
     most = int(np.bincount(column, minlength=columns).max())
     if most > layout.num_finals:
         raise malformed(
             f"block.final_observations: {most} truncations in one segment of {layout.horizon} steps",
-            fix=f"of observations this large a segment holds {layout.num_finals}: let episodes be longer",
+            fix=f"a segment holds {layout.num_finals} observations of this size: make episodes longer",
         )
 
 

@@ -7,7 +7,7 @@ from attract.files import MAX_JSON_BYTES, check_inside, parse_json, parse_model,
 from attract.schema.api import GameCard
 
 FOLDER: Final = "trained"
-"""Of the built web side; one folder for each game that has a card."""
+"""Folder of the built web side; it has one folder for each game that has a card."""
 CARD: Final = "card.json"
 CardFile = Literal["card.jpg", "policy.onnx"]
 
@@ -23,7 +23,7 @@ def card_file(web_dir: Path, game: str, file: CardFile) -> Path | None:
     """A file beside the card; None when there is no such card.
 
     Args:
-        game: as somebody asked for it: one that is no folder's name has no card.
+        game: as the user gave it: a name that is no folder's has no card.
 
     Raises: FileError: it is a link that leads out of the built web side.
     """

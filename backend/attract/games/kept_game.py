@@ -16,7 +16,7 @@ def write_start(directory: RunDirectory, game: str, settings: RunSettings, modul
     """Keep what a run is started with."""
     directory.write_config(game, settings.model_dump(mode="json"))
     _, description = directory.read_game()
-    # Of the module of before, which may be another.
+    # The description of the module of before, which may be another.
     described = directory.described_sha256()
     directory.write_game(module.reference, description, described_sha256=described)
     (directory.path / CODE).write_bytes(module.code)
@@ -56,7 +56,7 @@ def project_of(directory: RunDirectory) -> Path | None:
 
 
 def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | None) -> Path | None:
-    """The folder that a run's page lies below: its adapter's.
+    """The folder of a run's adapter, above its page.
 
     Args:
         directory: of the run.
@@ -73,9 +73,9 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
         if game_path is None:
             return None
         raise ConfigurationError(
-            f"the game of {directory.path.name} lives in no page of a folder",
+            f"the game of {directory.path.name} has no page in a folder",
             setting="--game",
-            fix="leave it out: the run keeps all that its game needs",
+            fix="omit it: the run keeps all files of its game",
         )
     if game_path is None:
         folder = GameLibrary(project_of(directory) or project_dir).adapter_folder(reference)
@@ -92,6 +92,6 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
         raise ConfigurationError(
             f"the page {page} that {directory.path.name} was trained in is not below {where}",
             setting="--game",
-            fix="put it back, or say where it is now: --game PATH, its adapter or the folder of that",
+            fix="put it back, or give its new place: --game PATH, the adapter or its folder",
         )
     return found

@@ -29,7 +29,7 @@ from attract.schema.game_messages import MethodSource
 from attract.settings.file import read_settings_file
 
 SDK = "attract"
-"""What a game imports the SDK as."""
+"""Module name under which a game imports the SDK."""
 PACKAGE_DIR = Path(__file__).resolve().parent.parent
 REPOSITORY_DIR = PACKAGE_DIR.parent.parent
 OWN_SOURCES = REPOSITORY_DIR / "web"
@@ -37,9 +37,9 @@ OWN_SOURCES = REPOSITORY_DIR / "web"
 CLOCK_SOURCES = OWN_SOURCES / "page-clock" / "src"
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
-"""What the adapters of games that live in a page are called."""
+"""File names of adapters of page games."""
 PAGE = re.compile(r"\.html?$|^https?://")
-"""What somebody may give who has a page and no adapter."""
+"""What a user may give who has a page and no adapter."""
 PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
@@ -56,7 +56,7 @@ MAX_NAMED = 5
 """Games of a folder that a refusal names."""
 BUNDLE_SECONDS = 30.0
 VITE = '{"MODE":"production","PROD":true,"DEV":false,"SSR":false,"BASE_URL":"/"}'
-"""What Vite puts in the place of `import.meta.env`: without it, reading `DEV` of it fails."""
+"""Replacement for Vite's `import.meta.env`: without it, reading its `DEV` fails."""
 EXTERNAL_ADVICE = re.compile(
     r'^ +(?:You can mark the path "([^"]+)" as external|'
     r'The package "[^"]+" wasn.t found on the file system but)'
@@ -65,7 +65,7 @@ EXTERNAL_ADVICE = re.compile(
 )
 """A paragraph of esbuild's: it ends with an empty line."""
 DEFINES = re.compile(rb"(?<!function )\b(?:defineGame|definePageGame)[<(]")
-"""What a module that is a game calls; the SDK's own declares it."""
+"""Call that marks a module as a game; the SDK's own module declares it."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -84,7 +84,7 @@ class GameLibrary:
     def __init__(
         self, project_dir: Path, web_dir: Path | None = None, *, runs_dir: Path = Path("runs")
     ) -> None:
-        """`runs_dir` is shown to nobody, wherever it lies."""
+        """`runs_dir` is never served, wherever it lies."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
         self._modules: dict[str, GameModule] = {}
@@ -164,7 +164,7 @@ class GameLibrary:
         return self._page_files[key]
 
     def _top_of(self, game: GameReference, folder: Path) -> Path:
-        """The highest folder of which the page of an adapter in `folder` gets what it asks for."""
+        """The highest folder whose files the page of an adapter in `folder` may request."""
         if game.name in self._bundled():
             return folder
         if folder.is_relative_to(self._project_dir):
@@ -172,7 +172,7 @@ class GameLibrary:
         return find_project_dir(folder / Path(game.name).name)
 
     def place_page(self, name: str, folder: Path) -> None:
-        """From now on the page of game `name` is below `folder`, wherever its adapter is."""
+        """Serve the page of game `name` from below `folder` from now on, wherever its adapter is."""
         self._page_folders[name] = folder.resolve()
 
     def adapter_folder(self, game: GameReference) -> Path | None:
@@ -188,7 +188,7 @@ class GameLibrary:
         return folder if folder.is_relative_to(self._project_dir) else None
 
     def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:
-        """What a failure or finding about this module says of its author's own files; None: nothing.
+        """The author's own files in a failure or finding about this module; None: none.
 
         Args:
             sha256: of the module that `method` is of.
@@ -202,13 +202,13 @@ class GameLibrary:
         return method_stack(method, module.code.decode(errors="replace"), self._map_of(sha256))
 
     def title_of(self, game: str) -> str:
-        """What a bundled game, or a module's file, is called on screen."""
+        """Title of a bundled game, or of a module's file, on screen."""
         stem = re.sub(r"[-_.\s]+", " ", game_stem(self._project_dir / game)).strip()
         words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
         return self._titles().get(game, words or game)
 
     async def entries(self) -> list[GameEntry]:
-        """Every game that can be trained here, one's own first, each with its built module."""
+        """Every game that can be trained here, the user's own first, each with its built module."""
         entries: list[GameEntry] = []
         for name in await asyncio.to_thread(lambda: list(self._project_modules())):
             title = self.title_of(name)
@@ -238,7 +238,7 @@ class GameLibrary:
         refuse_project(self._project_dir / game, game)
         if PAGE.search(game) is not None or (self._project_dir / game / "index.html").is_file():
             raise ConfigurationError(
-                f"{game} is a page, and nothing says what an agent sees and presses in it",
+                f"{game} is a page without an adapter, which defines what an agent sees and presses",
                 setting="game",
                 fix=f"attract probe {game} writes an adapter, game.page.ts: name that",
             )
@@ -263,7 +263,7 @@ class GameLibrary:
         return path
 
     def _other_file(self, game: str) -> str | None:
-        """What is there in the place of a module that is not."""
+        """A hint at the files that exist instead of a missing module."""
         # As Windows writes it, where it lies below WSL.
         with_slashes = game.replace("\\", "/")
         if (self._project_dir / with_slashes).is_file():
@@ -272,7 +272,7 @@ class GameLibrary:
         return f"games there: {', '.join(found)}" if found else None
 
     def _project_modules(self) -> Iterator[str]:
-        """Modules under the project directory that define a game, by what they say, not by their names."""
+        """Modules under the project directory that define a game, found by contents, not by name."""
         found = 0
         for seen, path in enumerate(_walk(self._project_dir, MAX_DEPTH)):
             if seen >= MAX_FILES or found >= MAX_MODULES:
@@ -318,11 +318,11 @@ class GameLibrary:
             return self._keep(game, out.read_bytes(), source_map)
 
     def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
-        """Nothing from outside the project gets into a bundle but packages and the SDK."""
+        """Refuse files from outside the project, except packages and the SDK."""
         sdk = find_sdk(self._web_dir).resolve().parent
         for name in inputs:
             path = (self._project_dir / name).resolve()
-            # Of the SDK's own sources, which are there in a checkout alone, adapters take keys and focus.
+            # Adapters take keys and focus from the SDK's own sources, which only a checkout has.
             if any(path.is_relative_to(own) for own in (self._project_dir, sdk, CLOCK_SOURCES)):
                 continue
             if "node_modules" not in path.parts:
@@ -359,7 +359,7 @@ class GameLibrary:
 
 
 def _wider(module: Path, imported: Path | None = None) -> str:
-    """How to have a module that lies, or imports a file that lies, outside the project directory."""
+    """The fix for a module, or a file that it imports, outside the project directory."""
     folder = shared_folder(module.parent.resolve(), (imported or module).parent)
     wider = "" if folder is None else f", or choose a wider one: --project-dir {shlex.quote(str(folder))}"
     return f"move it there{wider}"
@@ -386,7 +386,7 @@ def find_esbuild(web_dir: Path) -> Path:
     on_path = shutil.which("esbuild")
     if on_path is not None:
         return Path(on_path)
-    raise ConfigurationError("esbuild is missing: no game of your own can be bundled", fix="npm run build")
+    raise ConfigurationError("esbuild is missing: your own games cannot be bundled", fix="npm run build")
 
 
 def find_sdk(web_dir: Path) -> Path:
@@ -397,7 +397,7 @@ def find_sdk(web_dir: Path) -> Path:
     for path in (web_dir / "sdk" / "attract.js", REPOSITORY_DIR / "web" / "sdk" / "src" / "index.ts"):
         if path.is_file():
             return path
-    raise ConfigurationError("the SDK is missing: no game of your own can be bundled", fix="npm run build")
+    raise ConfigurationError("the SDK is missing: your own games cannot be bundled", fix="npm run build")
 
 
 def find_page_sdk(web_dir: Path) -> Path:
@@ -407,11 +407,11 @@ def find_page_sdk(web_dir: Path) -> Path:
 
 
 def refuse_project(folder: Path, given: str) -> None:
-    """Raises: ConfigurationError: `folder` holds games, itself or in its sources: one of them is meant.
+    """Raises: ConfigurationError: `folder` or its sources hold games; the message names them.
 
     Args:
         folder: may be none at all.
-        given: what somebody typed to name it.
+        given: what the user typed to name it.
     """
     if not folder.is_dir():
         return
@@ -419,7 +419,7 @@ def refuse_project(folder: Path, given: str) -> None:
     if found:
         names = ", ".join(str(Path(given) / path.relative_to(folder)) for path in found[:MAX_NAMED])
         raise ConfigurationError(
-            f"{given} is a folder, and no game", setting="game", fix=f"name the game in it: {names}"
+            f"{given} is a folder, not a game", setting="game", fix=f"name the game in it: {names}"
         )
 
 
@@ -464,7 +464,7 @@ def _readable_map(path: Path, game: str, project_dir: Path) -> bytes | None:
 
 
 def _short_source(source: str, top: Path) -> str | None:
-    """From the module's own folder, or a package's; None: it lies elsewhere."""
+    """Its path from the module's own folder, or a package's; None: it is elsewhere."""
     parts = [part for part in Path(source).parts if part != ".."]
     name = top.name
     if PACKAGES in parts:
@@ -480,11 +480,11 @@ def _in_project(source: Path, project_dir: Path) -> str:
 
 
 def _bundler_text(text: str) -> str:
-    """What esbuild says, without its advice about packages that a game cannot follow."""
+    """The message of esbuild, without its advice about packages, which a game cannot follow."""
 
     def advice(match: re.Match[str]) -> str:
         if match[1] is None:
-            return "  A game runs in a browser's worker: what is built into Node is not there.\n"
+            return "  A game runs in a browser's worker: Node's own modules are missing.\n"
         name = "/".join(match[1].split("/")[: 2 if match[1].startswith("@") else 1])
         return f"  Install it beside the game: npm install {name}\n"
 

@@ -1,4 +1,4 @@
-"""Where the files of a page come from that somebody else wrote: a folder, or a server on this machine."""
+"""Where the files of a third-party page come from: a folder, or a server on this machine."""
 
 import http.client
 import posixpath
@@ -15,11 +15,11 @@ PAGE_SUFFIXES: Final = (".html", ".htm")
 NAME_ABOVE: Final = re.compile(
     r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
 )
-"""What a page loads, but for what it leads to."""
+"""Elements by which a page loads files, without its links."""
 MAX_FOLDERS: Final = 20
 MAX_GIVEN: Final = 10_000
 MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Of a page whose text is looked through."""
+"""Size up to which a page's text is searched."""
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -27,7 +27,7 @@ MAX_FETCHED_BYTES: Final = 256 * 2**20
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """What a server gave; `location` where it says that the file is elsewhere."""
+    """A server's response; `location` if it is a redirect."""
 
     body: bytes
     media_type: str
@@ -49,9 +49,9 @@ class PageFolder:
     """The files below a folder, as at the root of a server of its own, and what a page asks for above it."""
 
     def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
-        """`hidden`: a folder that is not served, wherever it lies.
+        """`hidden`: a folder that is never served.
 
-        `top`: the highest folder of which a page gets what it asks for; None, or a folder that does not hold
+        `top`: the highest folder whose files a page may request; None, or a folder that does not hold
         `folder`: that is `folder`.
         """
         self._folder = folder
@@ -108,7 +108,7 @@ class PageFolder:
             return
         self._page_folders[folder.as_posix()] = None
         for count, name in names_above(page):
-            # Of the folders that it goes up, the first ones lead to `folder`.
+            # The first folders of those that it goes up lead to `folder`.
             above = count - len(folder.parts) - 1
             if 0 <= above < len(self._above) and self._below(self._above[above], name) is not None:
                 self.root = min(self.root, self._above[above], key=lambda place: len(place.parts))
@@ -154,7 +154,7 @@ def names_above(page: Path) -> list[tuple[int, str]]:
 
 
 def _folders_above(folder: Path, top: Path) -> list[Path]:
-    """Those above `folder` up to `top`, the nearest first."""
+    """The folders above `folder` up to `top`, the nearest first."""
     if not folder.is_relative_to(top):
         return []
     return [above for above in folder.parents if above.is_relative_to(top)]

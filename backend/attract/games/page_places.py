@@ -12,7 +12,7 @@ from attract.games.project import find_project_dir
 
 ADAPTER: Final = "game.page.ts"
 BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
-"""Folders that are made anew, or published: what is written by hand lies beside them."""
+"""Folders that are generated, or published: what is written by hand lies beside them."""
 MAX_ADAPTER_BYTES: Final = 1 << 20
 PAGE_OPTION: Final = re.compile(r"""\bpage:\s*["']([^"']+)["']""")
 
@@ -22,9 +22,9 @@ class PagePlace:
     """A page that a game lives in."""
 
     page: str
-    """As its adapter names it: below `folder`, or an address."""
+    """The page as its adapter names it: a path below `folder`, or an address."""
     folder: Path
-    """Where its adapter belongs."""
+    """Folder for its adapter."""
     files: PageFiles
 
     def adapters(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A script put into a page that somebody else wrote."""
+"""A script put into a third-party page."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Where in its author's own files something about a game happened."""
+"""Positions in the author's own files for events of a game."""
 
 import re
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Place:
 
 
 def own_frames(stack: str, find_map: FindMap) -> list[tuple[str, Place]]:
-    """Of a stack's frames those in the game's bundle that are not the SDK's: function (or "") and place.
+    """Frames of a stack that lie in the game's bundle and not in the SDK: function (or "") and place.
 
     Frames of packages are among them; frames of a bundle without a map have the bundle as their file.
     """
@@ -78,7 +78,7 @@ def method_stack(method: MethodSource, code: str, source_map: SourceMap | None) 
 
 
 def first_place(stack: str | None) -> Place | None:
-    """The first place of a stack of ours (`own_stack`, `method_stack`) that is the author's own."""
+    """The author's first place in a stack from `own_stack` or `method_stack`."""
     for match in re.finditer(r"(?: at |\()([^(]+?):(\d+):(\d+)\)?$", stack or "", re.MULTILINE):
         place = Place(match[1], int(match[2]), int(match[3]))
         if place.is_own:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 MARKERS: Final = (".git", "package.json")
-"""What the top folder of a project holds."""
+"""Files that mark the top folder of a project."""
 
 
 def find_project_dir(module: Path, current: Path | None = None) -> Path:
-    """The folder whose files a game module may import, where nobody named one.
+    """The folder whose files a game module may import, where none was named.
 
     The outermost of these that hold the module: the current folder, the nearest folder above it with a
     `.git`, the nearest with a `package.json`, its own folder. The first three are never the home directory, a

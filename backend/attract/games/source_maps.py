@@ -54,7 +54,7 @@ class SourceMap:
 
 
 def _decode_mappings(mappings: str) -> Iterator[list[tuple[int, ...]]]:
-    """Per line of the bundle its segments, every field absolute; the column starts anew on each line."""
+    """Per line of the bundle its segments, every field absolute; the column restarts on each line."""
     totals = [0, 0, 0, 0, 0]
     for line in mappings.split(";"):
         totals[0] = 0

@@ -19,7 +19,7 @@ from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 
 class Decider(Protocol):
-    """What decides: the policy's versions, wherever they run; answers in order."""
+    """Runs the policy's versions, on any device; answers in order."""
 
     def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:
         """Actions drawn with the seeded stream (rule C5), log-probabilities, values and the states after."""
@@ -42,7 +42,7 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class _Segment:
-    """Which segment of which lease a worker plays in a round."""
+    """The segment and the lease that a worker plays in a round."""
 
     playing: Playing
     index: int
@@ -55,7 +55,7 @@ class _Group:
     columns: dict[int, slice]
     """Per worker."""
     batch: StepBatch | None = None
-    """What is seen at a segment's boundary; None while a segment is under way."""
+    """Observations at a segment's boundary; None within a segment."""
     state: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     """Before the decision under way, or before the next one."""
     decision: Decision | None = None
@@ -104,7 +104,7 @@ class CentralCollector:
         self._members: tuple[int, ...] = ()
         self._lost: set[int] = set()
         self._rounds: dict[int, dict[int, _Segment]] = {}
-        """Who plays what in the rounds that some group has not finished."""
+        """Segments by worker of the rounds that some group has not finished."""
         self._sends = 0
         self._recvs = 0
         self._says: list[Outgoing] = []
@@ -139,7 +139,7 @@ class CentralCollector:
         return self._queues.versions()
 
     def advance(self) -> list[Outgoing]:
-        """Go on as far as possible; what is to be said, in order."""
+        """Go on as far as possible; the messages to send, in order."""
         while self._gather() or self._reset() or self._begin() or self._take():
             pass
         says, self._says = self._says, []
@@ -148,7 +148,7 @@ class CentralCollector:
     # --- who takes part ---
 
     def _gather(self) -> bool:
-        """Between two rounds of all groups: let all play that can, and nobody else."""
+        """Between two rounds of all groups: let all play that can, and no others."""
         if self._core is not None and not self._is_reset:
             return False
         if any(group.batch is None for group in self._groups):
@@ -278,7 +278,7 @@ class CentralCollector:
         return True
 
     def _finish(self, group: _Group, batch: StepBatch) -> None:
-        """A segment of every slot is complete: value what lies after it, and hand out the blocks."""
+        """A segment of every slot is complete: compute its bootstrap value, and hand out the blocks."""
         versions = self._versions(group)
         self._decide(group, batch, versions)
         assert group.decision is not None  # made in the line before
@@ -320,13 +320,13 @@ class CentralCollector:
             self._says.append(Outgoing(worker_id, playing.close(now, max(0.0, waited))))
 
     def _versions(self, group: _Group) -> tuple[int, ...]:
-        """Who decides for whom; whoever is lost gets what the others have. Empty: all are lost."""
+        """Policy version per worker; a lost worker gets the version of another. Empty: all are lost."""
         segments = self._rounds[group.round]
         if not segments:
             return ()
-        anybody = next(iter(segments.values())).playing.version
+        shared = next(iter(segments.values())).playing.version
         return tuple(
-            segments[worker].playing.version if worker in segments else anybody for worker in group.columns
+            segments[worker].playing.version if worker in segments else shared for worker in group.columns
         )
 
     def _by_column(self, group: _Group, versions: tuple[int, ...]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from attract.vector.batch import StepBatch
 
 Device = Literal["auto", "cpu", "cuda"]
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
-INSTALL = "pip install onnxruntime-gpu in the place of onnxruntime, or use --device cpu"
+INSTALL = "pip install onnxruntime-gpu instead of onnxruntime, or use --device cpu"
 PASS_BYTES = 256 << 20
 """About what one pass through a policy may take for observations and activations."""
 ACTIVATION_SHARE = 16
@@ -176,7 +176,7 @@ def check_cuda(session: onnxruntime.InferenceSession) -> None:
 def _providers(device: Device) -> list[str | tuple[str, dict[str, str]]]:
     available: list[str] = onnxruntime.get_available_providers()
     if device == "cuda" and CUDA not in available:
-        raise ConfigurationError("this ONNX Runtime knows no CUDA", setting="device", fix=INSTALL)
+        raise ConfigurationError("this ONNX Runtime has no CUDA provider", setting="device", fix=INSTALL)
     use_cuda = device != "cpu" and CUDA in available
     # With TensorFloat-32, its default, outputs miss the learner's by more than rules C7 and C9 allow.
     return [(CUDA, {"use_tf32": "0"}), CPU] if use_cuda else [CPU]

@@ -59,7 +59,7 @@ class Playing:
         self._bootstrap[group] = (slot_id.copy(), bootstrap.copy())
 
     def restart(self) -> None:
-        """What is under way is lost: the first segment that some group has not finished is begun again."""
+        """Drop unfinished play: the first segment that some group has not finished starts again."""
         self.begun = min(self.finished)
         self.finished = [self.begun] * len(self.finished)
 
@@ -88,7 +88,7 @@ class LeaseQueues:
         self._absent: set[int] = set()
 
     def add(self, worker_id: int, instance_ids: Sequence[int], lease: Lease) -> None:
-        """A worker got a lease; or the same again, which says that it is back."""
+        """A worker got a lease; the same lease again means that it is back."""
         self._absent.discard(worker_id)
         queue = self._queues.setdefault(worker_id, deque())
         if all(playing.lease.lease_id != lease.lease_id for playing in queue):

@@ -65,7 +65,7 @@ class Pipe:
         return messages
 
     def send(self, message: WireModel) -> None:
-        """Write one message. A gateway that has gone is no error: `receive` tells."""
+        """Write one message. A gateway that has gone is no error: `receive` reports it."""
         data = encode(message)
         try:
             self._connection.sendall(LENGTH.pack(len(data)) + data)
@@ -84,7 +84,7 @@ class Pipe:
 
 
 class Inference:
-    """Carries out what the collector says; owned by the process's one thread."""
+    """Carries out the collector's orders; owned by the process's one thread."""
 
     def __init__(self, begin: BeginInference, pipe: Pipe) -> None:
         """Raises: StoreError, ConfigurationError: the rings are not there, or the device cannot be used."""
@@ -165,7 +165,7 @@ class Inference:
         try:
             self._collector.observe(message.worker_id, observe)
         except ProtocolError as error:
-            # The others do not wait for it; that it is gone is for the gateway to see to.
+            # The others do not wait for it; the gateway handles the loss.
             self._collector.gone(message.worker_id)
             refused = ObserveRefused(
                 worker_id=message.worker_id, reason=error.reason[:_TEXT_LIMIT], fix=error.fix
@@ -181,7 +181,7 @@ class Inference:
 
 
 def run(fd: int) -> int:
-    """Serve one gateway over the socket `fd` until it says `end_inference` or goes away.
+    """Serve one gateway over the socket `fd` until it sends `end_inference` or goes away.
 
     Returns: exit code: 0, or 1 after a failure, which was reported.
     """

@@ -23,7 +23,7 @@ from attract.vector.layout import VectorLayout
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What the policy made of a group's observations; [k, ...] each, finite."""
+    """The policy's outputs for a group's observations; [k, ...] each, finite."""
 
     action: NDArray[Any]
     """As it travels: int32, or float32 in unit space (rule P6); zeros for slots that are not active."""
@@ -35,7 +35,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Finals:
-    """What a segment's truncated steps saw before the reset, and the state after them (rules E2, E4, E8)."""
+    """Final observations of a segment's truncated steps, and the states after them (rules E2, E4, E8)."""
 
     step: NDArray[np.int32]
     column: NDArray[np.int32]
@@ -45,7 +45,7 @@ class Finals:
 
 @dataclass(frozen=True)
 class BlockIdentity:
-    """What a block says of the lease it belongs to."""
+    """A block's fields about its lease."""
 
     run_id: str
     lease_id: int
@@ -104,7 +104,7 @@ class SegmentBuilder:
         self._episodes = []
 
     def decide(self, batch: StepBatch, decision: Decision, state: NDArray[np.float32]) -> None:
-        """What the slots see, may do and do; `state` is that before the decision."""
+        """Record the slots' observations, masks and actions; `state` is that before the decision."""
         numbers, t = self._numbers, self.step
         for key, values in batch.observation.items():
             self._observation[key][t] = values
@@ -118,7 +118,7 @@ class SegmentBuilder:
         self._state_before = state
 
     def outcome(self, batch: StepBatch, decision: Decision) -> NDArray[np.float32]:
-        """What the step brought. Returns [k, state_size]: the states the next decision begins with.
+        """Record the step's outcomes. Returns [k, state_size]: the states the next decision begins with.
 
         State is zeroed after `terminated` and `truncated` (rule S4), and where a game failed; slots that took
         no part keep theirs. A slot that was active and comes back invalid belongs to a game that failed: its
@@ -230,7 +230,7 @@ class SegmentBuilder:
         )
 
     def _episodes_of(self, columns: slice) -> EpisodeColumns:
-        """Each is told with its game's first agent."""
+        """Each episode is reported with its game's first agent."""
         agents = self._layout.num_agents
         slots = self.slot_id[columns]
         instances = set((slots[slots % agents == 0] // agents).tolist())

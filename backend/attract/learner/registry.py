@@ -48,7 +48,7 @@ def choose_algorithm(
         hyperparameters: plain data of its settings.
         learner: how its gradients are computed.
         group: of learners that make each update together.
-        exploration: plain data of `RndSettings`, to pay for the unseen around it; None: nothing does.
+        exploration: plain data of `RndSettings`, for intrinsic rewards around it; None: none.
         cloning: plain data of `CloningSettings`, of the weight that demonstrations have beside experience.
         demonstrations: by policy id, None of a sole policy; None: there are none.
 

@@ -181,7 +181,7 @@ def _difference(claimed: Tensor, recomputed: Tensor, where: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class Tolerance:
-    """What counts as rounding: 10 times the largest difference of the first checks, from 1e-4 to 1e-3."""
+    """Tolerance for rounding: 10 times the largest difference of the first checks, from 1e-4 to 1e-3."""
 
     num_checks: int = 0
     largest_difference: float = 0.0
@@ -211,7 +211,7 @@ def verify(
     *,
     replace_numbers: bool,
 ) -> tuple[Batch, dict[int, float]]:
-    """The batch without the segments that cannot have happened as they say (rule C7).
+    """The batch without the segments that contradict their policy version (rule C7).
 
     Args:
         batch: as it came.

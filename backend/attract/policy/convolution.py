@@ -18,7 +18,7 @@ SMALL_TARGET: Final = 8
 IMPALA_FEATURES: Final = 256
 IMPALA_CHANNELS: Final = (16, 32, 32)
 RESIDUAL_GAIN: Final = 0.5
-"""What a fresh residual block adds is small beside what it passes on, so that fifteen layers neither swell
+"""The output of a fresh residual block is small beside its input, so that fifteen layers neither swell
 nor lose more digits than rule C9 has."""
 
 

@@ -21,13 +21,13 @@ from attract.schema.game import GameDescription
 
 FORMAT_VERSION = 1
 FORMAT_VERSION_WITH_MASK = 2
-"""Of games with a mask: readers of 1 do not know of its input. For all others nothing has changed."""
+"""Version for games with a mask: readers of 1 do not know of its input. All others are unchanged."""
 VALUE_MEANING = "expected discounted future reward, scaled as in training"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where one tensor of the state dict lies in the serialised model."""
+    """Offset of one tensor of the state dict in the serialised model."""
 
     offset: int
     num_bytes: int
@@ -35,7 +35,7 @@ class _Place:
 
 
 class OnnxPatcher:
-    """Serialised model of one network shape, and where each tensor of the state dict lies in it.
+    """Serialised model of one network shape, and the place of each tensor of the state dict in it.
 
     Owned by the learner, one thread. Making one takes milliseconds; `patched` takes microseconds.
     """
@@ -98,7 +98,7 @@ def shipped_model(onnx_bytes: bytes, metadata: Mapping[str, Any]) -> bytes:
 def policy_metadata(
     policy: Policy, game: GameDescription, policy_version: int, training: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `policy.json` says: how to feed the model and where it comes from; plain JSON data.
+    """The contents of `policy.json`: how to feed the model and where it comes from; plain JSON data.
 
     Args:
         training: summary of the run (run id, steps, returns, ...), as JSON data.
@@ -138,7 +138,7 @@ _MASK_MEANING = (
 
 
 def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
-    """How one input is fed, and what the graph does to it first."""
+    """Format of one input, and its preprocessing in the graph."""
     normaliser = policy.normalisers.get(entry.key)
     normalisation: dict[str, Any] = {"in_graph": True, "kind": "none"}
     if entry.kind == "one_hot":
@@ -163,7 +163,7 @@ def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
 def joint_metadata(
     documents: Mapping[str, Mapping[str, Any]], seats: Sequence[str], files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What `policy.json` says of several policies: what is common, who plays whom, and each one's own part.
+    """The contents of `policy.json` for several policies: common part, seats, and the part of each.
 
     Args:
         documents: from `policy_metadata`, by policy id.
@@ -209,7 +209,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _place(initializer: onnx.TensorProto, template: bytes) -> _Place:
-    """Where the initializer's numbers lie: at the end of its own bytes, which its name makes unique."""
+    """Offset of the initializer's numbers: at the end of its own bytes, which its name makes unique."""
     whole, raw = initializer.SerializeToString(), initializer.raw_data
     offset = template.find(whole) + len(whole) - len(raw)
     if whole not in template or template[offset : offset + len(raw)] != raw:

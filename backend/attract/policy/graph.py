@@ -14,9 +14,9 @@ from attract.policy.graph_layers import write_core, write_entry, write_linear, w
 from attract.policy.network import Policy
 
 OPSET = 12
-"""The newest of which ONNX Runtime makes a session quickly: 13 or more take up to half as long again."""
+"""The newest opset that ONNX Runtime loads quickly: 13 or more take up to half as long again."""
 MASK_INPUT = "action_mask"
-"""Of the model that ships, where the game has a mask: what is allowed."""
+"""Input of the model that ships, where the game has a mask: the allowed actions."""
 _IR_VERSION = 7
 _INPUT_TYPES = {
     torch.float32: TensorProto.FLOAT,

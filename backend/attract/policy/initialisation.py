@@ -1,4 +1,4 @@
-"""How weights begin: orthogonal, with zero biases, drawn from one generator in the order of construction."""
+"""Initial weights: orthogonal, with zero biases, drawn from one generator in the order of construction."""
 
 from typing import TypeVar
 

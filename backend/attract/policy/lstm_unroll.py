@@ -14,10 +14,10 @@ def unroll_lstm(
     state: Tensor,
     reset_after: Tensor,
 ) -> Tensor:
-    """States after each step of S segments, the state zeroed between steps where told (rule S4).
+    """States after each step of S segments, the state zeroed between steps where marked (rule S4).
 
     Equal within 1e-5 to cells one after the other. One matrix product takes a step's input and state at once,
-    one sigmoid all four gates (tanh(z) = 2 sigmoid(2 z) - 1), and nothing is kept twice for the gradient.
+    one sigmoid all four gates (tanh(z) = 2 sigmoid(2 z) - 1), and no tensor is stored twice for the gradient.
 
     Args:
         inputs: [T, S, num_inputs] float32; finite, even where a step is invalid.

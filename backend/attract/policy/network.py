@@ -20,7 +20,7 @@ from attract.schema.spaces import ObservationSpace
 from attract.settings.run import PolicySettings
 
 LARGEST_LOG_STD = 1.0
-"""Of box actions, in units of half their range: with it seven of ten draws are clipped."""
+"""Maximum for box actions, in units of half their range: with it seven of ten draws are clipped."""
 
 
 class Policy(nn.Module):
@@ -100,7 +100,7 @@ class Policy(nn.Module):
 
     @torch.no_grad()
     def limit_spread(self) -> None:
-        """After a step of the optimizer: no action spreads so wide that most of it is clipped (rule P13)."""
+        """Limit the spread of actions after a step of the optimizer, so that few are clipped (P13)."""
         if self.action_log_std is not None:
             self.action_log_std.clamp_(max=self._largest_log_std)
 

@@ -23,7 +23,7 @@ UINT8_SCALE = 1.0 / 255.0
 Observations = Mapping[str, Tensor]
 """Raw observations by entry key, as the wire carries them, with the same leading dimensions in each."""
 Preprocessed = Mapping[str, Tensor]
-"""What `Policy.preprocess` makes of them: all that does not depend on weights, leading dimensions kept."""
+"""Outputs of `Policy.preprocess`: all that does not depend on weights, leading dimensions kept."""
 
 EntryKind = Literal["vector", "image", "one_hot", "bits"]
 
@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def num_dimensions(self) -> int:
-        """Of one raw observation."""
+        """Number of dimensions of one raw observation."""
         return len(self.shape)
 
     def encode(self, preprocessed: Tensor) -> Tensor:

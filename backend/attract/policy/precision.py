@@ -15,7 +15,7 @@ _before = (False, False)
 def full_precision() -> Generator[None]:
     """No TensorFloat-32 inside: its 10 bits of mantissa miss by 1e-3 what rules C7 and C9 compare to 1e-5.
 
-    cuDNN's convolutions use it unless told not to. Also a decorator. The switch is the process's: while any
+    cuDNN's convolutions use it by default. Also a decorator. The switch is the process's: while any
     thread is inside, all compute so; who trains beside it is slower for that long. Nothing changes on a CPU.
     """
     global _depth, _before

@@ -1,1 +1,1 @@
-"""Child processes: how they are started, spoken to, watched and ended, and what this machine gives them."""
+"""Child processes: start, messages, supervision, end, and the machine's resources for them."""

@@ -7,7 +7,7 @@ DONE: Final = 0
 FAILED: Final = 1
 """It was tried and did not work: a run or an export that failed, no answer."""
 USAGE: Final = 2
-"""What was asked for cannot be: refused before anything was trained."""
+"""Invalid request: refused before anything was trained."""
 GOAL_MISSED: Final = 3
 """The run ended in order, but not with the return that `--until-return` asked for."""
 GAVE_UP: Final = 4
@@ -16,7 +16,7 @@ INTERRUPTED: Final = 130
 """Ctrl-C."""
 TERMINATED: Final = 143
 OUTPUT_GONE: Final = 141
-"""Nobody reads the output any more, as after `| head`."""
+"""The reader of the output is gone, as after `| head`."""
 
 
 def of_signal(number: int) -> int:

@@ -10,7 +10,7 @@ from types import FrameType
 from attract.processes.exit_codes import of_signal
 
 
-class Terminated(Exception):  # noqa: N818 - no error: somebody asked for it
+class Terminated(Exception):  # noqa: N818 - no error: a user or a parent asked for it
     """SIGTERM ended a command that was not done."""
 
 

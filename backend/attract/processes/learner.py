@@ -20,7 +20,7 @@ COMMAND = (sys.executable, "-m", "attract.learner")
 LearnerLink = ProcessLink[FromLearner]
 """Owned by the learner's supervisor."""
 StartLearner = Callable[[], Awaitable[LearnerLink]]
-"""How the gateway gets a learner; called again when one has died."""
+"""Starts a learner for the gateway; called again when one has died."""
 
 
 async def spawn_learner(

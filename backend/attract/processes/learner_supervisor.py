@@ -1,4 +1,4 @@
-"""Keeps one run's learner alive: begins it, hears it, starts another when it dies; sockets outlive it."""
+"""Keeps one run's learner alive: starts it, reads from it, replaces it when it dies; sockets outlive it."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class LearnerOwner(Protocol):
-    """What the supervisor tells the run; all on the event loop, one message at a time."""
+    """What the supervisor reports to the run; all on the event loop, one message at a time."""
 
     async def learner_ready(self, ready: Ready) -> None:
         """The policy exists."""
@@ -51,7 +51,7 @@ class LearnerOwner(Protocol):
         ...
 
     def learner_lost(self) -> None:
-        """The learner died and another is being started: what was in its hands is gone."""
+        """The learner died and another is being started: its unfinished work is lost."""
         ...
 
     def learner_failed(self, why: str) -> None:
@@ -71,7 +71,7 @@ class LearnerSupervisor:
         self._exporting: asyncio.Future[Exported] | None = None
         self._deaths = 0
         self.restarts = 0
-        """Learners that were started in the place of one that died."""
+        """Number of learners that replaced one that died."""
         self._ending = False
         self._last_error: str | None = None
         self._is_final = False
@@ -84,7 +84,7 @@ class LearnerSupervisor:
         await self._connect()
 
     def begin(self, make_begin: Callable[[], Begin]) -> None:
-        """Give the learner, and each that follows it, its first message, made anew each time."""
+        """Give the learner, and each that follows it, its first message, built again each time."""
         self._make_begin = make_begin
         self.send(make_begin())
 
@@ -170,7 +170,7 @@ class LearnerSupervisor:
         self._deaths += 1
         why = f": {self._last_error}" if self._last_error else ""
         if self._is_final:
-            self._owner.learner_failed(f"the learner cannot go on{why}")
+            self._owner.learner_failed(f"the learner cannot continue{why}")
             return
         if self._deaths >= MAX_DEATHS:
             self._owner.learner_failed(f"the learner died {self._deaths} times in a row{why}")
@@ -187,5 +187,5 @@ class LearnerSupervisor:
             return
         error = task.exception()
         if error is not None:
-            log.error("the learner's message could not be dealt with", exc_info=error)
+            log.error("the learner's message could not be handled", exc_info=error)
             self._owner.learner_failed(f"{type(error).__name__}: {error}")

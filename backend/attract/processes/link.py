@@ -1,4 +1,4 @@
-"""The gateway's end of a process of its own: starts it, sends it messages, hears it, ends it."""
+"""The gateway's end of a child process: starts it, sends and receives its messages, ends it."""
 
 import asyncio
 import contextlib
@@ -18,22 +18,22 @@ Message = TypeVar("Message")
 
 @dataclass(frozen=True, slots=True)
 class Peer(Generic[Message]):
-    """What one kind of process says, and how it is asked to end."""
+    """The messages of one kind of process, and how it is asked to end."""
 
     name: str
-    """As it stands in a sentence."""
+    """Its name in a sentence."""
     decode: Callable[[bytes], Message]
     """Raises: ProtocolError: when the frame is no message of the process."""
     error: Callable[[str], AttractError]
-    """From the reason, for what is wrong with the process."""
+    """Builds the exception for a failed process from the reason."""
     shutdown_message: WireModel
     """Asks it to finish what it is doing and exit 0."""
     shutdown_seconds: float
-    """How long it may take over that."""
+    """Time limit for that."""
 
 
 class ProcessLink(Generic[Message]):
-    """One process's life, over one socket; owned by whoever started it, used from the event loop alone."""
+    """One process's life, over one socket; owned by its starter, used from the event loop alone."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ProcessLink(Generic[Message]):
         self.process = process
 
     def send(self, message: WireModel) -> None:
-        """Put one message on its way. A process that has ended is no error here: `receive` tells of it."""
+        """Queue one message. A process that has ended is no error here: `receive` reports it."""
         data = encode(message)
         with contextlib.suppress(ConnectionError):
             self._writer.write(LENGTH.pack(len(data)) + data)
@@ -65,7 +65,7 @@ class ProcessLink(Generic[Message]):
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
         except ProtocolError as error:
-            raise self._peer.error(f"{self._peer.name} sent no message of ours: {error}") from error
+            raise self._peer.error(f"{self._peer.name} sent an invalid message: {error}") from error
 
     async def close(self) -> int | None:
         """Ask the process to finish and wait for it as long as it may take; then end it.

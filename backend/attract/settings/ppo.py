@@ -41,13 +41,13 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
-    "entropy-collapsed/discrete": ("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.03"),
-    "entropy-collapsed/rate": ("Take smaller steps: `{setting}`", "--ppo.learning-rate 0.0025"),
-    "kl-high": ("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
-    "return-fell": ("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
-    "policy-unchanged": ("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
-    "short-sighted": ("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
-    "workers-wait": ("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
+    "entropy-collapsed/discrete": ("Raise the entropy bonus: `{setting}`", "--ppo.entropy-coef 0.03"),
+    "entropy-collapsed/rate": ("Lower the learning rate: `{setting}`", "--ppo.learning-rate 0.0025"),
+    "kl-high": ("Lower the learning rate: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
+    "return-fell": ("Stop an update before the policy changes too much: `{setting}`", "--ppo.target-kl 0.01"),
+    "policy-unchanged": ("Raise the learning rate: `{setting}`", "--ppo.learning-rate 0.0025"),
+    "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--ppo.gamma 0.99"),
+    "workers-wait": ("Use fewer epochs per update: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
 }
 RATES: Final = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 """Those with a schedule."""

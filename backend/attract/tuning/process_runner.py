@@ -21,7 +21,7 @@ from attract.settings.variables import SETTING_VARIABLES
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
 END_SECONDS: Final = 30.0
-"""How long a trial that was told to end has for it."""
+"""Time that a trial has to end after it was asked to."""
 SAID_CHARACTERS: Final = 1000
 MAX_LINE_BYTES: Final = 1 << 22
 
@@ -29,7 +29,7 @@ MAX_LINE_BYTES: Final = 1 << 22
 class ProcessRunner:
     """Starts one process a trial, in a session of its own: a terminal's Ctrl-C reaches the tuner alone.
 
-    Owner: the tune command. A trial whose tuner was killed ends by itself: nobody reads its lines.
+    Owner: the tune command. A trial whose tuner was killed ends by itself: its output has no reader.
     """
 
     def __init__(self, folder: Path, command: Sequence[str] = (sys.executable, "-m", "attract")) -> None:
@@ -99,7 +99,7 @@ class ProcessRunner:
 
     @contextlib.asynccontextmanager
     async def _process(self, order: TrialOrder, *words: str):
-        """A process that is gone when the block is left."""
+        """A process that has ended when the block is left."""
         with self._log_of(order).open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *(*self._command, *words, "--runs-dir", str(self._runs_dir)),
@@ -125,16 +125,16 @@ class ProcessRunner:
 
 
 def log_of(folder: Path, order: TrialOrder) -> Path:
-    """Where in a study's folder the file is of what a trial wrote."""
+    """Path of a trial's output in a study's folder."""
     return folder / "logs" / f"{order.run_id}.log"
 
 
 async def _end(process: Process) -> None:
-    """Ctrl-C, and the end at once for what does not heed it; also when this is cancelled meanwhile."""
+    """Send Ctrl-C, and kill the process if it ignores that; also when this is cancelled meanwhile."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     try:
-        # What it still says is read, or a full pipe would keep it.
+        # Read its remaining output: a full pipe would keep it alive.
         await asyncio.wait_for(process.communicate(), END_SECONDS)
     except TimeoutError:
         pass
@@ -145,7 +145,7 @@ async def _end(process: Process) -> None:
 
 
 def environment_of_trials(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without variables of settings, which the trial's file has, and of the server: it serves nobody."""
+    """Without variables of settings, which the trial's file has, and of the server: a trial has no users."""
     left_out: Collection[str] = {*SETTING_VARIABLES, *SERVER_VARIABLES}
     return {name: value for name, value in environment.items() if name not in left_out}
 

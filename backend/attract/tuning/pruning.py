@@ -6,9 +6,9 @@ from statistics import median
 from typing import Final
 
 SHARES: Final = (0.25, 0.5, 0.75)
-"""Of a trial's steps: where it is compared."""
-LEAST_OTHERS: Final = 4
-"""With fewer to compare with, nothing is ended."""
+"""Shares of a trial's steps at which it is compared."""
+MIN_OTHERS: Final = 4
+"""Minimum number of trials to compare with before one is ended."""
 
 
 def rungs_of(total_steps: int) -> tuple[int, ...]:
@@ -41,18 +41,18 @@ class Rungs:
 
 
 def is_behind(score: float | None, others: Sequence[float | None]) -> bool:
-    """Whether a trial is to be ended, by its score and those of the others at the same step.
+    """Whether to end a trial, by its score and those of the others at the same step.
 
     The median stopping rule (Golovin et al. 2017, section 3.2.2), with scores as they stand instead of their
     running means: `score` is already a mean over episodes.
     """
-    if len(others) < LEAST_OTHERS:
+    if len(others) < MIN_OTHERS:
         return False
     return _number(score) < median(map(_number, others))
 
 
 def is_late(seconds: float, others: Sequence[float]) -> bool:
-    """Whether a trial on its way to a goal is to be ended: most of those that reached it were there by now.
+    """Whether to end a trial on its way to a goal: most of those that reached it were there by now.
 
     Steps say nothing there: one that passes over its batches less often takes more of them in less time.
 
@@ -60,7 +60,7 @@ def is_late(seconds: float, others: Sequence[float]) -> bool:
         seconds: of the trial so far.
         others: those of each that reached the goal.
     """
-    return len(others) >= LEAST_OTHERS and seconds > median(others)
+    return len(others) >= MIN_OTHERS and seconds > median(others)
 
 
 def scores_at(rung: int, trials: Sequence[Mapping[int, float | None]]) -> list[float | None]:

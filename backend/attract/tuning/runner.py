@@ -16,16 +16,16 @@ class TrialOrder:
     settings: Mapping[str, Any]
     """Every setting of the run, nested."""
     evaluated: bool = False
-    """Score by an evaluation of the policy that came of it, instead of by its training."""
+    """Score by an evaluation of the trained policy, instead of by its training."""
     checked: bool = False
     """Look for faults of the game first, as a training does."""
     project_dir: str | None = None
-    """What a module of one's own may import from; None: the game is bundled."""
+    """Folder from which the user's own module may import; None: the game is bundled."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a trial is, after an update."""
+    """Progress of a trial after an update."""
 
     agent_steps: int
     seconds: float
@@ -34,7 +34,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """How a trial ended."""
+    """Result of a trial."""
 
     score: float | None
     """Mean return, no more than the goal; None: no episode ended."""
@@ -43,7 +43,7 @@ class TrialResult:
     agent_steps: int
     ended_early: bool = False
     description: GameDescription | None = None
-    """Of the game, where the runner knows it."""
+    """Description of the game, where the runner knows it."""
 
 
 class TrialRunner(Protocol):
@@ -58,6 +58,6 @@ class TrialRunner(Protocol):
 
         Raises:
             TrialError: when the run fails or is refused.
-            asyncio.CancelledError: once the trial, told to end, has gone.
+            asyncio.CancelledError: once the trial was asked to end and has ended.
         """
         ...

@@ -22,7 +22,7 @@ STUDY: Final = "study"
 NEAR_TRIALS: Final = 8
 """The first ones after the defaults."""
 CHANGED_SHARE: Final = 0.3
-"""Of what is searched: so much differs in each of them."""
+"""Share of the searched settings that differ in each of them."""
 RANDOM_TRIALS: Final = 8
 """Drawn without regard to others before the sampler has something to go by."""
 LOST: Final = "lost"
@@ -50,7 +50,7 @@ class Search:
     """A study on disk; owned by the tuner, used from one thread.
 
     Two objectives: the score is to be high, the seconds low. Optuna's pruners know one objective only, so
-    which trials end early is decided elsewhere, and told here.
+    which trials end early is decided elsewhere, and recorded here.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -80,7 +80,7 @@ class Search:
                 self._study.enqueue_trial(trial.params)
 
     def fact(self, name: str) -> Any:
-        """What was kept under `name`, as JSON; None: nothing."""
+        """The value stored under `name`, as JSON; None: none."""
         return self._study.user_attrs.get(name)
 
     def keep(self, name: str, value: Any) -> None:
@@ -88,7 +88,7 @@ class Search:
         self._study.set_user_attr(name, value)
 
     def add_default(self, space: Space, trial: Trying) -> None:
-        """The defaults have been tried: what is in the space of it tells the sampler, too.
+        """Record a trial of the defaults; the sampler gets its values that lie in the space.
 
         The first trials are those that are promising for any game, the next ones differ from the defaults in
         some settings alone: a random choice of all is mostly a bad one.
@@ -130,7 +130,7 @@ class Search:
         return Trying(trial.number, "running", values)
 
     def finish(self, trial: Trying) -> None:
-        """A trial that `ask` gave has ended, as its record says."""
+        """Record the end of a trial that `ask` gave."""
         asked = self._running.pop(trial.number)
         for name, value in _attributes(trial).items():
             asked.set_user_attr(name, value)

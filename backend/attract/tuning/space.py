@@ -97,13 +97,13 @@ def value_at(settings: Mapping[str, Any], name: str, absent: Any = None) -> Any:
 
 
 def base_values(settings: RunSettings, names: Sequence[str]) -> dict[str, Any]:
-    """What these settings are in `settings`, as plain data."""
+    """The values of these settings in `settings`, as plain data."""
     whole = settings.model_dump(mode="json")
     return {name: value_at(whole, name) for name in names}
 
 
 def promising_values(space: Space, usual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is worth the first trials, by dotted name, as far as the space holds it.
+    """Values for the first trials, by dotted name, restricted to the space.
 
     Args:
         space: what is searched.
@@ -121,7 +121,7 @@ def promising_values(space: Space, usual: Mapping[str, Any]) -> list[dict[str, A
 
 
 def default_space(settings: RunSettings, description: GameDescription | None) -> Space:
-    """What is worth a search: around what the run would have, which is itself always in it.
+    """The default search space: around the run's own values, which are always in it.
 
     Args:
         settings: those of the defaults.
@@ -156,7 +156,7 @@ def search_space(
     description: GameDescription | None,
     searched: Mapping[str, Domain | None],
 ) -> Space:
-    """The space of a study: the default one without what the user gave, with what he searches.
+    """The space of a study: the default one without the fixed settings, with those to search.
 
     Args:
         settings: nested, of the defaults: those of the game and those given.
@@ -203,7 +203,7 @@ def _check(settings: Mapping[str, Any], name: str, value: Any) -> None:
 
 
 def read_search(path: Path) -> dict[str, Domain | None]:
-    """What a file of `--search` says: by dotted name a range, a list, or None: it is not searched.
+    """The contents of a `--search` file: by dotted name a range, a list, or None: not searched.
 
     Raises: ConfigurationError: when it cannot be read, or says what no search can do.
     """

@@ -21,14 +21,14 @@ from attract.tuning.verdict import Point, Sample, finalists_of, front_of, judge,
 
 DEFAULT: Final = 0
 """The trial of the defaults."""
-MOST_FINALISTS: Final = 2
-MOST_FAILURES: Final = 3
+MAX_FINALISTS: Final = 2
+MAX_FAILURES: Final = 3
 """So many failed trials without one that did not: the game or the machine is at fault, not the settings."""
 
 
 @dataclass(frozen=True)
 class StudyOrder:
-    """What a study searches: it is the same for as long as the study goes on."""
+    """The subject of a study: it never changes during the study."""
 
     game: str
     beneath: Mapping[str, Any]
@@ -46,7 +46,7 @@ class StudyOrder:
         return RunSettings.from_mapping(layer_settings(self.beneath, self.given))
 
     def data(self) -> dict[str, Any]:
-        """As JSON, so that a command that goes on can be told from another one."""
+        """As JSON, so that a resumed command can be recognised."""
         searched = {
             name: None if choice is None else choice.as_data() for name, choice in self.searched.items()
         }
@@ -56,14 +56,14 @@ class StudyOrder:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a study goes on."""
+    """Limits of a study."""
 
     num_trials: int
     minutes: float | None
-    """Of this call; None: as long as it takes."""
+    """Limit of this call; None: as long as it takes."""
     parallel: int
     num_seeds: int
-    """Of each finalist, and of the defaults beside them."""
+    """Seeds of each finalist, and of the defaults beside them."""
 
 
 class Tuner:
@@ -83,7 +83,7 @@ class Tuner:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_change` is told the study whenever a trial begins, has come a quarter further or ends."""
+        """`on_change` gets the study whenever a trial begins, advances by a quarter or ends."""
         self._name = name
         self._order = order
         self._budget = budget
@@ -104,7 +104,7 @@ class Tuner:
 
     @property
     def total_steps(self) -> int:
-        """Of a trial."""
+        """Steps of a trial."""
         if self._base.total_steps is None:
             raise RuntimeError("expected an order whose settings have total_steps")
         return self._base.total_steps
@@ -130,7 +130,7 @@ class Tuner:
         return self._publish()
 
     async def _in_parallel(self, is_more: Callable[[], bool], do: Callable[[], Awaitable[None]]) -> None:
-        """Do one after another, so many at once; the first failure ends the others."""
+        """Run several at once, in order; the first failure ends the others."""
 
         async def work() -> None:
             while is_more():
@@ -177,7 +177,7 @@ class Tuner:
         if self._budget.minutes is None:
             return True
         took = fmean(trial.took_seconds for trial in trials if trial.state == "finished")
-        confirmations = (1 + MOST_FINALISTS) * self._budget.num_seeds
+        confirmations = (1 + MAX_FINALISTS) * self._budget.num_seeds
         reserved = math.ceil(confirmations / self._budget.parallel) * took
         return self._clock() - self._began + took + reserved <= 60 * self._budget.minutes
 
@@ -212,7 +212,7 @@ class Tuner:
 
     def _check_failures(self, error: TrialError) -> None:
         others = [trial.state for trial in self._search.trials() if trial.number != DEFAULT]
-        if others.count("failed") >= MOST_FAILURES and not {"finished", "pruned"} & set(others):
+        if others.count("failed") >= MAX_FAILURES and not {"finished", "pruned"} & set(others):
             raise error
 
     # --- one run ---
@@ -220,7 +220,7 @@ class Tuner:
     async def _run(
         self, trial: Trying, order: TrialOrder, goes_on: Callable[[Progress], bool]
     ) -> TrialResult:
-        """Run it, and write what came of it into `trial`."""
+        """Run it, and write the result into `trial`."""
         began = self._clock()
         self._running[trial.number] = trial
         self._publish()
@@ -326,7 +326,7 @@ class Tuner:
         return rows, winner_of(judged)
 
     def winning_settings(self, winner: int) -> dict[str, Any]:
-        """What stands in the winner's file: the game's own settings, those given, and what won, nested.
+        """Contents of the winner's file: the game's own settings, the given and the winning ones, nested.
 
         Without what belongs to a run, not to a game: seed, steps and goal.
         """
@@ -340,7 +340,7 @@ class Tuner:
             if name not in ("seed", "total_steps", "until_return")
         }
 
-    # --- what is told ---
+    # --- what is reported ---
 
     def _publish(self) -> StudyView:
         view = self.view()
@@ -369,7 +369,7 @@ class Tuner:
 
 
 def _seconds_to(goal: float, trials: Sequence[Trying]) -> list[float]:
-    """Of each trial that reached it."""
+    """Seconds of each trial that reached it."""
     return [
         trial.seconds
         for trial in trials
@@ -402,9 +402,9 @@ def same_study(kept: Mapping[str, Any], order: StudyOrder) -> StudyOrder:
     for part, what in (("game", "game"), ("given", "settings"), ("searched", "--search file")):
         if kept[part] != asked[part]:
             raise ConfigurationError(
-                f"the study was begun with another {what}: {kept[part]}"
+                f"the study was started with another {what}: {kept[part]}"
                 if part == "game"
-                else f"the study was begun with other {what}: {kept[part]}",
+                else f"the study was started with other {what}: {kept[part]}",
                 setting="--study",
                 fix="give the same again, or choose another name",
             )

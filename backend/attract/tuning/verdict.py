@@ -9,9 +9,9 @@ from typing import Final
 from attract.schema.studies import VerdictKind
 
 LEVEL: Final = 0.1
-"""How often a search that found nothing may say that it did, over all finalists together."""
+"""Rate of false positives that a search may have, over all finalists together."""
 QUICKER: Final = 0.9
-"""Of the defaults' seconds: what takes more is not worth a file."""
+"""Share of the defaults' seconds: what takes more is not worth a file."""
 TOLERANCE: Final = 1e-9
 
 
@@ -68,7 +68,7 @@ def finalists_of(points: Sequence[Point]) -> list[int]:
 
 
 def chance_of(higher: Sequence[float], lower: Sequence[float]) -> float:
-    """How often values dealt out anew have means that are as far apart in this direction, in (0, 1].
+    """How often randomly reassigned values have means as far apart in this direction, in (0, 1].
 
     The exact permutation test, one-sided; of five against five values it looks at 252 deals.
     """
@@ -88,7 +88,7 @@ def judge(finalist: Sample, default: Sample, *, num_finalists: int) -> tuple[Ver
     """Whether it is better than the defaults, or as good and quicker; and how likely chance shows the same.
 
     Args:
-        finalist, default: on the same number of fresh seeds, of which neither was chosen by.
+        finalist, default: on the same number of fresh seeds, not used to choose either.
         num_finalists: that are judged: each gets its share of `LEVEL` (Bonferroni).
     """
     level = LEVEL / num_finalists

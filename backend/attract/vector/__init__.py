@@ -34,7 +34,7 @@ _OF_LIBRARIES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """What stands on another library. Raises: ConfigurationError: that is not installed."""
+    """Import what needs another library. Raises: ConfigurationError: that is not installed."""
     if name not in _OF_LIBRARIES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, package = _OF_LIBRARIES[name]

@@ -21,7 +21,7 @@ class StepBatch:
     slots: slice
     """The rows of the whole environment that these are."""
     slot_id: NDArray[np.int64]
-    """[k], as issued by the server; in an environment of one's own the row number."""
+    """[k], as issued by the server; in a local environment the row number."""
     num_outcomes: int
     """Steps of this group delivered so far, this one included; 0: the observation after `reset`."""
     slot_step: NDArray[np.int64]

@@ -19,7 +19,7 @@ from attract.vector.parts import Part, StepRequest, even_parts
 class VectorCore:
     """Decides which group steps when and puts its slots' outcomes together; decides no action, does no I/O.
 
-    Owned by whoever carries its orders out; `now` is monotonic seconds. The n-th `send` and the n-th `recv`
+    Its owner carries its orders out; `now` is monotonic seconds. The n-th `send` and the n-th `recv`
     serve group n mod `num_groups`; `send` may be ahead of `recv` by at most `num_groups`. So the groups
     alternate strictly, no two slots are ever more than one step apart, and while one group's observations are
     with the policy all other groups' games step.
@@ -104,7 +104,7 @@ class VectorCore:
         return any(member.is_lost for group in self._groups for member in group.members)
 
     def is_complete(self, group: int) -> bool:
-        """Whether nothing of that group is awaited."""
+        """Whether no answer of that group is awaited."""
         return self._groups[group].is_complete
 
     def start(self, now: float) -> list[StepRequest]:
@@ -126,7 +126,7 @@ class VectorCore:
     def send(self, actions: NDArray[Any], now: float) -> list[StepRequest]:
         """Actions for the next group in turn, [k, ...] in the order of its slots; what to tell the workers.
 
-        Actions of slots that are not active are read by nobody.
+        Actions of slots that are not active are ignored.
 
         Raises: RuntimeError: when it is not this group's turn yet, or shape or dtype do not fit the game.
         """
@@ -172,13 +172,13 @@ class VectorCore:
         group.take(member, message)
 
     def touch_last_seen(self, worker_id: int, now: float) -> None:
-        """A worker says that it is alive: what it owes is awaited for another lease."""
+        """A worker reports that it is alive: its answer is awaited for another lease."""
         for member in self._awaited():
             if member.part.worker_id == worker_id:
                 member.ordered_at = now
 
     def deadline(self) -> float | None:
-        """When `tick` must be called at the latest; None while nothing is awaited."""
+        """Latest time for the next `tick`; None while no answer is awaited."""
         times = [member.ordered_at for member in self._awaited() if member.ordered_at is not None]
         return min(times) + self.lease_seconds if times else None
 

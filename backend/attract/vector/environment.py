@@ -145,9 +145,9 @@ class VectorEnvironment:
         return batches
 
     def restart(self, seed: int) -> None:
-        """Begin anew, as one made with this seed does: every game is a fresh one, in its first episode.
+        """Restart as if made with this seed: every game is a fresh one, in its first episode.
 
-        Actions that were sent are played to the end of their step, and nobody hears of it. `reset` is next.
+        Actions already sent are played to the end of their step, and the result is dropped. `reset` is next.
 
         Raises:
             GameError, ProtocolError: as `recv`.
@@ -167,7 +167,7 @@ class VectorEnvironment:
         """Actions [k, ...] of the group in turn: after `reset` each group's, then those of the last received.
 
         Discrete actions are integers, `multi_discrete` and `multi_binary` [k, components]; box actions are
-        float32 in unit space, [-1, 1] standing for [low, high]. Those of inactive slots are read by nobody.
+        float32 in unit space, [-1, 1] standing for [low, high]. Those of inactive slots are ignored.
 
         Raises: RuntimeError: it is no group's turn, or shape, dtype or range do not fit the game.
         """
@@ -209,7 +209,7 @@ class VectorEnvironment:
             self._trace = None
 
     def _begun(self, seed: int) -> VectorCore:
-        """A core whose threads have been told which games are their own, and to step them until the end."""
+        """A core whose threads know their games and step them until the end."""
         core = VectorCore(
             self.layout,
             self._parts,

@@ -25,10 +25,10 @@ class GroupMember:
     part: Part
     columns: slice
     ordered_at: float | None = None
-    """When it was asked for what has not come yet; None: nothing is awaited."""
+    """Time of the request that is not answered yet; None: no answer is awaited."""
     is_lost: bool = False
     has_reported: bool = False
-    """Whether it was heard of before: from then on its steps are counted through."""
+    """Whether it was seen before: from then on its steps are counted through."""
 
 
 class Group:
@@ -75,7 +75,7 @@ class Group:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is awaited."""
+        """Whether no answer is awaited."""
         return all(member.ordered_at is None for member in self.members)
 
     def members_of(self, worker_id: int) -> Iterator[GroupMember]:
@@ -98,7 +98,7 @@ class Group:
         return orders
 
     def lose(self, member: GroupMember) -> None:
-        """What is awaited of a part comes back invalid, and so does every later step."""
+        """Mark a part's awaited step as invalid, and every later one."""
         member.is_lost = True
         self._numbers["active"][member.columns] = False
         if member.ordered_at is not None:
@@ -127,7 +127,7 @@ class Group:
             self._check_step(member, message.step)
             new |= _outcome(outcome, num_slots, layout.ticks_per_step)
             if outcome.episodes:
-                # Told in the block of whoever has that instance: no worker speaks for another's games.
+                # Reported in the block of the worker that has that instance, and by no other worker.
                 _check_episodes(outcome.episodes, member.part.instance_ids, layout.num_agents)
             ended = new["truncated"] | (new["terminated"] & self._tells_terminal)
             column, finals = self._finals_of(outcome, ended)
@@ -144,7 +144,7 @@ class Group:
         member.has_reported = True
 
     def deliver(self, *, counted: bool) -> StepBatch:
-        """What has come, as views; `counted` unless it is the answer to a mere look."""
+        """The received outcomes, as views; `counted` unless they only answer a request to observe."""
         self._num_outcomes += counted
         columns = [column for column, _ in self._finals]
         final_observation = {

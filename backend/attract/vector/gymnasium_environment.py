@@ -25,7 +25,7 @@ SEVERAL: Final = "use attract.vector.PettingZooEnv"
 class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`num_envs` copies of a game of one agent in Node worker threads; no browser.
 
-    A game that ends begins anew in the same step (`AutoresetMode.SAME_STEP`): what it saw last stands in
+    A game that ends restarts in the same step (`AutoresetMode.SAME_STEP`): what it saw last stands in
     `infos["final_obs"]`, its metrics in `infos["final_info"]`. Games with masks have them as
     `infos["action_mask"]`, [num_envs, choices] bool. An episode whose game failed is truncated, at the last
     good step.
@@ -86,21 +86,21 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def has_masks(self) -> bool:
-        """Whether the game says which actions are allowed."""
+        """Whether the game has an action mask."""
         return self._games.description.action_mask
 
     @override
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Every game anew. `seed`: as `--seed` of a run, each copy having streams of its own; None: the next.
+        """Restart every game. `seed`: as `--seed` of a run, with streams for each copy; None: the next.
 
         Raises: ValueError: for a list of seeds, or a mask of those to reset.
         """
         if isinstance(seed, list):
             raise ValueError("one seed is for all copies: each has random streams of its own")
         if options and "reset_mask" in options:
-            raise ValueError("games begin anew by themselves: no part of them can be reset")
+            raise ValueError("games restart by themselves: no part of them can be reset")
         super().reset(seed=seed)
         self._games.restart(int(self.np_random.integers(SEEDS)) if seed is None else seed)
         (batch,) = self._games.reset()
@@ -138,7 +138,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._games.close()
 
     def _remember(self, batch: StepBatch) -> None:
-        # Of a game that fails there is nothing newer.
+        # A game that fails has nothing newer.
         self._seen = {key: values.copy() for key, values in batch.observation.items()}
         self._episode = batch.episode.copy()
 
@@ -194,7 +194,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """A fresh game. `seed`: as `--seed` of a run; None: the next."""
         super().reset(seed=seed)
-        # Of its own stream, so that a seed decides all that follows.
+        # From its own stream, so that a seed decides all that follows.
         chosen = int(self.np_random.integers(SEEDS)) if seed is None else seed
         seen, infos = self._games.reset(seed=chosen)
         return _only(seen), _first(infos)
@@ -230,7 +230,7 @@ def _only(seen: Observation) -> Any:
 
 
 def _first(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the infos of one copy is there, without the marks of which copies have it."""
+    """The infos that one copy has, without Gymnasium's presence masks."""
     return {
         key: values[0] for key, values in infos.items() if not key.startswith("_") and infos[f"_{key}"][0]
     }

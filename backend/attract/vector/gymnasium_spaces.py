@@ -1,4 +1,4 @@
-"""Between a game's own spaces and Gymnasium's: shapes, limits and units as that library's users know them."""
+"""Converts between a game's own spaces and Gymnasium's shapes, limits and units."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ Observation = NDArray[Any] | dict[str, NDArray[Any]]
 
 
 class GameSpaces:
-    """What one agent of a game sees and does, in Gymnasium's terms, and the way from a batch and to one.
+    """One agent's spaces in Gymnasium's terms, with conversion from a batch and to one.
 
     Choices are int64 and boxes in the game's own units, where batches have int32 and unit space.
     """
@@ -72,7 +72,7 @@ def require_one_agent(description: GameDescription, instead: str) -> None:
     """Raises: ConfigurationError: the game has several agents; `instead`: what plays those."""
     if description.num_agents != 1:
         raise ConfigurationError(
-            f"{description.id} has {description.num_agents} agents, and this environment one", fix=instead
+            f"{description.id} has {description.num_agents} agents; this environment is for one", fix=instead
         )
 
 

@@ -107,7 +107,7 @@ class NodeFleet:
         return len(self._channels)
 
     def describe(self) -> GameDescription:
-        """What the game says of itself, once every thread has loaded it.
+        """The game's description, once every thread has loaded it.
 
         Raises: GameError: it could not be loaded. ProtocolError: the process ended or is not ready in time.
         """
@@ -130,7 +130,7 @@ class NodeFleet:
         return described[0]
 
     def send(self, worker_id: int, message: WireModel) -> None:
-        """Queue a message for a thread; one that is gone is no error, `poll` tells of it."""
+        """Queue a message for a thread; one that is gone is no error, `poll` reports it."""
         channel = self._channels[worker_id]
         if channel.sock.fileno() < 0:
             return
@@ -158,7 +158,7 @@ class NodeFleet:
         return heard
 
     def game_error(self, report: GameFailed) -> GameError:
-        """A worker's report as the error of ours that it is, in its author's own places."""
+        """A worker's report as our exception, with the author's own places."""
         module = self._module
         source_map = None if module.source_map is None else SourceMap(module.source_map.decode())
         stack = (report.stack or "").replace(self._game.as_uri(), module.reference.url)
@@ -224,7 +224,7 @@ def find_node() -> str:
     node = shutil.which("node")
     if node is None:
         raise ConfigurationError(
-            "there is no `node` on the PATH, whose threads play the games",
+            "there is no `node` on the PATH: the games run in its threads",
             fix="install Node 20 or newer",
         )
     return node

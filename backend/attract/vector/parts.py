@@ -1,4 +1,4 @@
-"""Which worker steps which games of which group, and what it is told."""
+"""Assigns the games of each group to workers, and builds the message for each worker."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class StepRequest:
-    """What to tell a worker: step its games of a group with these actions, or (None) say what they see."""
+    """Message to a worker: step its games of a group with these actions, or (None) observe only."""
 
     worker_id: int
     group: int

@@ -70,7 +70,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self.possible_agents = [_name(column, 1) for column in range(description.num_agents)]
         self._columns = {agent: column for column, agent in enumerate(self.possible_agents)}
         self._lives = [0] * description.num_agents
-        """Of each column, how many agents it has been in this episode."""
+        """How many agents each column has been in this episode."""
         self.agents: list[str] = []
         self.observation_spaces = dict.fromkeys(self.possible_agents, self._spaces.observation)
         self.action_spaces = dict.fromkeys(self.possible_agents, self._spaces.action)
@@ -114,7 +114,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         Raises:
             GameError: the game broke again and again, or the thread does not answer any more.
             ValueError: an agent's action is missing, or is none of its space.
-            RuntimeError: nobody plays: `reset` is next.
+            RuntimeError: no agent plays: `reset` is next.
         """
         if not self.agents:
             raise RuntimeError("expected reset() first: the episode is over")
@@ -136,7 +136,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         )
         for agent, column in columns.items():
             terminated[agent] = bool(batch.terminated[column])
-            # A game that failed ends nobody itself.
+            # A failed game terminates none of its agents.
             truncated[agent] = bool(batch.truncated[column]) or (has_ended and not terminated[agent])
             rewards[agent] = float(batch.reward[column])
             if column in finals:
@@ -181,14 +181,14 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         return self._spaces.row(batch.observation, self._columns[agent])
 
     def _infos(self, batch: StepBatch) -> dict[str, Agents]:
-        """Of `agents`, as they are after the step."""
+        """Infos of `agents`, as they are after the step."""
         mask = batch.action_mask
         if mask is None:
             return {agent: {} for agent in self.agents}
         return {agent: {"action_mask": mask[self._columns[agent]].astype(np.int8)} for agent in self.agents}
 
     def _wire_actions(self, actions: Agents) -> NDArray[Any]:
-        """Of every slot; what stands for those that do not play is read by nobody."""
+        """Actions of every slot; the values for slots that do not play are ignored."""
         given = np.stack([np.asarray(action) for action in actions.values()])
         own = self._spaces.actions(given, len(actions))
         every = np.zeros((len(self._lives), *own.shape[1:]), own.dtype)

@@ -162,7 +162,7 @@ class EpisodeReplayer:
 
 
 def _difference(demonstration: Demonstration, play: Play) -> str | None:
-    """What the replay has otherwise than the record, in words; None: nothing."""
+    """Differences between the replay and the record, as text; None: none."""
     num_steps = len(demonstration.actions)
     if demonstration.num_steps != num_steps:
         return f"it says {demonstration.num_steps} steps and has {num_steps} actions"

@@ -1,4 +1,4 @@
-"""How an exported policy does in a game: `python -m attract.vector.score MODULE POLICY` plays it in Node.
+"""Scores an exported policy in a game: `python -m attract.vector.score MODULE POLICY` plays it in Node.
 
 The game need not be the one that the policy was trained on; it has to look and be played alike, as a duel
 does whose other side is a script.

@@ -12,7 +12,7 @@ def games_track(group: int) -> str:
 
 
 class Timeline:
-    """Spans on named tracks, in seconds of one monotonic clock; owned by whoever steps or decides.
+    """Spans on named tracks, in seconds of one monotonic clock; owned by the code that steps or decides.
 
     Keeps at most `max_events` spans, the first ones: a file of more opens in no viewer.
     """

@@ -18,5 +18,5 @@ CARTPOLE: Final = PACKAGE_DIR / "web" / "games" / "cartpole.js"
 """Our CartPole, built."""
 
 NUM_INPUTS: Final = 4
-"""Of CartPole's observation."""
+"""Size of CartPole's observation."""
 NUM_ACTIONS: Final = 2

@@ -33,7 +33,7 @@ class Settings:
 
 
 class Rollout:
-    """What is collected, [steps, environments, ...]; filled anew for each update."""
+    """Collected steps, [steps, environments, ...]; filled again for each update."""
 
     def __init__(self, steps: int, environments: int) -> None:
         shape = (steps, environments)
@@ -67,7 +67,7 @@ class MinimalPpo:
         self._observations = torch.from_numpy(observations)
 
     def train(self, iterations: int) -> BaselineReport:
-        """Collect and update so many times."""
+        """Collect and update `iterations` times."""
         watch = Stopwatch()
         step = watch.timed("games", self._games.step)
         act = watch.timed("inference", self._act)

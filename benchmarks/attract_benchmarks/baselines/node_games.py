@@ -35,7 +35,7 @@ class NodeGames(VecEnv):
 
     @override
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Send the line; the games step while nobody waits."""
+        """Send the line; the games step without the caller waiting."""
         self._say(actions.tolist())
 
     @override

@@ -19,7 +19,7 @@ Games = Literal["gymnasium", "page_evaluate", "node", "real_time_pages", "puffer
 
 @dataclass(frozen=True)
 class BaselineRequest:
-    """How a baseline trains."""
+    """Request for a baseline's training."""
 
     num_environments: int
     settings: Mapping[str, Any]
@@ -41,7 +41,7 @@ class BaselineRequest:
 
 @dataclass(frozen=True)
 class BaselineReport:
-    """What a baseline reached; seconds are since its training began."""
+    """Result of a baseline; seconds are since its training began."""
 
     marks: Sequence[tuple[float, int]]
     """(seconds, steps so far) after each update."""
@@ -52,7 +52,7 @@ class BaselineReport:
 
     @property
     def seconds(self) -> float:
-        """Of the whole training."""
+        """Seconds of the whole training."""
         return self.marks[-1][0]
 
     def steady_rate(self, skipped: int) -> float:

@@ -36,7 +36,7 @@ class PageGame(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """The game draws its own numbers: `seed` is not heard."""
+        """The game draws its own numbers: `seed` is ignored."""
         return np.array(self._page.evaluate(RESET, self._index), np.float32), {}
 
     @override

@@ -81,7 +81,7 @@ def _timed(learner: Any, order: BaselineRequest) -> BaselineReport:
 
 
 def _settings(order: BaselineRequest) -> dict[str, Any]:
-    """Under its names. Its trainer is told to do what the others do: Adam, all segments alike."""
+    """Settings under its names. Its trainer is set to do what the others do: Adam, all segments alike."""
     given = order.settings
     batch = given["n_steps"] * order.num_environments
     return {

@@ -46,7 +46,7 @@ class RealTimePages(VecEnv):
 
     @override
     def reset(self) -> Observations:
-        """The games draw their own numbers: seeds are not heard."""
+        """The games draw their own numbers: seeds are ignored."""
         return np.array([page.evaluate(RESET) for page in self._pages], np.float32)
 
     @override

@@ -1,4 +1,4 @@
-"""Where a baseline's time goes."""
+"""Measures the parts of a baseline's time."""
 
 import time
 from collections.abc import Callable

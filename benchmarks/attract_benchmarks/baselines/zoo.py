@@ -72,7 +72,7 @@ class GameStream:
     """
 
     def __init__(self, episode: int) -> None:
-        """Of the evaluation's episode number `episode`, from 0."""
+        """Environment for the evaluation's episode number `episode`, from 0."""
         self._seed = derive_seed(EvaluationSettings().seed, "evaluation")
         self._episode = episode
         self._num_blocks = 0

@@ -24,7 +24,7 @@ STARTED_POLL_SECONDS = 0.01
 
 
 class BarePlace(BaseModel):
-    """Where it is."""
+    """Address of the server."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,7 +32,7 @@ class BarePlace(BaseModel):
 
 
 class BareReport(BaseModel):
-    """What it used since it began."""
+    """CPU time used since it began."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

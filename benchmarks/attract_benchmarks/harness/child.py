@@ -27,7 +27,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """Id of the process."""
         return self._process.pid
 
     async def ask(self, question: BaseModel, answer: type[Answer]) -> Answer:

@@ -14,7 +14,7 @@ RUN_SECONDS = 3 * 3600.0
 
 
 def attract(*arguments: str, runs_dir: Path, accepted: Collection[int] = (0,)) -> dict[str, Any]:
-    """What `attract ARGUMENTS` with `--json` prints at its end. Raises: as `json_of`."""
+    """The object that `attract ARGUMENTS` with `--json` prints at its end. Raises: as `json_of`."""
     command = [sys.executable, "-m", "attract", *arguments, "--runs-dir", str(runs_dir)]
     return json_of(command, accepted=accepted)
 

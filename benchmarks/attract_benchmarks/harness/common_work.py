@@ -14,9 +14,9 @@ BASELINE_ENVIRONMENTS: Final = 16
 
 WORKERS: Final = 2
 INSTANCES: Final = 128
-"""Of each worker: Attract's own number."""
+"""Games of each worker: Attract's own number."""
 GAMES: Final = WORKERS * INSTANCES
-"""Of all workers together, however many they are."""
+"""Games of all workers together, however many they are."""
 HORIZON: Final = 64
 
 SKIPPED_UPDATES: Final = 10
@@ -30,7 +30,7 @@ PHASES: Final = {
     "handover_ms": "time/idle_seconds",
     "checkpoint_ms": "time/checkpoint_seconds",
 }
-"""What the learner times, by the names that a figure's `detail` has."""
+"""The learner's time metrics, by their names in a figure's `detail`."""
 SHARES: Final = {
     "workers_game_share": "fleet/game_fraction",
     "workers_inference_share": "fleet/inference_fraction",
@@ -39,12 +39,12 @@ SHARES: Final = {
 
 
 def updates_of(options: BenchOptions) -> int:
-    """How long Attract trains in a round, in batches of the size asked for; a busy machine's are larger."""
+    """Length of a training in a round, in batches of the requested size; a busy machine's are larger."""
     return QUICK_UPDATES if options.quick else UPDATES
 
 
 def baseline_settings(environments: int = BASELINE_ENVIRONMENTS) -> dict[str, Any]:
-    """The same work under Stable-Baselines3's names, its 32,768 steps shared among so many environments."""
+    """The same work under Stable-Baselines3's names, its 32,768 steps shared among `environments`."""
     return {
         "n_steps": BATCH_STEPS // environments,
         "batch_size": MINIBATCH_STEPS,
@@ -57,7 +57,7 @@ def baseline_settings(environments: int = BASELINE_ENVIRONMENTS) -> dict[str, An
 
 
 def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> dict[str, Any]:
-    """Of a run of Attract on it, `overlap`, for so many updates; the workers share `GAMES`."""
+    """Settings of a run of Attract on it, `overlap`, for `updates` updates; the workers share `GAMES`."""
     return {
         "preset": "default",
         "total_steps": updates * BATCH_STEPS,
@@ -85,6 +85,6 @@ def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> 
 
 
 def train_cartpole(updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS) -> Training:
-    """Attract on it for so many updates, as `attract train` runs it."""
+    """Attract on it for `updates` updates, as `attract train` runs it."""
     settings = cartpole_settings(updates, num_workers=num_workers, shared_trunk=shared_trunk)
     return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES.values(), *SHARES.values()))

@@ -16,7 +16,7 @@ class Figure(BaseModel):
         rounds: what each round measured, in `unit`, in the order measured.
         ratio: the median over rounds of achieved / bare part, both of the same round; None where nothing
             bare stands beside the figure. 1 is the best there can be, or, for a baseline, equal to it.
-        against: what the ratio is against, in words.
+        against: what the ratio is against, as text.
         better: which way is better.
         detail: numbers behind the figure, by name: the bare parts' own rates, shares of the time.
     """

@@ -28,7 +28,7 @@ class GameOrigin:
         self.ticks_per_step = ticks_per_step
 
     async def ask(self, name: str, *arguments: Any) -> Any:
-        """What the trial of this name answers.
+        """The answer of the trial of this name.
 
         Raises: playwright.async_api.Error: with the page's own words.
         """

@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 def run_apart(
     function: Callable[_Arguments, _Result], *args: _Arguments.args, **kwargs: _Arguments.kwargs
 ) -> _Result:
-    """What `function` returns or raises in a process of its own, which is gone afterwards.
+    """Call `function` in a process of its own, which ends afterwards; returns or raises what it does.
 
     Whatever the benchmark did before, memory that it keeps, threads that it started, does not show there.
 
@@ -31,9 +31,9 @@ def run_apart(
 
 def _as_the_learner() -> None:
     keep_freed_memory()
-    # Torch's profiler tells stderr of its every step, at all levels up to 5.
+    # Torch's profiler logs its every step to stderr, at all levels up to 5.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-    # Imported after that, as in the learner: the C library is told before the first tensor.
+    # Imported after that, as in the learner: the C library must be set up before the first tensor.
     import torch
 
     from attract.learner.process.machine import default_threads

@@ -1,4 +1,4 @@
-"""The machine and code that figures were measured on, in words."""
+"""The machine and code that figures were measured on, as text."""
 
 import platform
 import subprocess

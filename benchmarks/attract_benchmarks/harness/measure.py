@@ -9,13 +9,13 @@ from attract_benchmarks.harness.figure import Figure
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """How to measure.
+    """Options of a measurement.
 
     Attributes:
         rounds: of each figure; the median counts.
         device: torch's, for the learner's figures: "cpu" or "cuda".
         quick: shorter rounds, for the guard: a collapse shows, a few percent do not.
-        say: tells the user what is being measured, a line each.
+        say: gets a line of progress for each measurement.
     """
 
     rounds: int = 5
@@ -47,7 +47,7 @@ class Measure:
 
 
 def choose(measures: Sequence[Measure], *, only: Sequence[str], peers: bool) -> list[Measure]:
-    """Those that give what is asked for: `only` by figure name or by its first part (`publish`).
+    """The measures that were asked for: `only` by figure name or by its first part (`publish`).
 
     Raises: ConfigurationError: for a name no measure gives.
     """

@@ -49,7 +49,7 @@ class BenchPage:
         self._page.evaluate("() => window.attractBench.stop()")
 
     def renderer_bytes(self) -> int | None:
-        """Resident memory of the process that plays, in bytes; None where the system does not tell."""
+        """Resident memory of the process that plays, in bytes; None if the system does not report it."""
         session = self._browser.new_browser_cdp_session()
         try:
             processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
@@ -84,7 +84,7 @@ def open_page(built_dir: Path = BUILT_DIR) -> Generator[BenchPage]:
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """The built files with the types that browsers insist on, whatever this system's table says."""
+    """The built files with the types that browsers insist on, whatever this system's table has."""
 
     extensions_map = {
         **SimpleHTTPRequestHandler.extensions_map,
@@ -99,7 +99,7 @@ class _Files(SimpleHTTPRequestHandler):
         return super().translate_path(path)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: who measures does not want to read of files."""
+        """Log nothing: requests for files would disturb a benchmark's output."""
 
 
 @contextmanager

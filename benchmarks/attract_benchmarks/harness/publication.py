@@ -34,7 +34,7 @@ class Acknowledged(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How long a version took from the end of its update; seconds."""
+    """Times of a version since the end of its update; seconds."""
 
     version: int
     durable: float
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 def reached(
     ready: Iterable[Ready], sent: Sequence[Sent], acknowledged: Sequence[Acknowledged], num_workers: int
 ) -> list[Reached]:
-    """Of every version that `num_workers` workers have acknowledged, in order of versions.
+    """Every version that `num_workers` workers have acknowledged, in order of versions.
 
     A worker that was busy with an older version is sent the newest next: having a newer one is as good.
     """
@@ -59,7 +59,7 @@ def reached(
         for ack in acknowledged:
             if ack.version >= version:
                 first_ack[ack.socket] = min(ack.when, first_ack.get(ack.socket, ack.when))
-        # A worker that came back has another socket: its first one is never heard again.
+        # A worker that came back has another socket: its first one stays silent.
         times = sorted(first_ack.values())[:num_workers]
         sending = [sending.when for sending in sent if sending.version >= version]
         if len(times) < num_workers or not sending:
@@ -71,16 +71,16 @@ def reached(
 
 
 class News(Protocol):
-    """What a gateway has to say of versions since the last time."""
+    """A gateway's events about versions since the last report."""
 
     ready: list[Ready]
     sent: list[Sent]
     acknowledged: list[Acknowledged]
-    most_encodings: int
+    max_encodings: int
 
 
 class PublicationLog:
-    """All that was said of versions to a fleet of so many workers."""
+    """All messages about versions to a fleet of `num_workers` workers."""
 
     SETTLED: ClassVar[int] = 10
     """Versions before the first that counts."""
@@ -90,7 +90,7 @@ class PublicationLog:
         self.ready: list[Ready] = []
         self.sent: list[Sent] = []
         self.acknowledged: list[Acknowledged] = []
-        self.most_encodings = 0
+        self.max_encodings = 0
         """Most frames that were made of one version."""
 
     def take(self, news: News) -> None:
@@ -98,7 +98,7 @@ class PublicationLog:
         self.ready += news.ready
         self.sent += news.sent
         self.acknowledged += news.acknowledged
-        self.most_encodings = max(self.most_encodings, news.most_encodings)
+        self.max_encodings = max(self.max_encodings, news.max_encodings)
 
     def reached(self) -> list[Reached]:
         """Every version that the whole fleet has, but the first ones."""

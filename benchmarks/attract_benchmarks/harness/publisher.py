@@ -83,7 +83,7 @@ class Publisher:
             case Train():
                 self._publish(message)
             case Export():
-                # Nobody looks at what a benchmark has trained.
+                # The result of a benchmark's training has no reader.
                 version = self._state.policy_version
                 self._send(Exported(policy_version=version, out_dir=message.out_dir))
             case Warmup() | Begin() | Shutdown():

@@ -28,17 +28,17 @@ from attract_benchmarks.harness.publication import DURABLE, ENDED, VERSION, Ackn
 from attract_benchmarks.harness.stamps import Passed, StampedApp
 
 PUBLISHER = (sys.executable, "-m", "attract_benchmarks.harness.publisher")
-MOST_SOCKETS = 1024
+MAX_SOCKETS = 1024
 
 
 class ServerRequest(BaseModel):
-    """What is to be served: a run of a bundled game, to browsers with this token."""
+    """Request: serve a run of a bundled game to browsers with this token."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     game: str
     settings: dict[str, Any]
-    """Of the run."""
+    """Settings of the run."""
     runs_dir: Path
     token: str
     trains: bool = False
@@ -46,7 +46,7 @@ class ServerRequest(BaseModel):
 
 
 class Place(BaseModel):
-    """Where the gateway is."""
+    """Address of the gateway."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,20 +55,20 @@ class Place(BaseModel):
 
 
 class Report(BaseModel):
-    """What the gateway did since the last report, or since it began."""
+    """The gateway's work since the last report, or since it began."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     cpu_seconds: float
-    """Of the whole process since it began."""
+    """CPU seconds of the whole process since it began."""
     num_bytes: int
-    """Of block frames received."""
+    """Bytes of block frames received."""
     blocks: list[tuple[int, float]]
     """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     ready: list[Ready]
     sent: list[Sent]
     acknowledged: list[Acknowledged]
-    most_encodings: int
+    max_encodings: int
     """Most frames that were made of one version; 0 when none was sent."""
 
 
@@ -88,7 +88,7 @@ class Served:
         self.run_id = place.run_id
 
     async def report(self) -> Report:
-        """What happened since the last call. Raises: RuntimeError: when the process or run has ended."""
+        """Events since the last call. Raises: RuntimeError: when the process or run has ended."""
         return await self._child.ask(Look(), Report)
 
 
@@ -110,8 +110,8 @@ async def _serve() -> None:
         runs_dir=order.runs_dir,
         worker_token=order.token,
         worker_tier="local",
-        sockets_per_address=MOST_SOCKETS,
-        sockets_per_token=MOST_SOCKETS,
+        sockets_per_address=MAX_SOCKETS,
+        sockets_per_token=MAX_SOCKETS,
     )
     stamped: list[StampedApp] = []
     ready: list[Ready] = []
@@ -174,7 +174,7 @@ def _report(passed: Passed, ready: list[Ready]) -> Report:
         ready=list(ready),
         sent=sent,
         acknowledged=acknowledged,
-        most_encodings=max((len(encodings) for encodings in frames.values()), default=0),
+        max_encodings=max((len(encodings) for encodings in frames.values()), default=0),
     )
 
 

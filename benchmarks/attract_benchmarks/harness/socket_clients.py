@@ -45,7 +45,7 @@ BLOCKS_PER_SOCKET = 4
 
 
 class Fleet(BaseModel):
-    """Who joins which gateway; `bare_url`: of the server that only answers."""
+    """Workers and their gateway; `bare_url`: of the server that only answers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,7 +75,7 @@ class Joined(BaseModel):
 
 
 class Outcome(BaseModel):
-    """What was accepted, from the first block sent to the last acknowledgement."""
+    """Accepted blocks, from the first one sent to the last acknowledgement."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

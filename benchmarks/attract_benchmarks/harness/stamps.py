@@ -1,4 +1,4 @@
-"""What passes an app's websockets and when, seen from around the whole app: nothing inside it is changed."""
+"""Records what passes an app's websockets and when, by wrapping the app: nothing inside it is changed."""
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -18,10 +18,10 @@ TYPE_BYTES = 32
 
 @dataclass
 class Passed:
-    """What was seen since the last look; times are seconds of the monotonic clock."""
+    """Traffic since the last call; times are seconds of the monotonic clock."""
 
     num_bytes: int = 0
-    """Of blocks received, whole frames."""
+    """Bytes of blocks received, whole frames."""
     blocks: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     policies: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])
@@ -41,7 +41,7 @@ class StampedApp:
         """(bytes, when) of the block received last, until it is committed."""
 
     def take(self) -> Passed:
-        """What was seen since the last call."""
+        """Traffic since the last call."""
         passed, self._passed = self._passed, Passed()
         return passed
 

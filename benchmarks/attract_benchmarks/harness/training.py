@@ -1,4 +1,4 @@
-"""A real `attract train` as a process of its own, and what its record says of every update."""
+"""A real `attract train` as a child process, and its record of every update."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class Training:
     """A run that ended in good order."""
 
     result: Mapping[str, Any]
-    """What `attract train --json` printed."""
+    """The object that `attract train --json` printed."""
     updates: Sequence[Update]
 
     def steady_rate(self, skipped: int) -> float:
@@ -66,7 +66,7 @@ def steady_rate(marks: Sequence[tuple[float, int]], skipped: int) -> float:
 
 
 def train(game: str, *, seed: int, settings: Mapping[str, Any], metrics: Sequence[str] = ()) -> Training:
-    """Train headless in a folder that is gone afterwards, and wait for the end.
+    """Train headless in a temporary folder, and wait for the end.
 
     Args:
         game: as for `attract train`.

@@ -25,7 +25,7 @@ ABOUT = {
 
 
 def trained_folder(game: str) -> Path:
-    """Where the policy of a bundled page game is kept, in the repository."""
+    """Path of the policy of a bundled page game in the repository."""
     return PAGE_GAMES_DIR / game / "trained"
 
 

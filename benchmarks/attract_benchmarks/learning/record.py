@@ -17,22 +17,22 @@ class Finding:
     agent_steps: int
     """When it was first seen."""
     setting: str | None
-    """What it said to try."""
+    """Its advice."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one finished run gave."""
+    """Result of one finished run."""
 
     steps: int
-    """Agent steps asked for; what decides, with `flags`, whether the run counts as the same."""
+    """Agent steps asked for; with `flags` they decide whether the run counts as the same."""
     flags: list[str]
     agent_steps: int
     """Trained on, at least `steps`."""
     wall_seconds: float
     """From the first lease to the last update; for the baseline, the CPU seconds of `learn` alone."""
     return_mean: float
-    """Of the evaluation's episodes, each played to its end; against an opponent the share won."""
+    """Mean of the evaluation's episodes, each played to its end; against an opponent the share won."""
     return_std: float
     episodes: int
     steps_per_second: float
@@ -42,7 +42,7 @@ class Row:
 
     @property
     def standard_error(self) -> float:
-        """Of `return_mean`: by how much the mean of other episodes would differ."""
+        """Standard error of `return_mean`: by how much the mean of other episodes would differ."""
         return self.return_std / math.sqrt(self.episodes)
 
 

@@ -17,14 +17,14 @@ from attract_benchmarks.learning.record import Row
 
 SUITE_DIR = Path(__file__).resolve().parents[2] / "suite"
 MEASURED = "measured.json"
-"""What random play and the simple strategies earn; written by `tests/benchmarks/suite/strategies.test.ts`."""
+"""Returns of random play and simple strategies; written by `tests/benchmarks/suite/strategies.test.ts`."""
 TASK_PREFIX = "plain-"
 REWARD_SCALES = (1.0, 0.001, 1000.0)
 BARE, NAMED = "bare", "named"
 BASELINE_STEPS_SHARE = 0.97
 """An update is never cut: asked for this share, a run has ended before the steps that the baseline takes."""
 BASELINE_COST = 30.0
-"""How much longer the baseline takes for a step than a small game of ours."""
+"""Time of a baseline's step, in steps of a small game of ours."""
 
 # The baselines' settings and steps are those of RL Baselines3 Zoo, hyperparams/ppo.yml; the bars are the
 # returns that it publishes for them in benchmark.md.
@@ -66,7 +66,7 @@ class PlainGame:
     """One game of the suite, how long it is trained, and what it has to reach."""
 
     name: str
-    """Of its module in `benchmarks/suite`."""
+    """Name of its module in `benchmarks/suite`."""
     title: str
     steps: int
     goal: float | Literal["twice", "half the cost"]
@@ -78,7 +78,7 @@ class PlainGame:
     opponent: str | None = None
     """Module in `benchmarks/suite` in which the trained policy plays against the simple strategy."""
     cost: float = 1.0
-    """How much longer a step takes than one of a small game; orders the runs."""
+    """Time of a step, in steps of a small game; orders the runs."""
 
 
 PLAIN_GAMES = (
@@ -120,7 +120,7 @@ class Strategy:
 
 @cache
 def strategies() -> dict[str, Strategy]:
-    """Of each game by name. Raises: ConfigurationError: without the repository's `benchmarks/suite`."""
+    """Strategy of each game by name. Raises: ConfigurationError: without the clone's `benchmarks/suite`."""
     path = SUITE_DIR / MEASURED
     if not path.is_file():
         raise ConfigurationError(

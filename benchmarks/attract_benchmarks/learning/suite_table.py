@@ -1,4 +1,4 @@
-"""The section of the page of results about plain games with the bare defaults."""
+"""The section of the results page about simple games with the defaults."""
 
 from collections.abc import Sequence
 from statistics import mean
@@ -101,7 +101,7 @@ def _number(value: float, *, digits: int) -> str:
 
 
 def _verdict(game: PlainGame, variant: Variant, rows: Sequence[Row | None]) -> str:
-    """`yes` or `no` over all seeds and scales, open while one is missing; where that will do, who says so."""
+    """`yes` or `no` over all seeds and scales, open while one is missing; or how many report the miss."""
     missed = [row for row in rows if row is not None and not is_met(game, row)]
     may_say = variant.name == BARE and game.named and all(is_said(game, row) for row in missed)
     if missed and not may_say:

@@ -32,7 +32,7 @@ policy is worth after them."""
 
 
 def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
-    """The whole page, from what is recorded of `runs`; what is not done yet is said to be missing."""
+    """The whole page, from the record of `runs`; parts that are not done yet are named as missing."""
     parts = [INTRODUCTION]
     if record.machine:
         parts.append(f"Machine: {record.machine}. {SECONDS}")

@@ -61,7 +61,7 @@ class Rates:
 
 
 class Seconds:
-    """How long the parts of a round are timed, and run before the first round counts."""
+    """Duration of each part of a round, and of the warm-up before the first round."""
 
     def __init__(self, options: BenchOptions) -> None:
         self.part = 0.1 if options.quick else 0.5

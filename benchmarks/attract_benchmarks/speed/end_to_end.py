@@ -31,7 +31,7 @@ BARE_UPDATES = 5
 
 @dataclass(frozen=True)
 class Bare:
-    """What a step costs at the least, in seconds of one core, and what follows for all of them.
+    """Minimum cost of a step in seconds of one core, and the rate that follows for all cores.
 
     Attributes:
         learner: the bare PPO loop's with the learner's arithmetic, all epochs of it.
@@ -45,7 +45,7 @@ class Bare:
 
     @property
     def steps_per_second(self) -> float:
-        """Of cores that share all work evenly and idle never; nobody is that good."""
+        """Steps per second if the cores shared all work evenly and never idled: an upper bound."""
         return self.cores / (self.learner + self.collection)
 
 
@@ -74,7 +74,7 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
 
 
 def time_of_an_update(trainings: Sequence[Training]) -> dict[str, float]:
-    """Where the time of one update goes, in ms, medians over the runs.
+    """Parts of one update's time, in ms, medians over the runs.
 
     `update_ms` is from one committed update to the next. Of it the learner's thread loads for `load_ms`,
     computes for `compute_ms`, and has no batch for `handover_ms`, each by its own clock; the rest it hands

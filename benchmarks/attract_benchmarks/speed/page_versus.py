@@ -9,7 +9,7 @@ from attract_benchmarks.harness.measure import BenchOptions, Measure
 from attract_benchmarks.harness.training import train
 
 PAGES = (1, 8)
-"""Of the baseline, all at once; of Attract as many as it takes by itself."""
+"""Pages of the baseline, all at once; Attract uses as many as it chooses."""
 ITERATIONS = 3
 ROLLOUT_STEPS = 128
 QUICK_ROLLOUT_STEPS = 16

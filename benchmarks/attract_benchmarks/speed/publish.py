@@ -34,7 +34,7 @@ def measure(options: BenchOptions) -> Mapping[str, Figure]:
 
 
 async def _publish(num_workers: int, versions: int) -> PublicationLog:
-    """Train CartPole with so many workers in one browser until so many versions have reached all of them."""
+    """Train CartPole in one browser until `versions` versions have reached all of its workers."""
     token = secrets.token_hex(32)
     # Training goes on until enough of it was published.
     settings = cartpole_settings(100 * versions, num_workers=num_workers, shared_trunk=True)
@@ -69,7 +69,7 @@ def _figures(alone: PublicationLog, fleet: PublicationLog, num_rounds: int) -> d
         "until_first_worker_ms": _median_ms([version.first for version in versions]),
         "one_worker_create_ms": create_ms,
         "create_ms": statistics.median(session.create_ms for session in fleet.acknowledged),
-        "encodings_per_version": float(fleet.most_encodings),
+        "encodings_per_version": float(fleet.max_encodings),
     }
     figures: dict[str, Figure] = {}
     for name, percent in zip(NAMES, (50, 99), strict=True):

@@ -19,7 +19,7 @@ from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.settings.run import PolicySettings, PpoSettings
 
 TERMINATED, TRUNCATED = 1 / 128, 1 / 512
-"""How often an episode ends at a step."""
+"""Probability that an episode ends at a step."""
 SLOT_SEGMENTS = 4
 """Consecutive segments of each slot, as one rollout gives them: advantages run across them (S2)."""
 MINIBATCH_SEGMENTS = 256
@@ -42,7 +42,7 @@ def describe_game(num_inputs: int, num_actions: int) -> GameDescription:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is learned from, and how: picklable."""
+    """The work of an update: picklable."""
 
     num_inputs: int
     num_actions: int
@@ -52,7 +52,7 @@ class Work:
 
     @property
     def num_steps(self) -> int:
-        """Of the batch, all valid."""
+        """Steps of the batch, all valid."""
         return self.segments * self.ppo.horizon
 
     @property
@@ -133,7 +133,7 @@ def timed(function: Callable[[], object], device: torch.device) -> float:
 
 @torch.no_grad()
 def make_batch(policy: Policy, distribution: ActionDistribution, work: Work, device: torch.device) -> Batch:
-    """Random observations and outcomes, and what `policy` says of them."""
+    """Random observations and outcomes, with `policy`'s outputs for them."""
     generator = torch.Generator().manual_seed(3)
     shape = (work.ppo.horizon, work.segments)
 

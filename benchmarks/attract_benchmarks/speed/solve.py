@@ -11,8 +11,8 @@ from attract_benchmarks.harness.training import train
 from attract_benchmarks.learning.plan import CARTPOLE_BASELINE
 
 GOAL = 475.0
-MOST_STEPS = 1_000_000
-"""Of ours; the baseline ends with its schedules."""
+MAX_STEPS = 1_000_000
+"""Limit of our runs; the baseline ends with its schedules."""
 BASELINE_STEPS = 100_000
 """As in RL Baselines3 Zoo: its schedules fall to 0 over them."""
 RETURN_MEAN = "rollout/ep_rew_mean"
@@ -20,7 +20,7 @@ RETURN_MEAN = "rollout/ep_rew_mean"
 
 @dataclass(frozen=True)
 class Solved:
-    """How long one seed took.
+    """Time that one seed took.
 
     Attributes:
         seconds: from the first lease, or from the start of `learn()`, until the last 100 training episodes
@@ -64,7 +64,7 @@ def measure_solve(options: BenchOptions, *, goal: float = GOAL) -> Mapping[str, 
 
 
 def _attract(seed: int, goal: float) -> Solved:
-    settings = {"until_return": goal, "total_steps": MOST_STEPS}
+    settings = {"until_return": goal, "total_steps": MAX_STEPS}
     training = train("cartpole", seed=seed, settings=settings, metrics=(RETURN_MEAN,))
     # An evaluation that does not hold lets the training go on: the last crossing is the one that held.
     last = training.updates[-1]

@@ -42,9 +42,9 @@ class Baseline:
         name: its program.
         games: whose games it plays.
         words: what the ratio is against.
-        iterations: updates, one of which may be left out.
+        iterations: updates; one may be left out.
         skipped: those left out.
-        most_rounds: of a baseline that takes long.
+        max_rounds: limit for a slow baseline.
         shared_trunk: whether Attract is also measured with its shared trunk, printed beside.
         many: whether the baseline is also measured with 512 environments, printed beside.
     """
@@ -55,12 +55,12 @@ class Baseline:
     words: str
     iterations: int
     skipped: int = 1
-    most_rounds: int = 1_000
+    max_rounds: int = 1_000
     shared_trunk: bool = False
     many: bool = False
 
     def order(self, seed: int, environments: int, *, quick: bool) -> BaselineRequest:
-        """Of one round."""
+        """The request of one round."""
         settings = baseline_settings(environments)
         if quick:
             settings["n_steps"] = min(settings["n_steps"], QUICK_ROLLOUT_STEPS)
@@ -95,7 +95,7 @@ BASELINES = (
         "Stable-Baselines3 over page.evaluate, one game a call",
         1,
         skipped=0,
-        most_rounds=3,
+        max_rounds=3,
     ),
     Baseline("vs_node", "sb3", "node", "Stable-Baselines3 over a Node process, 16 games a line", 6),
 )
@@ -108,7 +108,7 @@ def measure_versus(baseline: Baseline, options: BenchOptions) -> Mapping[str, Fi
     shared: list[float] = []
     theirs: list[BaselineReport] = []
     many: list[float] = []
-    for seed in range(1, min(options.rounds, baseline.most_rounds) + 1):
+    for seed in range(1, min(options.rounds, baseline.max_rounds) + 1):
         ordered = baseline.order(seed, BASELINE_ENVIRONMENTS, quick=options.quick)
         theirs.append(run_baseline(baseline.name, ordered))
         ours.append(train_cartpole(updates, seed=seed, shared_trunk=False).steady_rate(SKIPPED_UPDATES))

@@ -34,7 +34,7 @@ export default definePageGame({
   actionMask: true,
   keys: { up: ["ArrowUp"], right: ["ArrowRight"], down: ["ArrowDown"], left: ["ArrowLeft"] },
   taps: true,
-  // The game is nobody's global: hold of it is taken as it is made.
+  // The game is not a global: its instance is caught when it is created.
   loaded(w) {
     const setup = w.GameManager.prototype.setup;
     w.GameManager.prototype.setup = function () {

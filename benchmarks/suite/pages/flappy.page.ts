@@ -2,7 +2,7 @@
 
 import { box, definePageGame, discrete, type PageWindow } from "attract/page";
 
-/** Of the next two gaps: how far away, and where their lower edge is. */
+/** Distance and lower edge of the next two gaps. */
 function gaps(w: PageWindow): number[] {
   const lower = w
     .get("pipe")

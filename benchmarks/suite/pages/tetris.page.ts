@@ -6,7 +6,7 @@ const COLUMNS = 10;
 const ROWS = 20;
 const TURNS = 4;
 
-/** Of each column how high it is, and how many gaps are under its top; as shares of the court. */
+/** Height of each column, and its number of gaps under the top; as shares of the court. */
 function columns(w: PageWindow): number[] {
   return Array.from({ length: COLUMNS }, (_, x) => {
     const filled = Array.from({ length: ROWS }, (_, y) => Boolean(w.blocks[x]?.[y]));

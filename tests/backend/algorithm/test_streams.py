@@ -20,7 +20,7 @@ def test_S2_the_order_of_columns_and_of_arrival_is_no_matter_of_succession():
 
 
 def test_S2_correctness_R4_a_segment_that_begins_with_an_invalid_step_follows_nothing():
-    # Slot 3 plays steps 0-1, 2-3, 4-5; its game failed in step 2 and began anew in step 3.
+    # Slot 3 plays steps 0-1, 2-3, 4-5; its game failed in step 2 and restarted in step 3.
     slots, steps = torch.tensor([3, 3, 3]), torch.tensor([4, 0, 2])
     follows = chain_segments(slots, steps, 2, torch.tensor([True, True, False]))
     assert follows is not None and follows.tolist() == [-1, -1, 0]

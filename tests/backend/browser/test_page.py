@@ -52,7 +52,7 @@ class Heard:
 
 
 async def workers_attached(browser: Browser) -> list[bool]:
-    """Of each running worker whether anybody has attached to it."""
+    """For each running worker, whether a client has attached to it."""
     session = await browser.new_browser_cdp_session()
     targets = (await session.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
     return [target["attached"] for target in targets if target["type"] == "worker"]
@@ -92,7 +92,7 @@ async def test_the_answer_of_the_server_is_told(browser: Browser, page_server: s
     assert (answer["type"], answer["response"]["status"]) == ("Document", 404)
 
 
-async def test_an_address_where_nobody_is_cannot_be_opened(browser: Browser) -> None:
+async def test_an_address_without_a_server_cannot_be_opened(browser: Browser) -> None:
     url = f"http://127.0.0.1:{free_port()}/"
     with pytest.raises(PageError) as refused:
         await UnwatchedPage(browser, Heard()).open(f"{url}#token=secret")

@@ -29,7 +29,7 @@ def start(order: dict[str, object]) -> "subprocess.Popen[bytes]":
     return process
 
 
-def test_it_ends_in_order_when_nobody_minds_it_and_shows_no_secret():
+def test_it_ends_in_order_when_its_parent_is_gone_and_shows_no_secret():
     process = start(WAITING)
     assert process.stderr is not None and process.stdin is not None
     assert b"trainer away, waiting" in process.stderr.readline()
@@ -38,7 +38,7 @@ def test_it_ends_in_order_when_nobody_minds_it_and_shows_no_secret():
     process.stdin.close()
     process.stdin = None
     _, said = process.communicate(timeout=60)
-    # SIGTERM, as from anybody: no traceback, no error of the interpreter's end.
+    # SIGTERM from any process: no traceback, no error of the interpreter's end.
     assert (process.returncode, said) == (128 + signal.SIGTERM, b"")
 
 

@@ -21,7 +21,7 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_an_address_where_nobody_answers_is_said_so():
+def test_an_address_without_an_answer_is_reported():
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(ConfigurationError, match=f"--address: no Ray cluster answers at {address}"):
         check_address(address, {})
@@ -31,7 +31,7 @@ def test_an_address_where_nobody_answers_is_said_so():
 
 @pytest.mark.parametrize("address", ["ray://10.0.0.1:10001", "10.0.0.1", "head", ":6379", "head:x", ""])
 def test_what_is_no_address_of_a_head_node_is_refused(address: str):
-    with pytest.raises(ConfigurationError, match="is no HOST:PORT"):
+    with pytest.raises(ConfigurationError, match="is not the HOST:PORT"):
         check_address(address, {})
 
 

@@ -10,7 +10,7 @@ import pytest
 from attract.cluster import supervisor as module
 from attract.cluster.keeper import Line
 from attract.cluster.plan import ClusterPlan
-from attract.cluster.supervisor import MOST_REFUSALS, MOST_RESTARTS, Supervisor
+from attract.cluster.supervisor import MAX_REFUSALS, MAX_RESTARTS, Supervisor
 from attract.errors import ClusterError
 from scripted_cluster import ScriptedCluster
 
@@ -97,10 +97,10 @@ async def test_a_cell_that_is_killed_goes_on_at_its_address_and_not_for_ever():
     await running.all_asked_for()
     (cell,) = running.cluster.cells
     assert "--resume-auto" not in (await cell.started()).words
-    for _ in range(MOST_RESTARTS):
+    for _ in range(MAX_RESTARTS):
         cell.ends(-9)
         assert "--resume-auto" in (await cell.started()).words
-    assert cell.preferred == [(8000,), *[(8000, 7001)] * MOST_RESTARTS]
+    assert cell.preferred == [(8000,), *[(8000, 7001)] * MAX_RESTARTS]
     assert "cell 0 was killed by SIGKILL; it goes on" in running.said
     cell.ends(-9)
     with pytest.raises(ClusterError, match="cell 0 was killed by SIGKILL, 4 times"):
@@ -150,7 +150,7 @@ async def test_who_does_not_answer_for_a_moment_is_left_alone():
 async def test_a_host_that_is_never_let_in_ends_all():
     running = Running()
     await running.all_started()
-    for _ in range(MOST_REFUSALS):
+    for _ in range(MAX_REFUSALS):
         running.cluster.hosts[1].ends(2)
         await running.cluster.hosts[1].started()
     running.cluster.hosts[1].ends(2)
@@ -183,7 +183,7 @@ async def test_what_waits_for_a_node_says_so_and_ends_when_it_is_asked_to():
     await running.all_asked_for()
     await until(lambda: bool(running.said))
     assert running.said == [
-        "cell 0 waits for a node with what it needs: `ray status` shows what is asked for"
+        "cell 0 waits for a node with enough free resources: `ray status` shows the requests"
     ]
     await running.supervisor.end(143)
     assert await running.code() == 143

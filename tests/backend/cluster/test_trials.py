@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from attract.cluster.trial_keeper import TrialKeeper
-from attract.cluster.trials import MOST_LOSSES, ClusterRunner, parallel_on
+from attract.cluster.trials import MAX_LOSSES, ClusterRunner, parallel_on
 from attract.errors import AwayError, ClusterError, TrialError
 from attract.settings.run import RunSettings
 from attract.tuning.runner import Progress, TrialOrder
@@ -107,7 +107,7 @@ async def test_a_lost_trial_is_begun_anew_and_fails_when_that_goes_on(tmp_path: 
 
     with pytest.raises(TrialError, match=str(error)) as failed:
         await ClusterRunner(tmp_path, keeper).run(order_of("cartpole"), lambda _: True)
-    assert len(asked) == MOST_LOSSES and not failed.value.refused
+    assert len(asked) == MAX_LOSSES and not failed.value.refused
 
 
 async def test_a_trial_that_waits_for_a_node_is_cancelled_at_once(tmp_path: Path):

@@ -191,7 +191,7 @@ def test_rounds_of_an_update_that_was_undone_are_due_again():
         ("reward/fod", "did you mean 'reward/food'?"),
         ("rollout/ep_rew", "did you mean 'rollout/ep_rew_mean'?"),
         ("eval/mean_reward", "callbacks.evaluation.every_episodes"),
-        ("food", "metrics are called like rollout/ep_rew_mean"),
+        ("food", "metric names look like rollout/ep_rew_mean"),
     ],
 )
 def test_a_metric_that_this_run_will_never_have_is_refused(metric: str, words: str):

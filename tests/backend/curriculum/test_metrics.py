@@ -48,6 +48,6 @@ def test_a_name_like_no_other_is_answered_with_those_there_are():
 
 
 def test_an_evaluations_metric_needs_an_evaluation_of_its_mode():
-    assert "none is asked for" in str(refusal("eval/mean_reward"))
+    assert "none are configured" in str(refusal("eval/mean_reward"))
     check_metric("eval_sampled/mean_reward", EVALUATING, GAME, setting="curriculum.metric")
     assert "'deterministic' among its modes" in str(refusal("eval/mean_reward", EVALUATING))

@@ -194,7 +194,7 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
 
 
 def in_page(training: float, **evaluation: float) -> History:
-    """Of a policy that knows what it does: from 10 at first to `training`, evaluated in the end."""
+    """History of a decided policy: from 10 at first to `training`, evaluated at the end."""
     early = row(mean=10.0, entropy_share=0.99)
     late = row(mean=training, entropy_share=0.2)
     values = {f"eval/{name}_reward": value for name, value in evaluation.items()}
@@ -205,7 +205,7 @@ def test_evaluations_in_fresh_pages_that_lack_what_was_learned_are_told() -> Non
     facts = RunFacts(has_page=True)
     sign = signs.evaluation_differs(in_page(100.0, mean=40.0, std=5.0), facts)
     assert sign is not None and sign.value == 40.0
-    assert "come to 40, training's own episodes to 100" in sign.text
+    assert "is 40 in evaluations, each episode in a fresh page, and 100 in training" in sign.text
     above = signs.evaluation_differs(in_page(100.0, mean=190.0, std=5.0), facts)
     assert above is not None
     # Less than half of what was learned, and within what chance does.

@@ -22,7 +22,7 @@ def late(first: float, now: float, share: float) -> History:
         (-10.0, -500.0, 0.01, True),  # stuck, and worse than what ended first
         (-10.0, 500.0, 0.01, False),  # decided and better than what ended first: it has learned
         (-10.0, -500.0, 0.95, True),  # as undecided as at first
-        (-10.0, -500.0, 0.5, False),  # on its way: nobody knows
+        (-10.0, -500.0, 0.5, False),  # on its way: unknown
     ],
 )
 def test_a_late_first_return_counts_as_untrained_only_under_a_telling_policy(first, now, share, expected):

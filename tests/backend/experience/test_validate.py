@@ -81,8 +81,8 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "final of a negative column": (put_final("column", (0,), -1), "block.final_observations"),
     "a final twice": (put_final("column", (0,), 1), "block.final_observations"),
     "no finals": (lambda b: {"final_observations": None}, "block.final_observations"),
-    "a mask nobody asked for": (lambda b: {"action_mask": FLOATS}, "block.action_mask"),
-    "a state nobody asked for": (lambda b: {"recurrent_state": {"h": FLOATS}}, "block.recurrent_state"),
+    "an unexpected mask": (lambda b: {"action_mask": FLOATS}, "block.action_mask"),
+    "an unexpected state": (lambda b: {"recurrent_state": {"h": FLOATS}}, "block.recurrent_state"),
     "episode past the end": (lambda b: {"episodes": episode_at(4)}, "block.episodes.step"),
     "an episode of a negative step": (lambda b: {"episodes": episode_at(-1)}, "block.episodes.step"),
     "an episode of a negative length": (

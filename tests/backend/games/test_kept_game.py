@@ -99,7 +99,7 @@ def played_in_page(tmp_path: Path, directory: RunDirectory, page: str) -> Path:
     return folder
 
 
-def test_a_page_is_found_where_it_was_or_where_somebody_says_that_it_is_now(
+def test_a_page_is_found_where_it_was_or_where_the_user_says_that_it_is_now(
     tmp_path: Path, directory: RunDirectory
 ):
     folder = played_in_page(tmp_path, directory, "dist/index.html")
@@ -117,5 +117,5 @@ def test_a_page_is_found_where_it_was_or_where_somebody_says_that_it_is_now(
 def test_a_game_without_a_folder_of_pages_can_lie_nowhere_else(tmp_path: Path, directory: RunDirectory):
     played_in_page(tmp_path, directory, "http://localhost:5173/")
     assert page_folder(directory, tmp_path, None) is None
-    with pytest.raises(ConfigurationError, match="lives in no page of a folder"):
+    with pytest.raises(ConfigurationError, match="has no page in a folder"):
         page_folder(directory, tmp_path, tmp_path)

@@ -196,7 +196,7 @@ async def test_a_folder_of_a_project_says_which_module_is_its_game(project: Path
     create_project(project / "my-page", "page")
     library = GameLibrary(project, web)
     for folder, game in (("my-game", "my-game/src/game.ts"), ("my-page", "my-page/game.page.ts")):
-        with pytest.raises(ConfigurationError, match=f"{folder} is a folder, and no game") as refused:
+        with pytest.raises(ConfigurationError, match=f"{folder} is a folder, not a game") as refused:
             await library.resolve(folder)
         assert refused.value.fix == f"name the game in it: {game}"
 
@@ -265,7 +265,7 @@ async def test_what_cannot_be_bundled_says_what_a_game_can_do_about_it(project: 
     text = caught.value.text
     assert "bad.ts:1:14:" in text
     assert "npm install @scope/nowhere" in text
-    assert "what is built into Node is not there" in text
+    assert "Node's own modules are missing" in text
     assert 'Could not resolve "./gone"' in text
     assert "external" not in text
     assert "--platform" not in text

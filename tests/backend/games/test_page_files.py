@@ -195,7 +195,7 @@ def test_a_server_of_this_machine_is_asked_path_and_query(port: int) -> None:
     assert files.find("/src/other.ts") is None
 
 
-def test_nobody_there_is_no_file() -> None:
+def test_without_a_server_there_is_no_file() -> None:
     assert PageAddress("http://127.0.0.1:9/").find("/") is None
 
 

@@ -1,4 +1,4 @@
-"""What somebody means who names a page, and where its adapter belongs."""
+"""Which page a name means, and where its adapter belongs."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("./flappy", "index.html", "flappy"),
         ("flappy/index.html", "index.html", "flappy"),
-        # What is built is built anew: its adapter would be gone.
+        # A build folder is rebuilt: its adapter would be lost.
         ("./vite/dist", "dist/index.html", "vite"),
         ("vite/dist/index.html", "dist/index.html", "vite"),
         ("./vite", "dist/index.html", "vite"),

@@ -1,4 +1,4 @@
-"""A script in somebody else's page."""
+"""A script in a third-party page."""
 
 import pytest
 

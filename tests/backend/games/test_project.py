@@ -1,4 +1,4 @@
-"""Which folder a game may import from, where nobody named one."""
+"""Which folder a game may import from, where none was named."""
 
 from pathlib import Path
 

@@ -224,7 +224,7 @@ def test_a_worker_that_comes_later_joins_between_two_rounds():
         assert world.arrays(block)["valid"].all()
 
 
-def test_a_worker_that_vanishes_holds_nobody_up_and_gives_no_blocks():
+def test_a_worker_that_vanishes_holds_up_no_other_and_gives_no_blocks():
     world = World()
     world.lease(0, 7)
     world.lease(1, 8)
@@ -257,7 +257,7 @@ def test_an_observe_that_is_refused_makes_no_block_and_the_others_play_on():
     wrong = true.model_copy(update={"outcome": true.outcome.model_copy(update={"reward": reward})})
     with pytest.raises(ProtocolError, match=r"observe\.reward"):
         world.collector.observe(1, wrong)
-    # As the process does: nobody waits for it; what it had begun comes to nothing.
+    # As the process does: no worker waits for it; its unfinished segments are dropped.
     world.collector.gone(1)
     world.under_way = [step for step in world.under_way if step[0] != 1]
     world.play()

@@ -60,7 +60,7 @@ def test_S3_S4_states_and_gradients_are_those_of_cells_one_after_the_other(share
         torch.testing.assert_close(one, other)
 
 
-def test_observations_get_no_gradient_that_nobody_wants():
+def test_observations_get_no_unneeded_gradient():
     inputs, *rest = arguments()
     states = unroll_lstm(inputs.detach(), *rest, resets(0.3))
     states.sum().backward()

@@ -80,7 +80,7 @@ async def test_no_other_is_started_where_it_would_fail_in_the_same_way(tmp_path:
     supervisor.begin(lambda: begin_in(tmp_path))
     calls = [await owner.next(), await owner.next()]
     assert calls[0] == "lost"
-    assert "cannot go on: ValueError: no such thing" in calls[1]
+    assert "cannot continue: ValueError: no such thing" in calls[1]
     assert learner.lives == 1
     await supervisor.close()
 

@@ -55,7 +55,7 @@ async def test_a_learner_that_goes_within_a_message_is_gone_and_no_error():
 async def test_what_is_no_message_is_that_processs_error(peer, error):
     link, _, writer = await pair(peer)
     writer.write(struct.pack("<I", 1) + b"\xc0")
-    with pytest.raises(error, match=f"^{peer.name} sent no message of ours"):
+    with pytest.raises(error, match=f"^{peer.name} sent an invalid message"):
         await link.receive()
     writer.write(struct.pack("<I", 2**31))
     with pytest.raises(error, match="2147483648 bytes"):

@@ -20,7 +20,7 @@ def order_of(game: str, **settings: object) -> TrialOrder:
     return TrialOrder("t", game, whole.model_dump(mode="json"))
 
 
-def test_a_trial_has_its_settings_from_its_file_alone_and_serves_nobody():
+def test_a_trial_has_its_settings_from_its_file_alone_and_serves_no_users():
     given = {
         "PATH": "p",
         "ATTRACT_PPO_GAMMA": "0.5",
@@ -54,7 +54,7 @@ async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Pa
 @pytest.mark.long
 async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_path: Path):
     begun = asyncio.Event()
-    # Of other tests of this process, which stay.
+    # These are of other tests of this process, and stay.
     before = set(psutil.Process(os.getpid()).children(recursive=True))
     task = asyncio.ensure_future(
         ProcessRunner(tmp_path).run(order_of("cartpole"), lambda _progress: begun.set() or True)

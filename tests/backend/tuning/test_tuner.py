@@ -154,7 +154,7 @@ async def test_on_the_way_to_a_goal_a_trial_ends_early_by_its_seconds_alone(tmp_
     runner = CountedRunner(lambda settings: gamma(settings), seconds=lambda _settings: 2.5)
     order = order_of({"until_return": 0.5})
     view = await tuner_of(tmp_path, runner, trials=10, order=order).run()
-    # The first four took 2.5 s to the goal: whoever is still on the way after three is late.
+    # The first four took 2.5 s to the goal: a trial that is still on the way after three is late.
     late = [trial for trial in view.trials if trial.state == "pruned"]
     assert [trial.number for trial in late] == [4, 5, 6, 7, 8, 9]
     assert all(trial.agent_steps == 750 for trial in late)

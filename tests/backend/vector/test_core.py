@@ -174,7 +174,7 @@ def test_I1_slots_of_a_vanished_worker_come_back_invalid_after_the_lease_timeout
     assert batch.reward.tolist() == [3, 3, 0, 0]
     assert batch.active.tolist() == [True, True, False, False]
     assert batch.observation["obs"][:, 1].tolist() == [3, 3, 2, 2]
-    # The others go on; nobody waits for the lost one again, and what it says late changes nothing.
+    # The others go on; the lost one is not awaited again, and its late messages change nothing.
     late = fleet.fleet.answer(fleet.instances[1, 0], 0, np.zeros(2, np.int32))
     core.handle_observation(1, late)
     for step in (3, 4, 4, 5):
@@ -206,7 +206,7 @@ def test_actions_that_do_not_fit_the_game_are_refused():
         fleet.send(np.zeros(2, np.float32))
 
 
-def test_an_observe_that_nobody_asked_for_is_refused():
+def test_an_unrequested_observe_is_refused():
     fleet = driven(num_games=4, num_groups=2)
     for batch in fleet.start():
         fleet.send(actions_of(batch))

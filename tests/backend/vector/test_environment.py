@@ -191,7 +191,7 @@ def test_C5_restart_begins_as_one_made_with_that_seed_whatever_was_under_way():
     with VectorEnvironment("cartpole", 12, 2, num_workers=2, seed=6) as env:
         env.restart(5)
         np.testing.assert_array_equal(by_slot(play(env, 20)), expected)
-        # Both groups have actions now, which nobody receives.
+        # Both groups have actions now, which are never received.
         env.restart(5)
         np.testing.assert_array_equal(by_slot(play(env, 20)), expected)
         env.restart(7)

@@ -47,7 +47,7 @@ def test_E9_who_is_out_leaves_and_saw_the_end(tmp_path: Path):
     )
     assert seen["agent_0"].tolist() == [0, 1]
     assert env.agents == ["agent_1", "agent_2"]
-    # Of those that are left each gets its own action, and who is out is not asked.
+    # Each remaining agent gets its own action, and agents that are out are not asked.
     seen, rewards, terminated, *_ = env.step({"agent_1": bit * 0, "agent_2": bit})
     assert (rewards, sorted(seen)) == ({"agent_1": 1, "agent_2": 2}, ["agent_1", "agent_2"])
     seen, rewards, terminated, truncated, _ = env.step({"agent_2": bit})
@@ -111,7 +111,7 @@ def test_masks_are_told_of_who_plays(tmp_path: Path):
     env.close()
 
 
-def test_S5_a_game_that_fails_truncates_whoever_plays(tmp_path: Path):
+def test_S5_a_game_that_fails_truncates_the_agents_that_play(tmp_path: Path):
     env = PettingZooEnv("dial.js", project_dir=write_games(tmp_path))
     env.reset()
     before, *_ = env.step({"agent_0": np.float32([0, 1])})

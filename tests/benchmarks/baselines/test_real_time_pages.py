@@ -25,7 +25,7 @@ def test_pages_play_at_once_four_frames_a_step_and_begin_anew() -> None:
         # 30 steps are two seconds of a page; not twice that, for both pages play at once.
         assert time.perf_counter() - began > 1.5
         assert (rewards > 1).all()
-        # The left one goes to the edge; a slow machine may see both hit by then, and begun anew.
+        # The left one goes to the edge; a slow machine may see both hit by then, and restarted.
         assert leftmost[0, 0] < 0.1
         assert observations[1, 0] == first[1, 0]
     finally:

@@ -1,4 +1,4 @@
-/** The bare tick: every tick is one of the game's, and games that end begin anew. */
+/** The bare tick: every tick is one of the game's, and games that end restart. */
 
 import type { Out, StartContext } from "attract/contract";
 import { defineGame } from "attract/define-game";

@@ -75,5 +75,5 @@ def test_an_unknown_figure_is_refused_with_the_nearest_name() -> None:
 def test_a_file_that_is_no_earlier_result_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "earlier.json"
     path.write_text(content)
-    with pytest.raises(AttractError, match=r"no result of `attract bench`|is empty|must hold a JSON object"):
+    with pytest.raises(AttractError, match=r"not a result of `attract bench`|is empty|must hold a JSON"):
         read_figures(path)

@@ -53,7 +53,7 @@ def test_rates_are_compared_round_by_round(trainings: list[BaselineRequest]):
 
 
 def test_a_slow_baseline_is_seen_in_fewer_rounds(trainings: list[BaselineRequest]):
-    slow = Baseline("vs_it", "sb3", "page_evaluate", "it", 1, skipped=0, most_rounds=1)
+    slow = Baseline("vs_it", "sb3", "page_evaluate", "it", 1, skipped=0, max_rounds=1)
     figure = measure_versus(slow, BenchOptions(rounds=5))["end_to_end/vs_it"]
     assert len(figure.rounds) == len(trainings) == 1
     assert "shared_trunk_ratio" not in figure.detail

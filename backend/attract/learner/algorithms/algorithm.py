@@ -14,7 +14,7 @@ from attract.policy.network import Policy
 from attract.schema.philox import derive_seed
 
 ALGORITHM_PREFIXES = ("return_statistics", "exploration.")
-"""How the names of tensors and moments begin that algorithms and wrappers keep beside the network's."""
+"""Prefixes of the tensors and moments that algorithms and wrappers keep beside the network's."""
 
 ExtraLoss = Callable[[torch.Generator], Tensor]
 """A term that is added to the loss of each minibatch; its generator is the update's own."""
@@ -25,18 +25,18 @@ class Learnable:
     """One policy of a run, as an algorithm gets it."""
 
     policy: Policy
-    """Already on its device; the algorithm changes its parameters in place, nobody else does."""
+    """Already on its device; only the algorithm changes its parameters, in place."""
     distribution: ActionDistribution
     seed: int
-    """Of the run."""
+    """Seed of the run."""
     policy_id: str | None = None
-    """Of one among several; None: the sole one."""
+    """Name of one policy among several; None: the sole one."""
     num_agents: int = 1
-    """How many play in one game, whichever policy is theirs."""
+    """Number of agents in one game, whatever their policies."""
 
     @property
     def device(self) -> torch.device:
-        """Where the policy computes."""
+        """Device of the policy."""
         return next(self.policy.parameters()).device
 
     def generator(self, stream: str) -> torch.Generator:
@@ -47,7 +47,7 @@ class Learnable:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands before an update: what schedules are a function of (rule P10)."""
+    """Progress of a run before an update: the input of schedules (rule P10)."""
 
     policy_version: int = 0
     agent_steps: int = 0
@@ -57,7 +57,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one update of one policy did."""
+    """Result of one update of one policy."""
 
     metrics: Mapping[str, float]
     """The policy's own, under the names that dashboards and TensorBoard show."""
@@ -73,7 +73,7 @@ class Report:
 
 
 class Algorithm(Protocol):
-    """How one policy learns: its state besides the network, and its updates. On the learner's main thread.
+    """The algorithm of one policy: state besides the network, and updates. On the learner's main thread.
 
     Whatever an update changes, weights included, is undone when it fails (rule P8), and what the batch adds
     to running statistics counts from `commit` on. Names of tensors and moments begin with one of
@@ -115,7 +115,7 @@ class Algorithm(Protocol):
         ...
 
     def undo_point(self) -> Callable[[], None]:
-        """What undoes all that updates do from here on to its state; of the weights the caller takes care."""
+        """A function that undoes all later changes to its state; the caller restores the weights."""
         ...
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
@@ -127,11 +127,11 @@ class Algorithm(Protocol):
         ...
 
     def tensors(self) -> dict[str, Tensor]:
-        """What else of its state is tensors, as a checkpoint names them; without `moments`. Not copied."""
+        """The other tensors of its state, as a checkpoint names them; without `moments`. Not copied."""
         ...
 
     def document(self) -> dict[str, Any]:
-        """What else of its state is JSON values."""
+        """The part of its state that is JSON values."""
         ...
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ class AlgorithmChoice:
 
 
 def run_metrics(reports: Mapping[str, Report], *, is_sole: bool) -> dict[str, float]:
-    """What an update reports of the policies that it changed, by policy id.
+    """Metrics of an update about the policies that it changed, by policy id.
 
     Args:
         reports: of each policy that was updated.

@@ -21,7 +21,7 @@ CHUNK_STEPS = 32_768
 CHUNK_BYTES = 256 << 20
 """About what a pass may take for observations and activations; a pass is of one whole segment at least."""
 ACTIVATION_COPIES = 2
-"""Of what a layer gives there are so many at a time: before and after its non-linearity."""
+"""Copies of a layer's output that exist at a time: before and after its non-linearity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""By how much a policy's rewards are divided: the size of its discounted returns so far (rule P11)."""
+"""The divisor of a policy's rewards: the size of its discounted returns so far (rule P11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,23 +12,23 @@ from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewar
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
 
-MOST_SLOTS = 65_536
-"""Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
+MAX_SLOTS = 65_536
+"""Slots whose return is remembered from batch to batch; the least recently seen ones are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenReturns:
-    """What one batch adds: not taken over before its update has succeeded (rule P8)."""
+    """Contribution of one batch: committed only after its update has succeeded (rule P8)."""
 
     moments: RunningMoments
-    """Of its valid steps' discounted returns; scalar."""
+    """Moments of its valid steps' discounted returns; scalar."""
     carried: dict[int, tuple[int, float]]
     """By slot: the step that would come next, and the discounted return up to it."""
 
 
 @dataclass(slots=True)
 class SlotReturns:
-    """What each slot's running episode has paid so far, discounted; part of a policy's state."""
+    """Discounted return of each slot's running episode so far; part of a policy's state."""
 
     _carried: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
@@ -46,7 +46,7 @@ class SlotReturns:
             batch: one update's segments.
             gamma: discount per step.
             rewards: [T, S] float32; None: the batch's own, raw.
-            ended: [T, S] bool, after which steps a return begins anew; None: where episodes end.
+            ended: [T, S] bool, after which steps a return restarts; None: where episodes end.
         """
         rewards = batch.reward if rewards is None else rewards
         horizon = rewards.shape[0]
@@ -74,7 +74,7 @@ class SlotReturns:
         for slot, after in seen.carried.items():
             self._carried.pop(slot, None)
             self._carried[slot] = after
-        for slot in list(islice(self._carried, max(0, len(self._carried) - MOST_SLOTS))):
+        for slot in list(islice(self._carried, max(0, len(self._carried) - MAX_SLOTS))):
             del self._carried[slot]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -92,7 +92,7 @@ class SlotReturns:
         self._carried = {slot: (step, value) for slot, step, value in zip(slots, steps, values, strict=True)}
 
     def _entered(self, slot: int, first_step: int) -> float:
-        """What the slot brings along; 0 where a segment between is missing."""
+        """Return carried over from the slot's last segment; 0 where a segment between is missing."""
         step, value = self._carried.get(slot, (first_step, 0.0))
         return value if step == first_step else 0.0
 

@@ -39,7 +39,7 @@ def broadcast_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, 
     )
     if different:
         raise GroupError(
-            f"cell {group.rank} trains something else than cell 0: {', '.join(different)} differ; start all "
+            f"cell {group.rank} and cell 0 differ in {', '.join(different)}: start all "
             "cells by the same command",
             is_final=True,
         )
@@ -53,7 +53,7 @@ def broadcast_state(group: LearnerGroup, snapshot: Snapshot, kind: Mapping[str, 
 
 @dataclass(frozen=True)
 class Joined:
-    """An update that all cells have come to."""
+    """An update that all cells have reached."""
 
     can_learn: bool
     """Whether each has something to learn from."""
@@ -69,7 +69,7 @@ def join_update(
     Args:
         group: all cells.
         message: of this cell's gateway, whose counters go on from `before` by what it alone has played.
-        before: what all cells had come to.
+        before: the update that all cells had reached.
         version: that the update begins with.
         num_steps: valid steps of this cell's batch.
         can_learn: whether there is something to learn from in it.

@@ -1,4 +1,4 @@
-"""How the learners of a group find each other, the first time and after one of them was lost."""
+"""Rendezvous of a group's learners, the first time and after one of them was lost."""
 
 import contextlib
 import json
@@ -17,14 +17,14 @@ from attract.settings.cells import Cell
 
 POLL_SECONDS: Final = 0.05
 ANSWER_SECONDS: Final = 30.0
-"""How long the store may take over one answer."""
+"""Time limit for one answer of the store."""
 log = logging.getLogger(__name__)
 
 
 def open_store(cell: Cell, limit_seconds: float) -> TCPStore:
     """The store at the master's address: rank 0 listens there, unless the launcher does.
 
-    Raises: GroupError: nobody listens there within the limit, or rank 0 cannot.
+    Raises: GroupError: no store listens there within the limit, or rank 0 cannot.
     """
     deadline = time.monotonic() + limit_seconds
     is_master = cell.leads and not cell.has_store
@@ -52,11 +52,11 @@ def connect(cell: Cell, *, is_master: bool = False) -> TCPStore:
 def meet(store: Store, cell: Cell, limit_seconds: float) -> int:
     """Wait until a learner of every cell is here; the number of the meeting, which all of them get.
 
-    Where a learner was lost, all of its group are: others come in their place, and meet anew. The store may
-    be the same (a launcher keeps it), so each meeting has a number of its own, which rank 0 gives, and each
-    learner a mark of its own: nobody takes those of an earlier meeting for present.
+    When one learner is lost, its whole group ends: other learners replace it and meet again. The store may
+    be the same (a launcher keeps it), so rank 0 gives each meeting a number of its own, and each learner has
+    a mark of its own: those of an earlier meeting do not count as present.
 
-    Raises: GroupError: names those that did not come within the limit.
+    Raises: GroupError: names those that did not join within the limit.
     """
     deadline = time.monotonic() + limit_seconds
     mark = secrets.token_hex(8)
@@ -65,7 +65,9 @@ def meet(store: Store, cell: Cell, limit_seconds: float) -> int:
             return _call(store, cell, mark, deadline, limit_seconds)
         return _come(store, cell, mark, deadline, limit_seconds)
     except RuntimeError as error:
-        raise GroupError(f"cell 0 is gone from {cell.address}:{cell.port} before all had met") from error
+        raise GroupError(
+            f"cell 0 at {cell.address}:{cell.port} was lost before all cells had joined"
+        ) from error
 
 
 def _call(store: Store, cell: Cell, mark: str, deadline: float, limit_seconds: float) -> int:
@@ -73,7 +75,7 @@ def _call(store: Store, cell: Cell, mark: str, deadline: float, limit_seconds: f
     others = range(1, cell.size)
     while missing := [rank for rank in others if not store.check([f"{number}/here/{rank}"])]:
         if time.monotonic() >= deadline:
-            raise GroupError(f"{in_words(missing)} did not come within {limit_seconds:g} s")
+            raise GroupError(f"{in_words(missing)} did not join within {limit_seconds:g} s")
         time.sleep(POLL_SECONDS)
     marks = {str(rank): store.get(f"{number}/here/{rank}").decode() for rank in others}
     store.set(f"{number}/begun", json.dumps({"0": mark, **marks}))
@@ -93,7 +95,7 @@ def _come(store: Store, cell: Cell, mark: str, deadline: float, limit_seconds: f
                 return number
         if time.monotonic() >= deadline:
             what = "cell 0" if come_to == 0 else "another cell, or cell 0 after it lost one,"
-            raise GroupError(f"{what} is awaited for {limit_seconds:g} s")
+            raise GroupError(f"{what} did not join within {limit_seconds:g} s")
         time.sleep(POLL_SECONDS)
 
 

@@ -10,7 +10,7 @@ from attract.learner.cells.group import LearnerGroup
 
 
 def merged(group: LearnerGroup, moments: Mapping[str, RunningMoments]) -> dict[str, RunningMoments]:
-    """Of each key, the moments of what all of them saw; all have the same keys and shapes."""
+    """Per key the moments of what all learners saw; all have the same keys and shapes."""
     if group.size == 1 or not moments:
         return dict(moments)
     names = sorted(moments)

@@ -15,13 +15,13 @@ from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImport
 from attract.errors import GroupError, GroupOverError
 from attract.learner.cells.group import ordered_sum
 from attract.learner.cells.meeting import connect, erase, meet, open_store
-from attract.learner.cells.presence import BEAT_SECONDS, Presence
+from attract.learner.cells.presence import HEARTBEAT_SECONDS, Presence
 from attract.settings.cells import Cell
 
 MEETING_SECONDS: Final = 600.0
-"""How long the others are awaited: browsers may be far slower to start elsewhere."""
+"""Time limit for the others to come: browsers may start far slower elsewhere."""
 LIMIT_SECONDS: Final = 120.0
-"""How long one step of an update, or a version on its way to the disk, may be awaited."""
+"""Time limit for one step of an update, or for writing a version to disk."""
 _FOREVER: Final = timedelta(days=30)
 _KEPT_VERSIONS: Final = 8
 _LONGEST_NAP_SECONDS: Final = 0.002
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 class TorchGroup:
     """`LearnerGroup` of several processes; there is one in a process, while it lives.
 
-    Nobody's identity is checked and nothing is encrypted: the group belongs on a network of one's own.
+    Identities are not checked and nothing is encrypted: the group belongs on a private network.
 
     Args:
         cell: which of them this is, and where they meet.
         device: of the weights.
         on_over: called on another thread once rank 0 has ended the run; of the others.
-        meeting_seconds: how long the others are awaited.
+        meeting_seconds: time limit for the others to come.
         limit_seconds: how long one step of an update may be.
 
     Raises: GroupError: names those that did not come.
@@ -61,7 +61,7 @@ class TorchGroup:
         try:
             own, self._of_writer = (PrefixStore(f"{number}", connect(cell)) for _ in range(2))
         except RuntimeError as error:
-            raise GroupError("cell 0 is gone, or whoever keeps the store of the group") from error
+            raise GroupError("cell 0 or the store of the group is lost") from error
         self._presence = Presence(own, cell.rank, cell.size, on_over)
         backend = "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl"
         try:
@@ -86,9 +86,9 @@ class TorchGroup:
             while work is not None and not work.is_completed():
                 if self._presence.is_over.is_set():
                     raise GroupOverError
-                if silent := self._presence.silent():
+                if timed_out := self._presence.timed_out():
                     self._has_failed = True
-                    raise GroupError(f"cell {silent[0]} shows no life; {what} was awaited of it")
+                    raise GroupError(f"cell {timed_out[0]} sends no heartbeat; {what} was awaited from it")
                 time.sleep(nap)
                 nap = min(2 * nap, _LONGEST_NAP_SECONDS)
             if work is not None:
@@ -143,8 +143,8 @@ class TorchGroup:
     def close(self) -> None:
         """See `LearnerGroup`."""
         if self._has_failed and self.rank == 0:
-            # The others may still ask the store who is gone.
-            time.sleep(4 * BEAT_SECONDS)
+            # The others may still read from the store which cells are lost.
+            time.sleep(4 * HEARTBEAT_SECONDS)
         self._presence.close()
         if dist.is_initialized() and not self._has_failed:
             dist.destroy_process_group()

@@ -26,7 +26,7 @@ _TEMPORARY_PREFIX = ".writing-"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One version as read back: plain data, nothing of it is in use anywhere."""
+    """One version as read back: plain data, not shared with anything."""
 
     path: Path
     policy_version: int
@@ -38,11 +38,11 @@ class Checkpoint:
 
     @property
     def policy_ids(self) -> tuple[str, ...]:
-        """Of the several policies it holds; empty where it holds a sole one."""
+        """Names of the policies that it holds; empty where it holds a sole one."""
         return tuple(self.document.get("policies", {}))
 
     def part(self, policy_id: str) -> Self:
-        """What it holds of one of several policies, as a checkpoint of a sole one.
+        """The part of one of several policies, as a checkpoint of a sole one.
 
         Raises: CheckpointError: when it holds none of that name.
         """

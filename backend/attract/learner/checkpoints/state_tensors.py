@@ -47,7 +47,7 @@ def moments_tensors(name: str, moments: RunningMoments) -> dict[str, Tensor]:
 
 
 def moments_of(name: str, tensors: Mapping[str, Tensor]) -> RunningMoments | None:
-    """What `moments_tensors` made of moments; None when something of it is missing."""
+    """The inverse of `moments_tensors`; None when a tensor is missing."""
     names = [f"{name}.{key}" for key in _MOMENTS]
     if not tensors.keys() >= set(names):
         return None
@@ -56,5 +56,5 @@ def moments_of(name: str, tensors: Mapping[str, Tensor]) -> RunningMoments | Non
 
 
 def within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
-    """Those whose names begin so, without it."""
+    """The tensors whose names begin with the prefix, without it."""
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

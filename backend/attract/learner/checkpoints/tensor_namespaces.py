@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def with_prefixes(parts: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """What each policy has, by its id, as one mapping: `<policy id>/<name>`, of a sole one `<name>`."""
+    """The tensors of all policies as one mapping: `<policy id>/<name>`, of a sole one `<name>`."""
     if len(parts) == 1:
         return dict(next(iter(parts.values())))
     return {
@@ -16,7 +16,7 @@ def with_prefixes(parts: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def strip_prefix(whole: Mapping[str, T], policy_id: str, policy_ids: Sequence[str]) -> dict[str, T]:
-    """What `with_prefixes` took from one of these policies."""
+    """The part of one policy: the inverse of `with_prefixes`."""
     if len(policy_ids) == 1:
         return dict(whole)
     prefix = f"{policy_id}/"

@@ -16,12 +16,12 @@ from attract.learner.exploration.novelty import SeenNovelty, small_network
 NUM_EPOCHS = 4
 MINIBATCH_STEPS = 256
 LEARNING_RATE = 2.5e-3
-"""As PPO's own value function has them by default: one that lags behind makes noise of every advantage."""
+"""PPO's defaults for its own value function: one that lags behind adds noise to every advantage."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicEstimates:
-    """Of one batch, under the weights before its update."""
+    """Estimates for one batch, under the weights before its update."""
 
     advantages: Tensor
     """[T, S] float32, not normalised; 0 where invalid."""
@@ -33,7 +33,7 @@ class IntrinsicEstimates:
 
 
 class IntrinsicValue:
-    """The discounted intrinsic rewards to come, foreseen from an observation's features.
+    """The discounted intrinsic rewards to come, predicted from an observation's features.
 
     It is a network of its own and never leaves the learner: what plays is not changed by it.
 

@@ -30,7 +30,7 @@ FEATURE_LIMIT = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SeenNovelty:
-    """What one batch was paid and what it adds: not taken over before its update has succeeded (rule P8)."""
+    """Intrinsic rewards of one batch and its statistics: committed only after its update succeeded (P8)."""
 
     bonus: Tensor
     """[T, S] float32, of the observation after each step, in units of the bonus's own discounted returns."""
@@ -42,7 +42,7 @@ class SeenNovelty:
     """[T, S] bool."""
     returns: SeenReturns
     error: float
-    """Mean squared error of the predictor, over the steps that are paid for."""
+    """Mean squared error of the predictor, over the steps with an intrinsic reward."""
 
 
 class RandomNetworkDistillation:
@@ -71,7 +71,7 @@ class RandomNetworkDistillation:
 
     @torch.no_grad()
     def see(self, policy: Policy, batch: Batch, gamma: float, *, is_episodic: bool = True) -> SeenNovelty:
-        """What the batch's steps are paid; changes nothing.
+        """Intrinsic rewards of the batch's steps; changes nothing.
 
         Args:
             policy: normalises the observations, as the update does.

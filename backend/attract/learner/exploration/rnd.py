@@ -1,4 +1,4 @@
-"""Random network distillation around any algorithm: what the unseen pays, beside the game's rewards."""
+"""Random network distillation around any algorithm: intrinsic rewards beside the game's own."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -23,14 +23,14 @@ _VALUE = f"{PREFIX}value."
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the last update showed; not learned from before it counts (rule P8)."""
+    """Observations of the last update; committed only after it has succeeded (rule P8)."""
 
     novelty: SeenNovelty
     intrinsic: IntrinsicEstimates | None
 
 
 class WithRnd:
-    """`Algorithm`: another one, which is also told what the unseen pays.
+    """`Algorithm`: wraps another one, and adds intrinsic rewards to its batches.
 
     With a value head of its own the intrinsic rewards have their own discount, run on across the ends of
     episodes, and reach the algorithm as advantages; with a shared one they are added to its rewards.
@@ -87,7 +87,7 @@ class WithRnd:
                 seen, batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda
             )
             metrics["train/exploration_explained_variance"] = intrinsic.explained_variance
-            # In units of what was ever paid they would drown in the error of the other value function, which
+            # In units of all rewards so far they would drown in the error of the other value function, which
             # is all that there is before the first reward. So in units of their own.
             spread = intrinsic.advantages[batch.valid].std(correction=0).clamp(min=1e-8)
             batch = replace(batch, advantage_bonus=intrinsic.advantages * (coef / spread))
@@ -104,7 +104,7 @@ class WithRnd:
         return self._inner.commit()
 
     def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: nothing of its own changes before `commit` but what was seen."""
+        """See `Algorithm`: before `commit` only the observations of the update change."""
         seen, undo_inner = self._seen, self._inner.undo_point()
 
         def undo() -> None:
@@ -134,7 +134,7 @@ class WithRnd:
         return {**self._inner.document(), "exploration": {"random_state": state}}
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; a run that explored by nothing, or otherwise, until now begins anew here."""
+        """See `Algorithm`; a run that has not explored by RND until now starts it from the beginning."""
         self._inner.restore(tensors, document)
         own = within(tensors, PREFIX)
         if "exploration" not in document or not own:

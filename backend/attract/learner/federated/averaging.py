@@ -22,9 +22,9 @@ class Share:
     optimizer: Mapping[str, Tensor]
     """Adam's state, `<parameter>/<step, exp_avg, exp_avg_sq>`."""
     gathered: Mapping[str, RunningMoments]
-    """By observation entry: what this trainer has seen since the last round, and nobody else."""
+    """By observation entry: what this trainer alone has seen since the last round."""
     common: Mapping[str, RunningMoments] = field(default_factory=dict[str, RunningMoments])
-    """What all trainers had seen at the last round; of a result, what they have seen now."""
+    """What all trainers had seen at the last round; in a result, what they have seen now."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Lineage:
     """What weights come from: trainers of equal lineages left their last round with the same bits."""
 
     rounds: int = 0
-    """How many rounds are behind them, those included that it did alone."""
+    """Number of completed rounds, including those that it did alone."""
     mark: str = ""
     """Names the result of the last of them."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What comes of a round, the same for everybody in it."""
+    """The result of a round, the same for all of its trainers."""
 
     share: Share
     lineage: Lineage
     trainers: tuple[int, ...]
-    """Whose shares are in it, by rank."""
+    """Ranks of the trainers whose shares are in it."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class FederatedStatistics:
         }
 
     def take_in(self, common: Mapping[str, RunningMoments]) -> None:
-        """A round is done: what everybody has seen until now is common."""
+        """A round is done: what all trainers have seen until now is common."""
         self.common = {key: common[key] for key in self.common}
         self.own = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.own.items()}
 
@@ -75,24 +75,24 @@ class FederatedAveraging(Protocol):
     """N trainers that become their average; used by the learner's main thread alone."""
 
     def join(self, share: Share) -> Round:
-        """Begin together: everybody gets the weights of the first. Only of runs that begin anew.
+        """Begin together: all trainers get the weights of the first. Only for new runs.
 
         Raises: FederationError: when another trainer does not come, or is of another kind.
         """
         ...
 
     def average(self, share: Share, lineage: Lineage) -> Round:
-        """The next round: the average of those who come, the same bits for each of them.
+        """The next round: the average of all that take part, bit-identical for each of them.
 
-        Who is gone or late is left out. Whose lineage is not that of the others brings nothing, and takes
-        theirs over. Nobody but this trainer there: its own share.
+        Trainers that are gone or late are left out. A trainer of another lineage contributes nothing, and
+        takes over the weights of the others. If this trainer is alone there: its own share.
 
         Raises: FederationError: when this trainer is of another kind than the others.
         """
         ...
 
     def leave(self) -> None:
-        """End in good order: the others are told, and go on without this one."""
+        """Leave in good order: the others get a message, and go on without this one."""
         ...
 
     def close(self) -> None:

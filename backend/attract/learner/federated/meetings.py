@@ -25,7 +25,7 @@ from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 POLL_SECONDS: Final = 0.05
-"""How often one that waits looks at the store."""
+"""Poll interval of a waiting trainer."""
 _BEGINNING: Final = 0
 """Number of the meeting at which all begin."""
 
@@ -33,13 +33,13 @@ _BEGINNING: Final = 0
 class Meetings:
     """One trainer's end; see `FederatedAveraging`. There is one in a process, while it lives.
 
-    The store checks nobody's identity and encrypts nothing: it belongs on a network that is one's own.
+    The store checks no identities and encrypts nothing: it belongs on a private network.
 
     Args:
         settings: who this trainer is, and how long it waits.
         kind: what all trainers must have in common, such as a hash of the game's description.
         has_begun: whether the run goes on from a checkpoint; then `join` is not to be called.
-        say: told, on any thread, what a person should know.
+        say: gets messages for the user, on any thread.
 
     Raises: FederationError: when trainer 0 cannot keep the store.
     """
@@ -66,9 +66,9 @@ class Meetings:
             with self._rendezvous.in_use():
                 return self._begin(store, share)
         except StoreLostError as error:
-            # Another learner in the place of this one may find it again.
+            # A replacement of this learner may reach it again.
             raise FederationError(
-                f"trainer 0 was gone before all had begun together ({error})", is_final=False
+                f"trainer 0 was lost before all had started together ({error})", is_final=False
             ) from error
 
     def average(self, share: Share, lineage: Lineage) -> Round:
@@ -85,7 +85,7 @@ class Meetings:
         return Round(result, Lineage(lineage.rounds + 1, mark), (self._settings.rank,))
 
     def leave(self) -> None:
-        """As `FederatedAveraging.leave`. Trainer 0, who keeps the store, stays until all have heard it."""
+        """As `FederatedAveraging.leave`. Trainer 0 keeps the store, and stays until all have acknowledged."""
         self._rendezvous.leave()
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Meetings:
                 # This trainer was given up, and the meeting is long over.
                 return self._meet(store, int(store.read(["closed"])[0]) + 1, share, lineage)
             if number == _BEGINNING and store.read(["begun"]) == ["yes"]:
-                # Somebody came who goes on from a checkpoint.
+                # A trainer came that resumes from a checkpoint.
                 return self._begin_later(store, share)
             entries = self._entries(store)
             call = roll.call(entries, time.monotonic())
@@ -149,7 +149,7 @@ class Meetings:
                 time.sleep(POLL_SECONDS)
 
     def _entries(self, store: KeyValueStore) -> dict[int, Entry]:
-        """What the store says of everybody, by rank."""
+        """The store's entry of every trainer, by rank."""
         ranks = range(self._settings.world_size)
         kinds = ("beat", "at", "gone")
         texts = iter(store.read([f"{kind}/{rank}" for rank in ranks for kind in kinds]))
@@ -159,16 +159,16 @@ class Meetings:
         }
 
     def _report_changes(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
-        """Say who is gone since the last look, and who is back."""
+        """Report trainers that were lost or came back since the last look."""
         gone = {rank: entry.gone for rank, entry in entries.items() if entry.gone is not None}
         gone |= given_up
         if number == _BEGINNING and gone:
             rank, why = next(iter(gone.items()))
             raise FederationError(f"trainer {rank} does not begin with the others: {why}")
         for rank in gone.keys() - self._gone.keys():
-            self._say(f"trainer {rank} is gone: {gone[rank]}; the averaging goes on without it")
+            self._say(f"trainer {rank} is lost: {gone[rank]}; averaging continues without it")
         for rank in self._gone.keys() - gone.keys():
-            self._say(f"trainer {rank} is there again")
+            self._say(f"trainer {rank} is back")
         self._gone = gone
 
     def _close(self, store: KeyValueStore, number: int, present: tuple[Posting, ...], share: Share) -> None:
@@ -203,7 +203,7 @@ class Meetings:
             store.delete(old["name"], old["chunks"])
 
     def _shared(self, store: KeyValueStore, posting: Posting, like: Share) -> Tensor | None:
-        """What a trainer brought; None when that is not there, or no share of this network."""
+        """A trainer's share; None when it is missing, or no share of this network."""
         data = store.get(posting.name, posting.chunks)
         if data is None or len(data) != len(_to_bytes(to_vector(like))):
             return None
@@ -213,7 +213,7 @@ class Meetings:
         """The result of a meeting that is over; None when it is erased."""
         found = json.loads(store.read([f"out/{number}"])[0])
         data = store.get(found["name"], found["chunks"])
-        # Whoever made the result may have died before it said so.
+        # The trainer that made the result may have died before it announced it.
         store.compare_and_set("closed", str(number - 1), str(number))
         store.write(f"gone/{self._settings.rank}", NOTHING)
         if data is None:
@@ -226,7 +226,7 @@ class Meetings:
         if len(data) != len(_to_bytes(to_vector(share))):
             raise FederationError(
                 f"the result of {in_words(trainers)} does not fit: one has trained policies that another "
-                "has not yet; let federated.every_episodes be larger"
+                "has not yet; raise federated.every_episodes"
             )
         result = from_vector(_from_bytes(data), share)
         if number == _BEGINNING:

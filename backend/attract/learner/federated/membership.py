@@ -1,4 +1,4 @@
-"""The roll of a meeting of trainers: who is waited for, by the entries on the store; time is an argument."""
+"""Membership of a meeting of trainers, from the entries on the store; time is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,40 +8,40 @@ from attract.learner.federated.averaging import Lineage
 
 @dataclass(frozen=True)
 class Posting:
-    """What a trainer brought to a meeting."""
+    """A trainer's contribution to a meeting."""
 
     rank: int
     meeting: int
     name: str
-    """Under which it is on the store, in so many chunks."""
+    """Its key on the store, and the number of its chunks."""
     chunks: int
     lineage: Lineage
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the store says of one trainer."""
+    """The store's entry of one trainer."""
 
     beats: int
     """Grows as long as it lives; 0 until it came to this store."""
     posting: Posting | None
     """The last that it brought."""
     gone: str | None
-    """Why nobody waits for it any more; None: it is waited for."""
+    """Why the others do not wait for it any more; None: they wait for it."""
 
 
 @dataclass(frozen=True)
 class Attendance:
-    """What one look at the store gave."""
+    """Result of one look at the store."""
 
     present: tuple[Posting, ...]
-    """Of this meeting, by rank."""
+    """Postings of this meeting, by rank."""
     missing: tuple[int, ...]
-    """Who is waited for."""
+    """Ranks that are still awaited."""
     given_up: Mapping[int, str]
-    """Who is waited for no longer, and why."""
+    """Ranks that are no longer awaited, with the reason."""
     coordinator: int
-    """Who makes the result: the first of those who are here and live."""
+    """Rank of the coordinator: the first that is present and alive."""
 
 
 class Membership:
@@ -50,8 +50,8 @@ class Membership:
     Args:
         rank: its own.
         meeting: number of the meeting.
-        lost_seconds: silence after which a trainer that was there is gone.
-        timeout_seconds: how long one that lives, or has not come yet, is waited for.
+        lost_seconds: time without a heartbeat after which a trainer is lost.
+        timeout_seconds: time limit for a trainer that lives, or has not come yet.
         now: monotonic seconds, as everywhere here.
     """
 
@@ -67,7 +67,7 @@ class Membership:
         self._heard: dict[int, float] = {}
 
     def call(self, entries: Mapping[int, Entry], now: float) -> Attendance:
-        """Who is here, and who is still waited for; to be asked again until nobody is missing."""
+        """Who is present, and who is still awaited; call again until none is missing."""
         for rank, entry in entries.items():
             if self._beats.get(rank) != entry.beats:
                 self._beats[rank], self._heard[rank] = entry.beats, now
@@ -83,9 +83,9 @@ class Membership:
             if rank in here or entry.gone is not None:
                 continue
             if entry.beats > 0 and self._is_silent(rank, now):
-                given_up[rank] = f"no sign of it for {self._lost_seconds:g} s"
+                given_up[rank] = f"no heartbeat for {self._lost_seconds:g} s"
             elif now - self._began >= self._timeout_seconds:
-                given_up[rank] = f"it did not come within {self._timeout_seconds:g} s"
+                given_up[rank] = f"it did not join within {self._timeout_seconds:g} s"
             else:
                 missing.append(rank)
         living = [rank for rank in here if rank == self._rank or not self._is_silent(rank, now)]
@@ -96,7 +96,7 @@ class Membership:
 
 
 def of_one_lineage(postings: Sequence[Posting]) -> list[Posting]:
-    """Those whose shares may be averaged: they come from the same round.
+    """Ranks whose shares may be averaged: they come from the same round.
 
     The lineage with most rounds counts, among several such the one that most trainers have, then the first's.
     Weights that were trained apart for long do not average to anything good, so the others take over theirs.

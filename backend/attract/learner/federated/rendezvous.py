@@ -11,9 +11,9 @@ from attract.learner.federated.store import KeyValueStore, StoreLostError
 from attract.settings.curriculum import FederatedSettings
 
 BEAT_SECONDS: Final = 0.5
-"""How often a trainer shows that it lives, or, cut off, tries to come back."""
+"""Interval of a trainer's heartbeats or, if it is cut off, of its attempts to come back."""
 SHUTDOWN_SECONDS: Final = 3.0
-"""How long trainer 0, when it ends, keeps the store for those who still read from it."""
+"""How long trainer 0, when it ends, keeps the store for trainers that still read from it."""
 REACH_SECONDS: Final = 2.0
 NOTHING: Final = "-"
 """Stands under a key that has no value yet, since reading one that is not there waits."""
@@ -26,8 +26,8 @@ class Rendezvous:
 
     Args:
         settings: who this trainer is.
-        has_begun: whether this trainer's run has begun: then nobody waits for all to begin together.
-        say: told, on any thread, what a person should know.
+        has_begun: whether this trainer's run has begun: then it does not wait for all to begin together.
+        say: gets messages for the user, on any thread.
     """
 
     def __init__(self, settings: FederatedSettings, *, has_begun: bool, say: Say) -> None:
@@ -84,12 +84,12 @@ class Rendezvous:
 
     @property
     def why_away(self) -> str:
-        """What kept this trainer from the store the last time that it tried."""
+        """Reason why this trainer's last attempt to reach the store failed."""
         return self._why_away
 
     @contextlib.contextmanager
     def in_use(self) -> Generator[None]:
-        """While this lasts, trainer 0 does not end: somebody reads from its store."""
+        """While this lasts, trainer 0 does not end: another trainer reads from its store."""
         self._in_use = True
         try:
             yield
@@ -97,7 +97,7 @@ class Rendezvous:
             self._in_use = False
 
     def lost(self, store: KeyValueStore, why: str) -> None:
-        """That store gives no answer any more."""
+        """Report that this store does not answer any more."""
         with self._changed:
             if self._board is not store or self.keeps_store:
                 return
@@ -113,8 +113,8 @@ class Rendezvous:
             what = "has ended" if self._is_over else f"is away ({self._why_away})"
             where = self._settings.rendezvous
             self._say(
-                f"trainer 0, which keeps the rendezvous at {where}, {what}: this trainer goes on alone until "
-                "it is back"
+                f"trainer 0, which keeps the rendezvous at {where}, {what}: this trainer continues "
+                "alone until it is back"
             )
 
     def leave(self) -> None:
@@ -182,7 +182,7 @@ class Rendezvous:
             self._board = store
             self._changed.notify_all()
         if was_reported:
-            self._say(f"the rendezvous at {self._settings.rendezvous} is there again")
+            self._say(f"the rendezvous at {self._settings.rendezvous} is back")
 
     def _beat(self, store: KeyValueStore) -> None:
         store.add(f"beat/{self._settings.rank}", 1)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class StoreLostError(Exception):
-    """The process that serves the store, or the network to it, is gone; says why."""
+    """The process that serves the store, or the network to it, is lost; with the reason."""
 
 
 class KeyValueStore:
@@ -56,7 +56,7 @@ class KeyValueStore:
         return cls(store, limit_seconds)
 
     def read(self, keys: Sequence[str]) -> list[str]:
-        """The values of these keys, all of which must exist."""
+        """The values of these keys; all must exist."""
         texts = _within(self._limit_seconds, lambda: self._store.multi_get(list(keys)))
         return [bytes(text).decode() for text in texts]
 
@@ -122,6 +122,6 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _short(error: Exception) -> str:
-    """What torch says, without where in its source it says so and without its advice."""
+    """The message of torch, without its source location and its advice."""
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     return text.split("] ", 1)[-1].split(". ", 1)[0][:200]

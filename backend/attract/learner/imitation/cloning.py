@@ -82,7 +82,7 @@ class WithCloning:
         return self._inner.commit()
 
     def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: nothing of its own changes."""
+        """See `Algorithm`: it has no state of its own."""
         return self._inner.undo_point()
 
     def optimizer_tensors(self) -> dict[str, Tensor]:

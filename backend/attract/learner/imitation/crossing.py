@@ -20,7 +20,7 @@ from attract.policy.network import Policy
 
 NUM_CROSSED: Final = 60_000
 SHARE_SEEN: Final = 0.1
-"""Of all examples that were demonstrated as they stand."""
+"""Share of all examples that stay as they were demonstrated."""
 MAX_NUMBERS: Final = 256
 """Largest observation for which trees are grown: a picture is not a table."""
 MIN_TREES: Final = 20
@@ -39,7 +39,7 @@ def has_trees() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CrossedExamples:
-    """Observations and what to do in them, to be fitted to in the place of the demonstrations."""
+    """Observations and what to do in them, to be fitted to instead of the demonstrations."""
 
     observation: dict[str, Tensor]
     """[n, ...] float32 each, raw."""
@@ -76,7 +76,7 @@ class CrossedExamples:
         for component in range(components.shape[1]):
             chosen = components[:, component]
             choices, shares = _choice_shares(flat, chosen, crossed, int(random.integers(1 << 31)))
-            # Sharper than they are: what is drawn comes nearer to the likeliest; great doubt stays.
+            # Sharper than the trees': a drawn action is closer to the likeliest; high uncertainty stays.
             bounds = (shares**2).cumsum(1)
             point = random.random((NUM_CROSSED, 1)) * bounds[:, -1:]
             drawn[:, component] = choices[(point >= bounds).sum(1)]

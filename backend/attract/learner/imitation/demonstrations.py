@@ -22,7 +22,7 @@ from attract.vector.replaying import EpisodeReplayer
 
 @dataclass(frozen=True, slots=True)
 class Demonstrated:
-    """One demonstration with what its game showed and paid."""
+    """One demonstration with its game's observations and rewards."""
 
     path: Path
     demonstration: Demonstration
@@ -62,16 +62,16 @@ def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[
                 found.append(Demonstrated(path, demonstration, replayer.replay(demonstration)))
             except ConfigurationError as error:
                 raise ConfigurationError(
-                    error.problem, setting=str(path), fix="remove that file, or record the episode anew"
+                    error.problem, setting=str(path), fix="remove that file, or record the episode again"
                 ) from None
         return replayer.description, found
 
 
 def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence[int], horizon: int) -> Batch:
-    """What these agents did, cut into segments of `horizon` steps, the last filled up with invalid ones.
+    """The play of these agents, cut into segments of `horizon` steps, the last filled up with invalid ones.
 
     The slot of a segment is the place of its trajectory, demonstrations times agents, so that they chain.
-    Log-probabilities, values and recurrent states are zeros: nobody has asked a policy yet.
+    Log-probabilities, values and recurrent states are zeros: no policy has been evaluated yet.
 
     Args:
         demonstrations: of one game.
@@ -87,7 +87,7 @@ def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence
                 demonstration.play, agent, number * len(agents) + agents.index(agent), horizon
             )
     if not any(column.steps["valid"].any() for column in columns):
-        raise ConfigurationError("in these demonstrations nobody took part in any step")
+        raise ConfigurationError("no agent took part in any step of these demonstrations")
     return _stacked(columns)
 
 
@@ -129,7 +129,7 @@ def _columns(play: Play, agent: int, slot: int, horizon: int) -> Iterable[_Colum
 
 
 def _filled(array: NDArray[Any], num_rows: int) -> NDArray[Any]:
-    """With so many rows of zeros behind."""
+    """With `num_rows` rows of zeros behind."""
     if num_rows == 0:
         return array
     return np.concatenate((array, np.zeros((num_rows, *array.shape[1:]), array.dtype)))
@@ -145,7 +145,7 @@ def _stacked(columns: Sequence[_Column]) -> Batch:
     masks = steps("action_mask", np.bool_) if "action_mask" in columns[0].steps else None
     valid = steps("valid", np.bool_)
     if masks is not None:
-        # Where nobody acts nothing may be forbidden: every distribution allows something.
+        # Where no agent acts nothing may be forbidden: every distribution allows something.
         masks = masks | ~valid.unsqueeze(-1)
     places = [(step, at) for at, column in enumerate(columns) for step in column.finals]
     finals = Finals(

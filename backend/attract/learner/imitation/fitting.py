@@ -19,19 +19,19 @@ from attract.policy.network import Policy
 
 MINIBATCH_STEPS = 512
 MAX_GRAD_NORM = 0.5
-LEAST_RATE = 0.05
+MIN_RATE_SHARE = 0.05
 """Share of the learning rate that is left at the end; it falls in a straight line."""
 JUDGED_EVERY = 10
 """Epochs between two looks at what is held out."""
 VALUES_EVERY = 20
 """Epochs for which value targets stay: where an episode was cut they hang on the value function itself."""
-LEAST_HELD_OUT = 5
+MIN_HELD_OUT = 5
 """Demonstrations from which on some are held out."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitPlan:
-    """How long, how fast and how simply is fitted."""
+    """Length, learning rate and regularisation of a fit."""
 
     epochs: int = 2000
     """At most."""
@@ -48,18 +48,18 @@ class FitPlan:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """How the fit stands after an epoch."""
+    """State of the fit after an epoch."""
 
     number: int
     loss: float
     """Mean negative log-likelihood of what is fitted to, nats a step."""
     held_out: float | None
-    """The least error on what is held out so far; None: nothing is."""
+    """Minimum error on the held-out demonstrations so far; None: none are held out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit came to."""
+    """Result of a fit."""
 
     epochs: int
     loss: float
@@ -70,7 +70,7 @@ class Fit:
     """Error of the first pass at its best on demonstrations that it had not seen: the share of steps in which
     another action is likelier or, of numbers, the mean negative log-likelihood; None: there were too few."""
     explained_variance: float
-    """Of the returns to go by the value function."""
+    """Explained variance of the returns-to-go under the value function."""
 
 
 def fit(
@@ -98,12 +98,12 @@ def fit(
         generator: on the CPU; of what is held out and of the order.
         gamma: discount of the returns to go.
         slots_of: of each demonstration, the slots of its segments in `batch`.
-        on_epoch: told of each epoch.
+        on_epoch: called after each epoch.
 
     Raises: ConfigurationError: an action was demonstrated that its mask forbids.
     """
-    epochs, least, crosses = plan.epochs, None, False
-    if plan.held_out > 0 and len(slots_of) >= LEAST_HELD_OUT:
+    epochs, min_error, crosses = plan.epochs, None, False
+    if plan.held_out > 0 and len(slots_of) >= MIN_HELD_OUT:
         order = torch.randperm(len(slots_of), generator=generator).tolist()
         num_held = max(1, round(plan.held_out * len(order)))
         held = keep_slots(batch, [slot for number in order[:num_held] for slot in slots_of[number]])
@@ -112,25 +112,25 @@ def fit(
             weights = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
             judge = CloningLoss(policy, distribution, held, MINIBATCH_STEPS)
             fitting = _Fitting(policy, distribution, kept, plan, generator, gamma)
-            epochs, least = _first_pass(fitting, judge, plan, on_epoch)
+            epochs, min_error = _first_pass(fitting, judge, plan, on_epoch)
             policy.load_state_dict(weights)
             examples = CrossedExamples.of(policy, kept, generator)
             if examples is not None:
                 fitting = _Fitting(policy, distribution, kept, plan, generator, gamma, examples)
-                crossed_epochs, crossed_least = _first_pass(fitting, judge, plan, on_epoch)
+                crossed_epochs, crossed_error = _first_pass(fitting, judge, plan, on_epoch)
                 policy.load_state_dict(weights)
-                if crosses := crossed_least < least:
-                    epochs, least = crossed_epochs, crossed_least
+                if crosses := crossed_error < min_error:
+                    epochs, min_error = crossed_epochs, crossed_error
     examples = CrossedExamples.of(policy, batch, generator) if crosses else None
     fitting = _Fitting(policy, distribution, batch, plan, generator, gamma, examples)
     for number in range(1, epochs + 1):
         loss = fitting.epoch(number, epochs)
-        on_epoch(Epoch(number, loss, least))
+        on_epoch(Epoch(number, loss, min_error))
     return Fit(
         epochs,
         fitting.loss.mean(),
         _agreement(policy, distribution, fitting.loss),
-        least,
+        min_error,
         fitting.explained_variance(),
     )
 
@@ -138,21 +138,21 @@ def fit(
 def _first_pass(
     fitting: "_Fitting", judge: CloningLoss, plan: FitPlan, on_epoch: Callable[[Epoch], None]
 ) -> tuple[int, float]:
-    """After how many epochs `judge` finds the policy best, and how good."""
-    best, least, limit = 1, float("inf"), float("inf")
+    """The number of epochs after which `judge` finds the policy best, and its error."""
+    best, min_error, limit = 1, float("inf"), float("inf")
     for number in range(1, plan.epochs + 1):
         loss = fitting.epoch(number, plan.epochs)
         if number % JUDGED_EVERY == 0 or number == plan.epochs:
             error, deviation = _error(fitting.policy, fitting.distribution, judge)
-            if error < least:
-                least, limit = error, error + deviation
+            if error < min_error:
+                min_error, limit = error, error + deviation
             # As good as chance can tell, the later is better: the prior goes on to simplify.
             if error <= limit:
                 best = number
             elif number - best >= plan.patience * plan.epochs:
                 break
-        on_epoch(Epoch(number, loss, least if math.isfinite(least) else None))
-    return best, least
+        on_epoch(Epoch(number, loss, min_error if math.isfinite(min_error) else None))
+    return best, min_error
 
 
 class _Fitting:
@@ -190,10 +190,10 @@ class _Fitting:
         loss.refresh()
         if (number - 1) % VALUES_EVERY == 0:
             self._targets = self._value_targets().flatten()
-        # Crossed examples are many, and say themselves what does not matter.
+        # Crossed examples are many, and show by themselves what does not matter.
         prior = plan.sparsity / loss.num_steps if self._examples is None else 0.0
         for group in self._optimizer.param_groups:
-            group["lr"] = plan.learning_rate * max(LEAST_RATE, 1.0 - (number - 1) / num_epochs)
+            group["lr"] = plan.learning_rate * max(MIN_RATE_SHARE, 1.0 - (number - 1) / num_epochs)
         total = 0.0
         for chosen in loss.minibatches(self._generator):
             found = loss.outputs(chosen)
@@ -214,7 +214,7 @@ class _Fitting:
         return total / loss.num_steps
 
     def explained_variance(self) -> float:
-        """Of the value targets by the values."""
+        """Explained variance of the value targets under the predicted values."""
         valid = self.loss.batch.valid
         targets = self._value_targets()[valid]
         self.loss.refresh()
@@ -244,7 +244,7 @@ class _Fitting:
 
 
 def _error(policy: Policy, distribution: ActionDistribution, judge: CloningLoss) -> tuple[float, float]:
-    """How far the policy is from what it was not fitted to, as `Fit.held_out` has it, and its standard error.
+    """Error of the policy on the held-out demonstrations, as `Fit.held_out` has it, and its standard error.
 
     Not the likelihood of choices: a few that it is sure of and wrong about would outweigh all others, and end
     the fit long before the likeliest actions are best.

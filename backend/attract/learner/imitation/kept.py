@@ -12,7 +12,7 @@ from attract.runs.directory import RunDirectory
 
 
 def demonstrations_of(run_dir: Path, source: Path, seating: Seating, horizon: int) -> dict[str | None, Batch]:
-    """What the agents of each policy did, by policy id; None of a sole policy.
+    """The play of each policy's agents, by policy id; None for a sole policy.
 
     Args:
         run_dir: of a run, which keeps its game.

@@ -104,7 +104,7 @@ class CloningLoss:
         return iter(self._valid_steps[order].split(self._minibatch_steps))
 
     def outputs(self, chosen: Tensor) -> Chosen:
-        """What the policy makes of these steps, or of a recurrent policy these segments; with gradient."""
+        """The policy's outputs for these steps, or for segments if it is recurrent; with gradient."""
         batch = self.batch
         if self._is_recurrent:
             part = {key: array[:, chosen] for key, array in self._preprocessed.items()}
@@ -162,5 +162,5 @@ class CloningLoss:
         if num_forbidden:
             raise ConfigurationError(
                 f"{num_forbidden} of {len(actions)} demonstrated actions were forbidden by the game's mask",
-                fix="record the episodes anew",
+                fix="record the episodes again",
             )

@@ -45,7 +45,7 @@ class ClonedStart:
         return self.state.snapshot(labels)
 
     def metrics(self) -> dict[str, float]:
-        """Of the row of version 0; a number that is not finite is left out."""
+        """Metrics of the row of version 0; a number that is not finite is left out."""
         found: dict[str, float] = {}
         for policy_id, result in self.fits.items():
             own = "" if len(self.fits) == 1 else f"/{policy_id}"
@@ -81,7 +81,7 @@ def clone(
         demonstrations: at least one.
         plan: see there.
         device: where to compute.
-        on_epoch: told of each epoch, with the policy's id.
+        on_epoch: called after each epoch, with the policy's id.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained, or nothing to learn from.
     """

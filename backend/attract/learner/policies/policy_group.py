@@ -46,7 +46,7 @@ class PolicyGroup:
 
     @property
     def num_parameters(self) -> int:
-        """Of all policies."""
+        """Number of parameters of all policies."""
         policies = [state.policy for state in self._state.policies.values()]
         return sum(parameter.numel() for policy in policies for parameter in policy.parameters())
 
@@ -58,12 +58,12 @@ class PolicyGroup:
         }
 
     def remember(self) -> None:
-        """Keep what plays as the state's version."""
+        """Keep the behaviour policies of the state's version."""
         for trainer in self._trainers.values():
             trainer.remember(self._state.policy_version, trainer.state.policy.state_dict())
 
     def remember_saved(self, checkpoint: Checkpoint) -> None:
-        """Keep what played as an earlier version of this run. Raises: CheckpointError: it does not fit."""
+        """Keep the policies of an earlier version of this run. Raises: CheckpointError: they do not fit."""
         for policy_id, part in self._state.parts(checkpoint).items():
             trainer = self._trainers[policy_id]
             trainer.remember(checkpoint.policy_version, matching_state(part, trainer.state.policy))
@@ -83,7 +83,7 @@ class PolicyGroup:
     def verify(
         self, batches: Mapping[str, Batch], message: Train
     ) -> tuple[dict[str, Batch], list[RejectedRow]]:
-        """The batches without the rows that cannot have happened as they say, and those rows (rule C7)."""
+        """The batches without the rows that contradict their policy version, and those rows (rule C7)."""
         verified: dict[str, Batch] = {}
         rejected: list[RejectedRow] = []
         for policy_id, batch in batches.items():
@@ -94,7 +94,7 @@ class PolicyGroup:
         return verified, rejected
 
     def trainable(self, batches: Mapping[str, Batch]) -> dict[str, Batch]:
-        """Those that can be learned from. A policy whose agents were away all the time has none."""
+        """The batches that can be learned from. A policy whose agents were away all the time has none."""
         return {name: batch for name, batch in batches.items() if self._trainers[name].can_learn_from(batch)}
 
     def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:

@@ -27,7 +27,7 @@ from attract.settings.run import PolicySettings
 _STATISTICS = "observation_statistics"
 _ALL, _COMMON, _OWN = "", "_common", "_own"
 _OF_ALGORITHM = "//"
-"""How the keys of the algorithm's own moments begin beside those of observation entries, which never do."""
+"""Prefix of the algorithm's own moments; keys of observation entries never begin with it."""
 
 
 @dataclass(slots=True)
@@ -37,10 +37,10 @@ class PolicyState:
     policy: Policy
     algorithm: Algorithm
     observation_statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
+    """Statistics of each normalised entry, seen so far (rule P7); the policy has those of its version."""
     tolerance: Tolerance = field(default_factory=Tolerance)
     federated: FederatedStatistics | None = None
-    """Where the statistics come from, for a trainer that averages with others."""
+    """Origin of the statistics, for a trainer that averages with others."""
 
     @classmethod
     def create(
@@ -105,7 +105,7 @@ class PolicyState:
         self.apply_statistics()
 
     def begin_federated(self) -> None:
-        """From now on keep apart what this trainer has seen and what all have seen."""
+        """From now on keep this trainer's statistics apart from those of all."""
         empty = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.statistics.items()}
         self.federated = FederatedStatistics(common=empty, own=empty)
 
@@ -119,7 +119,7 @@ class PolicyState:
         return tensors | self.algorithm.tensors()
 
     def document(self) -> dict[str, Any]:
-        """What a checkpoint's document holds of it."""
+        """Its part of a checkpoint's document."""
         return {
             **self.algorithm.document(),
             "verification": {
@@ -158,7 +158,7 @@ class PolicyState:
         self.statistics = statistics
 
     def undo_point(self) -> Callable[[], None]:
-        """What undoes everything that updates do to the weights and the algorithm's state from here on."""
+        """A function that undoes all later changes to the weights and the algorithm's state."""
         weights = {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
         undo_algorithm = self.algorithm.undo_point()
 
@@ -176,9 +176,9 @@ class PolicyState:
         return tensors
 
     def _from_tensors(self, whose: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
-        """What `_to_tensors` made; None when something of it is missing.
+        """The inverse of `_to_tensors`; None when a tensor is missing.
 
-        Of an algorithm's own nothing need be there: another one, or other settings, made the checkpoint.
+        An algorithm's own tensors may be missing: another one, or other settings, made the checkpoint.
         """
         moments: dict[str, RunningMoments] = {}
         for key, start in self._names(whose).items():
@@ -189,7 +189,7 @@ class PolicyState:
         return moments
 
     def _names(self, whose: str) -> dict[str, str]:
-        """How the names of each key's moments begin in a checkpoint."""
+        """Prefix of each key's moments in a checkpoint."""
         names = {
             entry.key: f"{_STATISTICS}{whose}{entry.suffix}"
             for entry in self.policy.entries

@@ -17,7 +17,7 @@ from attract.schema.learner import RejectedRow
 
 
 class PolicyUpdater:
-    """Sole user of one policy's state; hears of that policy's rows alone. On the learner's main thread.
+    """Sole user of one policy's state; gets that policy's rows alone. On the learner's main thread.
 
     Args:
         state: changed in place.
@@ -37,7 +37,7 @@ class PolicyUpdater:
         self._group = group
         self._history = VersionHistory(state.policy, distribution, num_versions)
         self._suspects: set[int] = set()
-        """Workers of which a segment was refused."""
+        """Workers that had a segment refused."""
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""
@@ -48,7 +48,7 @@ class PolicyUpdater:
     ) -> tuple[Batch, list[RejectedRow]]:
         """Rule C7; without trust all rows are recomputed, and the batch returned has our own numbers.
 
-        Of a worker that was wrong once every row is recomputed: the others of this batch, and all later.
+        After one refused row of a worker, all its rows of this batch and of later ones are recomputed.
         """
         worker_of = dict(zip(batch.rows, batch.worker_id.tolist(), strict=True))
         version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))

@@ -31,7 +31,7 @@ class TrainingState:
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
     lineage: Lineage = field(default_factory=Lineage)
-    """Of a trainer that averages with others: which round its weights come from."""
+    """For a trainer that averages with others: which round its weights come from."""
 
     @classmethod
     def create(
@@ -129,7 +129,7 @@ class TrainingState:
             policy_state.adopt(checkpoint.part(policy_id) if checkpoint.policy_ids else checkpoint)
 
     def parts(self, checkpoint: Checkpoint) -> dict[str, Checkpoint]:
-        """What a checkpoint of this run holds of each policy.
+        """The part of each policy in a checkpoint of this run.
 
         Raises: CheckpointError: when it holds other policies than this run has.
         """
@@ -146,7 +146,7 @@ class TrainingState:
 
 
 def description_sha256(game: GameDescription) -> str:
-    """Identifies what a game says of itself."""
+    """Identifies a game's description."""
     return hashlib.sha256(json.dumps(game.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
@@ -155,5 +155,5 @@ def _reading(checkpoint: Checkpoint) -> Generator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
+        problem = f"fields for resuming are missing or damaged: {type(error).__name__}: {error}"
         raise CheckpointError(str(checkpoint.path), problem) from error

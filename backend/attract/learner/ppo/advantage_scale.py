@@ -1,4 +1,4 @@
-"""How far advantages have spread lately, so that a quiet batch is not taken for a loud one (rule P1)."""
+"""Moving deviation of advantages: a floor for batches with small advantages (rule P1)."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -7,12 +7,12 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class AdvantageScale:
-    """A mean, over updates, of the variances of one policy's advantages; older ones count for less."""
+    """Decaying mean over updates of the variances of one policy's advantages."""
 
     variance: float = 0.0
-    """Sum of those seen, each by its weight."""
+    """Weighted sum of the variances."""
     weight: float = 0.0
-    """Sum of the weights: what of the mean is known; 0 before the first."""
+    """Sum of the weights; 0 before the first update."""
 
     @classmethod
     def restore(cls, document: Any) -> Self:
@@ -27,8 +27,8 @@ class AdvantageScale:
         """The scale after one more update.
 
         Args:
-            variance: of its advantages, before they are normalised; one that is not finite does not count.
-            decay: what those before it count for from now on, in [0, 1).
+            variance: of its advantages, before they are normalised; one that is not finite is ignored.
+            decay: weight of the earlier variances, in [0, 1).
         """
         if not math.isfinite(variance):
             return self

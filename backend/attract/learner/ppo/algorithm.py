@@ -28,18 +28,18 @@ RETURNS = "return_statistics"
 """The moments of discounted returns, by which rewards are scaled (rule P11)."""
 _SLOTS = f"{RETURNS}.slots."
 UNREWARDED_ENTROPY_COEF = 0.01
-"""Least coefficient of the entropy of choices while every step so far had the same reward: nothing was found
-yet that would be worth deciding for, and what looks better is the critic's error."""
+"""Minimum entropy coefficient for choices while every step so far had the same reward: until then an
+action looks better only by the critic's error."""
 
-QUIET_SHARE = 0.25
-"""A minibatch whose advantages spread less than this share of the usual is left quiet (rule P1)."""
+MIN_DEVIATION_SHARE = 0.25
+"""Floor of a minibatch's advantage deviation, as a share of the usual deviation (rule P1)."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an update saw of its batch, which counts from `commit` on."""
+    """Statistics of an update's batch, which count from `commit` on."""
 
     rewards: RewardHistory
     advantages: AdvantageScale
@@ -111,12 +111,12 @@ class Ppo:
             details["train/reward_divisor"] = divisor
         if batch.reward_bonus is not None:
             batch = replace(batch, reward=batch.reward + batch.reward_bonus)
-        # Of equal opponents who learn, points become rare, and are no less worth playing for (rule P14).
-        least_deviation = 0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation
-        report = self._fitted(batch, settings, rates, least_deviation, extra_loss)
+        # Between equal opponents who learn, points become rare, but stay worth playing for (rule P14).
+        min_deviation = 0.0 if history.is_zero_sum else MIN_DEVIATION_SHARE * self._advantages.deviation
+        report = self._fitted(batch, settings, rates, min_deviation, extra_loss)
         advantages = self._advantages
-        # Of a policy that is held they are the critic's error.
-        if settings.advantage_scale_decay is not None and not rates.is_policy_held:
+        # The advantages of a frozen policy are the critic's error.
+        if settings.advantage_scale_decay is not None and not rates.is_policy_frozen:
             advantages = advantages.then(report.advantage_variance, settings.advantage_scale_decay)
         self._seen = _Seen(history, advantages, returns)
         return Report({**report.metrics(), **details}, scheduled.metrics(), report.entropy)
@@ -126,7 +126,7 @@ class Ppo:
         batch: Batch,
         settings: PpoSettings,
         rates: ScheduledHyperparameters,
-        least_deviation: float,
+        min_deviation: float,
         extra_loss: ExtraLoss | None,
     ) -> UpdateReport:
         """The update; where the device has no room for its minibatches, once, in halves of them."""
@@ -139,21 +139,21 @@ class Ppo:
                 self.generator,
                 distribution=self._distribution,
                 rates=rates,
-                least_deviation=least_deviation,
+                min_deviation=min_deviation,
                 extra_loss=extra_loss,
                 learner=self._learner,
                 group=self._group,
             )
         except torch.OutOfMemoryError as error:
-            # Of several cells the others wait within the update that failed.
+            # With several cells the others wait within the update that failed.
             if self._is_halved or self._group.size > 1:
                 raise
             log.warning("out of memory: minibatches are half as large from here on: %s", error)
             self._is_halved = True
-        # What failed is let go of before it is tried again.
+        # The failed attempt's memory is freed before the next attempt.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        return self._fitted(batch, settings, rates, least_deviation, extra_loss)
+        return self._fitted(batch, settings, rates, min_deviation, extra_loss)
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`."""
@@ -217,14 +217,14 @@ class Ppo:
     def _rates_with(
         self, rates: ScheduledHyperparameters, batch: Batch, history: RewardHistory
     ) -> ScheduledHyperparameters:
-        """Those of this update: what nothing was found for is not decided for (rule P12)."""
+        """Rates of this update: without a differing reward the policy keeps its entropy (rule P12)."""
         has_bonus = batch.reward_bonus is not None or batch.advantage_bonus is not None
-        is_held = history.holds_policy and not has_bonus
+        is_frozen = history.freezes_policy and not has_bonus
         if isinstance(self._distribution, DiagonalGaussian):
             # Where entropy alone counts, the spread of a number would grow without bound.
-            entropy_coef = 0.0 if is_held else rates.entropy_coef
+            entropy_coef = 0.0 if is_frozen else rates.entropy_coef
         elif history.is_uniform:
             entropy_coef = max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF)
         else:
             entropy_coef = rates.entropy_coef
-        return replace(rates, is_policy_held=is_held, entropy_coef=entropy_coef)
+        return replace(rates, is_policy_frozen=is_frozen, entropy_coef=entropy_coef)

@@ -1,4 +1,4 @@
-"""Minibatches of which each cell holds a part: how many there are, and what is said of all parts together."""
+"""Minibatches split over cells: how many there are, and statistics over all parts together."""
 
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -12,7 +12,7 @@ from attract.learner.cells.group import LearnerGroup
 
 
 def common_number(group: LearnerGroup, num_parts: int, num_units: int) -> int:
-    """How many minibatches an epoch has in every cell: as many as the largest batch makes.
+    """Number of minibatches per epoch in every cell: as many as the largest batch makes.
 
     Args:
         group: all cells.
@@ -26,20 +26,20 @@ def common_number(group: LearnerGroup, num_parts: int, num_units: int) -> int:
 
 
 def unite(
-    group: LearnerGroup, parts: Sequence[Tensor], least_deviation: float | None
+    group: LearnerGroup, parts: Sequence[Tensor], min_deviation: float | None
 ) -> list[tuple[Tensor, float]]:
     """The advantages of each minibatch's part here, normalised over all cells, and the part's share of it.
 
     Args:
         group: all cells; each has as many parts.
         parts: [n] float32 advantages each; of no step where n is 0.
-        least_deviation: as `normalise_advantages` takes it; None: they stay as they are.
+        min_deviation: as `normalise_advantages` takes it; None: they stay as they are.
     """
     own = [astuple(AdvantageMoments.of(part)) for part in parts]
     of_all = group.all_gather(torch.tensor(own, dtype=torch.float64)).unbind(1)
     found: list[tuple[Tensor, float]] = []
     for part, by_rank in zip(parts, of_all, strict=True):
         whole = reduce(AdvantageMoments.merge, [AdvantageMoments(*row) for row in by_rank.tolist()])
-        kept = part if least_deviation is None else whole.normalise(part, least_deviation)
+        kept = part if min_deviation is None else whole.normalise(part, min_deviation)
         found.append((kept, part.numel() / whole.count if whole.count > 0 else 0.0))
     return found

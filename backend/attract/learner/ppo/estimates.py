@@ -1,4 +1,4 @@
-"""Advantages and value targets of a batch: once per update, or anew before each epoch."""
+"""Advantages and value targets of a batch: once per update, or recomputed before each epoch."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from attract.settings.ppo import PpoSettings
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """What the losses are fitted to; [T, S] float32 each, numbers of invalid steps mean nothing."""
+    """Targets of the losses; [T, S] float32 each, numbers of invalid steps mean nothing."""
 
     advantages: Tensor
     """Not normalised."""

@@ -16,7 +16,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 class FlatParameters:
     """Puts parameters into one vector, and takes them back: a context manager, on the learner's main thread.
 
-    Inside, the parameters are views of `weights`, so that whoever reads the network reads what was learned.
+    Inside, the parameters are views of `weights`, so that every reader of the network sees what was learned.
     Afterwards they are the tensors that they were before, and Adam's state is what torch's own steps would
     have left: checkpoints, averaging and the other path know nothing of vectors.
 
@@ -133,7 +133,7 @@ class FlatParameters:
             start = self._places[parameter]
             end = start + parameter.numel()
             if age is previous:
-                # What lies between two blocks is zero and stays so.
+                # The gap between two blocks is zero and stays so.
                 start = runs.pop()[0]
             runs.append((start, end, age))
             previous = age
@@ -152,10 +152,10 @@ class _Group:
     settings: Mapping[str, Any]
     parameters: Sequence[Tensor]
     ages: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
-    """How many steps each took: scalars, the same one for parameters of one age."""
+    """Adam's step counts: scalars, the same one for parameters of one age."""
     distinct_ages: list[Tensor] = field(default_factory=list[Tensor])
     steps: list[Tensor] = field(default_factory=list[Tensor])
-    """Of each run, as are the four that follow."""
+    """One entry per run of parameters, as in the four lists that follow."""
     weights: list[Tensor] = field(default_factory=list[Tensor])
     gradients: list[Tensor] = field(default_factory=list[Tensor])
     mean: list[Tensor] = field(default_factory=list[Tensor])

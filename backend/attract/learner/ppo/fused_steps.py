@@ -121,7 +121,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
             unclipped_gradient = unclipped
         # d ratio / d log-probability is the ratio; where clipping makes the objective smaller there is none.
         by_log_prob = torch.mul(unclipped_gradient, unclipped <= clipped).mul_(
-            0.0 if rates.is_policy_held else -1.0 / size
+            0.0 if rates.is_policy_frozen else -1.0 / size
         )
         return -float(objective.sum()) / size, by_log_prob
 
@@ -152,8 +152,8 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
 
 
 def _still(policy: Policy, rates: ScheduledHyperparameters) -> list[Tensor]:
-    """What the loss does not depend on: the policy's own part, where it is held without entropy (P12)."""
-    if not rates.is_policy_held or rates.entropy_coef != 0.0:
+    """Parameters without gradient: the policy's own part, when it is frozen without entropy (P12)."""
+    if not rates.is_policy_frozen or rates.entropy_coef != 0.0:
         return []
     own: list[Tensor] = [*policy.policy_head.parameters()]
     if policy.value_trunk is not None:

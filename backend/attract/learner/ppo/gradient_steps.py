@@ -1,4 +1,4 @@
-"""How a minibatch becomes a step of the optimizer; by torch's autograd, which does for any network."""
+"""Turns a minibatch into a step of the optimizer, by torch's autograd, for any network."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from attract.settings.ppo import PpoSettings
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What a minibatch gave."""
+    """Losses and probability ratios of a minibatch."""
 
     row: Tensor
     """[4] float32: policy loss, value loss, entropy, and the loss that they make."""
@@ -54,7 +54,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         inputs: of the batch.
         distribution: of the game's actions.
         settings: numbers that do not follow a schedule.
-        rates: numbers that do. Of a policy that is held (rule P12) policy_loss has no gradient.
+        rates: numbers that do. For a frozen policy (rule P12) policy_loss has no gradient.
         extra_loss: added to the loss of each minibatch; what is reported is without it.
         generator: of `extra_loss`.
         group: whose gradients are one.
@@ -100,7 +100,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
         surrogate = clipped_surrogate_loss(ratio, steps.advantages, rates.clip_range, steps.weights)
         value = value_loss(new_values, steps.value_targets, steps.values, self._settings.clip_range_vf)
         entropy = entropies.mean()
-        loss = torch.add(surrogate.detach() if rates.is_policy_held else surrogate, value, alpha=value_coef)
+        loss = torch.add(surrogate.detach() if rates.is_policy_frozen else surrogate, value, alpha=value_coef)
         if rates.entropy_coef != 0.0:
             loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
         self._loss, self._share = loss, minibatch.share

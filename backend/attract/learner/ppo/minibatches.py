@@ -1,4 +1,4 @@
-"""How a batch is cut into minibatches, and what the network and the losses get of each."""
+"""Cuts a batch into minibatches, and gives their inputs to the network and the losses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Steps:
     """Importance weights of their segments (rule P3)."""
 
     def select(self, index: Tensor) -> "Steps":
-        """Those of one minibatch."""
+        """The entries of one minibatch."""
         return Steps(
             self.actions.index_select(0, index),
             self.log_probs.index_select(0, index),
@@ -69,7 +69,7 @@ class Minibatch:
     index: Tensor
     """[n] int64, places among the steps that are learned from."""
     steps: Steps
-    """What is said of them, in that order; advantages as the loss takes them (rule P1)."""
+    """Their data, in that order; advantages as the loss takes them (rule P1)."""
     columns: Tensor | None = None
     """[k] int64, the whole segments these steps are from, in time-major order; None: single steps."""
     places: Tensor | None = None
@@ -78,7 +78,7 @@ class Minibatch:
     gathered: Preprocessed | None = None
     """Their observations, where a whole epoch's were put in order at once; None: still to be gathered."""
     share: float = 1.0
-    """Of the steps of this minibatch in all cells, how many are here; 0: these only stand in for none."""
+    """Share of this minibatch's steps over all cells that are here; 0: these only fill an empty part."""
 
 
 class Inputs(Protocol):
@@ -167,9 +167,9 @@ class Minibatches:
 
     Args:
         policy: prepares the observations; its statistics are those the update began with (P7).
-        batch: at least one of its valid steps lies past the burn-in.
+        batch: at least one of its valid steps is past the burn-in.
         settings: sizes and units.
-        least_deviation: that advantages are divided by, from updates before this one (rule P1).
+        min_deviation: that advantages are divided by, from updates before this one (rule P1).
         group: whose minibatches are made of parts of the same number.
 
     Raises: ValueError: when there is nothing to learn from.
@@ -180,13 +180,13 @@ class Minibatches:
         policy: Policy,
         batch: Batch,
         settings: PpoSettings,
-        least_deviation: float = 0.0,
+        min_deviation: float = 0.0,
         group: LearnerGroup = SINGLE_PROCESS,
     ) -> None:
         self._batch = batch
         self._group = group
         self._settings = settings
-        self._least_deviation = least_deviation
+        self._min_deviation = min_deviation
         self._is_recurrent = is_recurrent = policy.state_size > 0
         self.unit = settings.unit_for(is_recurrent=is_recurrent)
         self._is_learned = batch.valid
@@ -210,7 +210,7 @@ class Minibatches:
         self._action_masks = None if batch.action_mask is None else self._flat(batch.action_mask)
 
     def steps(self, estimates: Estimates, weights: Tensor | None = None) -> Steps:
-        """What the losses are made of; `weights` are [S], one for each segment."""
+        """Inputs of the losses; `weights` are [S], one for each segment."""
         by_step = None if weights is None else weights.float().expand(self._batch.valid.shape)
         return Steps(
             self._actions,
@@ -312,14 +312,14 @@ class Minibatches:
         return torch.cat(normalised), [1.0] * len(sizes)
 
     def _united(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, float]]:
-        least = self._least_deviation if self._settings.normalize_advantage else None
-        return unite(self._group, parts, least)
+        floor = self._min_deviation if self._settings.normalize_advantage else None
+        return unite(self._group, parts, floor)
 
     def _normalised(self, advantages: Tensor) -> Tensor:
         """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""
         if not self._settings.normalize_advantage:
             return advantages
-        return normalise_advantages(advantages, self._least_deviation)
+        return normalise_advantages(advantages, self._min_deviation)
 
     def _step_inputs(self, policy: Policy) -> Inputs:
         observations = {key: self._flat(array) for key, array in self._batch.observation.items()}

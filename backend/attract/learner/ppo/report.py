@@ -15,7 +15,7 @@ class ScheduledHyperparameters:
     clip_range: float
     entropy_coef: float
     prio_beta: float = 1.0
-    is_policy_held: bool = False
+    is_policy_frozen: bool = False
     """Whether advantages count for nothing: the critic learns, and entropy counts."""
 
     def metrics(self) -> dict[str, float]:
@@ -29,7 +29,7 @@ class ScheduledHyperparameters:
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What one update did; means over its minibatches unless said otherwise (rule P5)."""
+    """Metrics of one update; means over its minibatches unless stated otherwise (rule P5)."""
 
     policy_loss: float
     value_loss: float
@@ -42,9 +42,9 @@ class UpdateReport:
     grad_norm: float
     """Before clipping."""
     explained_variance: float
-    """Of the values the update began with against its first value targets, over the batch."""
+    """Explained variance of the first value targets under the values before the update, over the batch."""
     advantage_variance: float
-    """Of the batch's first advantages, before they are normalised."""
+    """Variance of the batch's first advantages, before they are normalised."""
     num_steps: int
     """Steps of the batch that were learned from: valid, and past any burn-in."""
     num_epochs: int

@@ -1,4 +1,4 @@
-"""What a game has paid so far: for anything at all (rule P12), and one agent at another's cost (rule P14)."""
+"""Reward statistics: whether any reward was seen (P12), whether the game is zero-sum (P14)."""
 
 from dataclasses import asdict, astuple, dataclass
 from typing import Any, Self
@@ -8,15 +8,15 @@ import torch
 from attract.experience.batch import Batch
 from attract.learner.cells.group import LearnerGroup
 
-MOST_HELD_STEPS = 20_000
-"""Steps after which a policy is no longer held, though nothing was found."""
+MAX_FROZEN_STEPS = 20_000
+"""Steps after which a policy is no longer frozen, though no reward was found."""
 ROUNDING = 1e-5
-"""Of the largest reward: what float32 may leave of a sum that is 0."""
+"""Share of the largest reward that float32 may leave of a sum that is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardHistory:
-    """Of every step of one policy that was learned from."""
+    """Reward statistics over every step that one policy learned from."""
 
     lowest: float
     highest: float
@@ -25,11 +25,11 @@ class RewardHistory:
     """Whether an episode came to an end of its own."""
     num_steps: int
     is_zero_sum: bool = False
-    """Whether several agents shared the policy, and at no step their rewards came to anything but 0."""
+    """Whether several agents shared the policy, and their rewards summed to 0 at every step."""
 
     @classmethod
     def of(cls, batch: Batch, num_agents: int = 1) -> Self:
-        """That of one batch's valid steps, of which there is at least one, in a game of so many agents."""
+        """The history of one batch's valid steps, at least one, in a game of `num_agents` agents."""
         rewards = batch.reward[batch.valid]
         lowest, highest = (float(bound) for bound in torch.aminmax(rewards))
         is_zero_sum = num_agents > 1 and _is_zero_sum(batch, num_agents, max(abs(lowest), abs(highest)))
@@ -62,7 +62,7 @@ class RewardHistory:
         )
 
     def with_others(self, group: LearnerGroup) -> "RewardHistory":
-        """The history of all of a group, of whose steps of this update each knows its own."""
+        """The history of a whole group; each member knows its own steps of this update."""
         if group.size == 1:
             return self
         own = torch.tensor([float(value) for value in astuple(self)], dtype=torch.float64)
@@ -78,15 +78,15 @@ class RewardHistory:
         return self.lowest == self.highest
 
     @property
-    def holds_policy(self) -> bool:
-        """Whether advantages can be nothing but the critic's error, and it is early enough to wait for it."""
-        # Where nothing is ever paid, an end changes nothing.
+    def freezes_policy(self) -> bool:
+        """Whether advantages can only be the critic's error, and it is early enough to wait for a reward."""
+        # Where every reward is 0, an end changes nothing.
         is_alike = self.is_uniform and (self.highest == 0.0 or not self.has_terminated)
-        return is_alike and self.num_steps <= MOST_HELD_STEPS
+        return is_alike and self.num_steps <= MAX_FROZEN_STEPS
 
 
 def _is_zero_sum(batch: Batch, num_agents: int, largest: float) -> bool:
-    """Whether the agents' rewards come to 0 at each step of the instances that are wholly in the batch."""
+    """Whether the agents' rewards sum to 0 at each step of the instances that are wholly in the batch."""
     # The slots of an instance follow each other, and its agents take their steps together.
     times = torch.stack((batch.slot_id // num_agents, batch.first_step))
     _, instance, count = times.unique(dim=1, return_inverse=True, return_counts=True)

@@ -48,7 +48,7 @@ def ppo_update(
     *,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
-    least_deviation: float = 0.0,
+    min_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     learner: LearnerName = "auto",
     group: LearnerGroup = SINGLE_PROCESS,
@@ -70,7 +70,7 @@ def ppo_update(
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
         distribution: of the game's actions.
         rates: numbers that do.
-        least_deviation: that advantages are divided by (P1).
+        min_deviation: that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         learner: `auto` does without autograd where it can.
         group: of learners that make this update together, each of its own batch: weights, optimizer and
@@ -91,7 +91,7 @@ def ppo_update(
             generator,
             distribution,
             rates,
-            least_deviation,
+            min_deviation,
             extra_loss,
             learner,
             group,
@@ -110,7 +110,7 @@ def _update(
     generator: torch.Generator,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
-    least_deviation: float,
+    min_deviation: float,
     extra_loss: ExtraLoss | None,
     learner: LearnerName,
     group: LearnerGroup,
@@ -118,7 +118,7 @@ def _update(
 ) -> UpdateReport:
     has_lag = any_rank(group, batch.has_lag)
     estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
-    minibatches = Minibatches(policy, batch, settings, least_deviation, group)
+    minibatches = Minibatches(policy, batch, settings, min_deviation, group)
     for parameters in optimizer.param_groups:
         parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
     rows: list[Tensor] = []
@@ -156,7 +156,7 @@ def _update(
     if group.size > 1:
         table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
         group.all_reduce(table)
-        # What only stood in for none says nothing.
+        # A minibatch that only fills an empty part has no meaning.
         log_ratios = [
             log_ratio if share > 0 else log_ratio[:0]
             for log_ratio, share in zip(log_ratios, shares, strict=True)
@@ -193,7 +193,7 @@ def _update(
 
 @dataclass(frozen=True, slots=True)
 class _EpochTargets:
-    """What the minibatches of an epoch are fitted to, and how they are drawn."""
+    """The estimates of an epoch, and the order of its minibatches."""
 
     steps: Steps
     value_coef: float
@@ -308,7 +308,7 @@ class KlStop:
 def _snapshot(
     policy: Policy, optimizer: torch.optim.Optimizer, generator: torch.Generator
 ) -> Callable[[], None]:
-    """What undoes everything done to the three from here on."""
+    """A function that undoes all later changes to the three."""
     weights = {name: tensor.detach().clone() for name, tensor in policy.state_dict().items()}
     optimizer_state = optimizer.state_dict()
     # Only the tensors change in place; copying the rest as well takes ten times as long.

@@ -33,7 +33,7 @@ class Channel:
         return None if len(data) < length else decode_to_learner(data)
 
     def send(self, message: FromLearner) -> None:
-        """Write one message, whole, from any thread. A peer that has gone is no error: `receive` tells."""
+        """Write one message, whole, from any thread. A lost peer is no error: `receive` reports it."""
         data = encode(message)
         with self._send_lock, contextlib.suppress(ConnectionError):
             # Two writes, not one joined copy: the ONNX bytes may be large.

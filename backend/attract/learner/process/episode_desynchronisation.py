@@ -1,4 +1,4 @@
-"""How far apart the games of a fleet stand in their episodes (rule E7)."""
+"""Measures how far apart the games of a fleet are in their episodes (rule E7)."""
 
 import statistics
 
@@ -34,7 +34,7 @@ class EpisodeDesynchronisation:
 
     def _follow(self, batch: Batch, now: dict[int, tuple[int, int]]) -> None:
         steps, _ = batch.valid.shape
-        # An agent that comes back begins anew (E9), so the steps it is away are ends as well.
+        # An agent that comes back begins a new episode (E9), so the steps it is away are ends as well.
         ends = (batch.terminated | batch.truncated | ~batch.valid).flip(0)
         since_end = ends.int().argmax(0).tolist()
         columns = zip(

@@ -12,7 +12,7 @@ from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace
 
 MAX_FOLLOWED_NUMBERS = 256
-"""Of an observation's entry; a larger one is a picture or a board, parts of which may well never change."""
+"""Maximum size of an observation's entry; parts of a larger one, a picture or a board, may never change."""
 _GAUSSIAN_ENTROPY = 0.5 + 0.5 * math.log(2.0 * math.pi)
 """Nats of a normal number of standard deviation 1."""
 
@@ -31,7 +31,7 @@ class ExperienceHealth:
     def metrics(
         self, batches: Mapping[str, Batch], reports: Mapping[str, Report], *, is_sole: bool
     ) -> dict[str, float]:
-        """What the batches of one update show, over their valid steps.
+        """Health metrics of one update's batches, over their valid steps.
 
         `rollout/reward_min`, `_max` and `_mean` of single steps; how many numbers of the observation have
         been the same ever since, with place and value of the first; and per policy `train/entropy_share`,

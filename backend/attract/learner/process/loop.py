@@ -51,14 +51,14 @@ from attract.settings.run import RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What is known of an update between its end and its announcement."""
+    """An update between its end and its announcement."""
 
     batch_id: int | None
     metrics: Mapping[str, float]
     valid_steps: int
     rejected: list[RejectedRow]
     gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What `train` said of it."""
+    """Metrics that came with `train`."""
     group: GroupState | None = None
 
 
@@ -67,8 +67,8 @@ class Learner:
 
     Args:
         begin: the run.
-        send: says something to the gateway; called from this thread and the writer's.
-        on_failure: told of failures on the writer's thread.
+        send: sends a message to the gateway; called from this thread and the writer's.
+        on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
@@ -137,7 +137,7 @@ class Learner:
         }
 
     def start(self) -> None:
-        """Find out where to start, make that durable, and say `ready`.
+        """Find out where to start, make that durable, and send `ready`.
 
         Raises:
             CheckpointError: when the run to go on with, or to start from, cannot be used.
@@ -195,7 +195,7 @@ class Learner:
                 case Export():
                     self._export(message)
                 case _:
-                    # Its gateway has not heard yet that nothing more is learned.
+                    # Its gateway does not know yet that nothing more is learned.
                     return
         except GroupOverError:
             self.group_over()
@@ -244,7 +244,7 @@ class Learner:
         return True
 
     def _begin_together(self) -> None:
-        """Have the state of cell 0, which has gone on from its newest version, or begun; the others' is its.
+        """Take the state of cell 0, which has resumed its newest version or started: all cells share it.
 
         A version that another cell alone has was never announced: it waited for cell 0's (rule D1).
         """
@@ -281,7 +281,7 @@ class Learner:
             try:
                 earlier = load_checkpoint(checkpoints / str(version))
             except CheckpointError as error:
-                self._notes.append(f"its late segments will be left out: {error}")
+                self._notes.append(f"its late segments will be rejected: {error}")
             else:
                 self._policies.remember_saved(earlier)
 
@@ -331,7 +331,7 @@ class Learner:
                 self._drop(message, "another cell has nothing to learn from")
                 return
         if not trainable:
-            refused = "no segment stood up to being computed again (rule C7)"
+            refused = "no segment passed verification (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(

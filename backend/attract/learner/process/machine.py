@@ -1,4 +1,4 @@
-"""How the learner uses the machine it runs on: device, threads, and what is worth loading early."""
+"""The learner's use of its machine: device, threads, and modules that are worth loading early."""
 
 import torch
 
@@ -25,7 +25,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def threads_for(settings: RunSettings) -> int:
-    """Torch threads of a run's learner: as many as it says, else what is measured to be worth it.
+    """Torch threads of a run's learner: the number in its settings, else the fastest measured one.
 
     In `sync` the machine alone decides: sums of other threads are other bits, whatever was measured (C8).
     """

@@ -1,4 +1,4 @@
-"""The learner's process: inherited socket in, one loop on the main thread, gone when its parent is gone."""
+"""The learner's process: inherited socket in, one loop on the main thread; ends with its parent."""
 
 import ctypes
 import logging
@@ -40,16 +40,16 @@ _PR_SET_PDEATHSIG = 1
 _TEXT_LIMIT = 20_000
 
 HOPELESS = (ConfigurationError, CheckpointError)
-"""Failures that another learner in the place of this one would meet again."""
+"""Failures that a replacement of this learner would meet again."""
 
 log = logging.getLogger(__name__)
 
 Incoming = ToLearner | Exception | None
-"""What the main thread is woken by: a message, a failure on another thread, or the parent's end."""
+"""Events for the main thread: a message, a failure on another thread, or the parent's end."""
 
 
 def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -> int:
-    """Serve one gateway over the socket `fd` until it says `shutdown` or goes away.
+    """Serve one gateway over the socket `fd` until it sends `shutdown` or goes away.
 
     Returns: exit code: 0, or 1 after a failure, which was reported as `failed`.
     """
@@ -66,7 +66,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
     try:
         _serve(channel, inbox)
     except Exception as error:
-        # Of what is wrong with a file or a setting the sentence says all; a stack is for faults of our own.
+        # For a wrong file or setting the message is enough; a stack is for our own faults.
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
@@ -90,7 +90,7 @@ def die_with_parent() -> None:
 
     def on_parent_death(signum: int, frame: object) -> None:
         if os.getppid() != parent:
-            # The closed socket is heard too; this is for a socket that others hold open.
+            # A closed socket ends it too; this is for a socket that other processes hold open.
             end = threading.Timer(ORPHAN_SECONDS, os._exit, (0,))
             end.daemon = True
             end.start()
@@ -109,7 +109,7 @@ def _listen(channel: Channel, inbox: "queue.SimpleQueue[Incoming]", finished: th
         return
     inbox.put(None)
     if not finished.wait(ORPHAN_SECONDS):
-        # An update that nobody will hear of; what was announced is on disk.
+        # The result of this update has no reader; what was announced is on disk.
         os._exit(0)
 
 

@@ -11,7 +11,7 @@ from attract.learner.policies.training_state import TrainingState
 
 
 def join(state: TrainingState, averaging: FederatedAveraging) -> None:
-    """Begin with the weights that everybody begins with; before version 0.
+    """Begin with the weights that all trainers begin with; before version 0.
 
     Raises: FederationError: when the others are not there, or do not begin.
     """
@@ -21,7 +21,7 @@ def join(state: TrainingState, averaging: FederatedAveraging) -> None:
 
 
 def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> tuple[int, ...]:
-    """Do so many rounds: weights, Adam's state and observation statistics become the average.
+    """Do these rounds: weights, Adam's state and observation statistics become the average.
 
     All policies of a run are averaged in one round, each with its namesakes.
 

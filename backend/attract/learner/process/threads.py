@@ -1,4 +1,4 @@
-"""How many threads the learner's products get: more than one only where they were seen to be faster."""
+"""Chooses the number of threads for the learner: more than one only if measured to be faster."""
 
 import statistics
 import time
@@ -10,11 +10,11 @@ import torch
 STAT = Path("/proc/stat")
 WINDOW_SECONDS = 0.1
 ROWS, WIDTH = 4096, 64
-"""Of the product that is timed: a large minibatch of a small network, where threads pay least."""
+"""Shape of the product that is timed: a large minibatch of a small network, where threads pay least."""
 PAIRS = 9
 PRODUCTS_A_TURN = 4
 WORTHWHILE = 1.3
-"""Times as fast, at the least: what threads gain is of the products, and they take cores from the rest."""
+"""Minimum speedup: threads speed up only the products, and they take cores from the rest."""
 
 
 def measured_threads(
@@ -24,15 +24,15 @@ def measured_threads(
     idle_cores: Callable[[], float] | None = None,
     gain: Callable[[int], float] | None = None,
 ) -> int:
-    """Torch threads for a learner beside so many workers. Takes a tenth of a second, twice that at most.
+    """Torch threads for a learner beside `num_workers` workers. Takes 0.1 to 0.2 s.
 
-    Workers, who have mostly not begun when this is asked, have a core each. Of the others, half at most.
+    Workers, which mostly have not started yet, get a core each. The learner gets at most half of the rest.
 
     Args:
         cores: that may be used.
         num_workers: that play on this machine.
         idle_cores: how many of the machine's cores do nothing; by default `idle_cores_now`.
-        gain: times as fast with so many threads as with one; by default `gain_of_threads`.
+        gain: speedup of a number of threads over one; by default `gain_of_threads`.
     """
     wanted = min(cores - num_workers, cores // 2)
     if wanted < 2:
@@ -45,7 +45,7 @@ def measured_threads(
 
 
 def idle_cores_now(stat: Path = STAT, wait: Callable[[float], None] = time.sleep) -> float:
-    """Cores of the machine that did nothing over a tenth of a second; 0 where the system does not tell."""
+    """Cores of the machine that did nothing over a tenth of a second; 0 if the system does not report it."""
     try:
         before = _ticks(stat)
         wait(WINDOW_SECONDS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attract.policy.graph_builder import GraphBuilder
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-"""Of the logarithm of a normal density."""
+"""Constant in the logarithm of a normal density."""
 
 
 class DiagonalGaussian:

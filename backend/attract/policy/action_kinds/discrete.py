@@ -1,4 +1,4 @@
-"""One choice: a categorical distribution, and the most probable action as the model says it."""
+"""One choice: a categorical distribution, and the most probable action as the model's output."""
 
 from typing import TYPE_CHECKING
 

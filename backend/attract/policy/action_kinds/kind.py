@@ -1,4 +1,4 @@
-"""What is to be known of one kind of action: the row that a new kind adds."""
+"""Description of one kind of action: a new kind adds one such row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attract.policy.graph_builder import GraphBuilder
 
 Space = Mapping[str, Any]
-"""Of a game's actions, as JSON."""
+"""A game's action space, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class ActionKind:
     """One kind of action, for torch and as models and `policy.json` have it."""
 
     distribution: Callable[[Space], ActionDistribution]
-    """Of a space. Raises: ConfigurationError: for one that no policy can act in."""
+    """The distribution for a space. Raises: ConfigurationError: for one that no policy can act in."""
     action: Mapping[str, Any]
-    """What `policy.json` says of the output `action`: `dtype`, the name of a NumPy type, and `meaning`."""
+    """The entry of the output `action` in `policy.json`: `dtype`, the name of a NumPy type, and `meaning`."""
     meanings: Mapping[str, str]
-    """What it says of each of the distribution's outputs, by `output_names`."""
+    """Its entry for each of the distribution's outputs, by `output_names`."""
     write_action: Callable[["GraphBuilder", Space, str], tuple[int, ...]]
     """Adds the nodes of the output `action`, of `action["dtype"]`: the likeliest, as the game takes it.
 

@@ -49,7 +49,7 @@ class Bernoulli:
     def with_gradient(self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None) -> Evaluated:
         """See `evaluate_with_gradient`.
 
-        Of each bit, d log p(a) / d l = a - sigmoid(l); d H / d l = -l sigmoid(l) (1 - sigmoid(l)).
+        For each bit, d log p(a) / d l = a - sigmoid(l); d H / d l = -l sigmoid(l) (1 - sigmoid(l)).
         """
         refuse_mask(action_mask)
         bits = actions.t().to(outputs.dtype)

@@ -40,7 +40,7 @@ def test_P11_a_slot_goes_on_where_its_last_segment_ended():
     # Slot 7 brings 1.5 along: 1 + 0.75; slot 9 has ended: 1.
     second = slots.see(batch_of([[1.0, 1.0]], [7, 9], [2, 2]), 0.5)
     assert second.moments.mean.item() == pytest.approx((1.75 + 1.0) / 2)
-    # A segment between is missing: begin anew.
+    # A segment between is missing: restart.
     hole = slots.see(batch_of([[1.0]], [7], [4]), 0.5)
     assert hole.moments.mean.item() == 1.0
 
@@ -64,7 +64,7 @@ def test_D2_P11_slots_go_into_a_checkpoint_and_come_back():
 
 
 def test_slots_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reward_scale, "MOST_SLOTS", 2)
+    monkeypatch.setattr(reward_scale, "MAX_SLOTS", 2)
     slots = SlotReturns()
     for slot in (1, 2, 1, 3):
         slots.take_over(slots.see(batch_of([[1.0]], [slot], [0]), 0.5))

@@ -32,7 +32,7 @@ def test_D2_the_others_have_what_cell_0_has_but_for_its_slots():
 
 
 def test_0051_a_cell_that_trains_something_else_is_refused_for_good():
-    with pytest.raises(GroupError, match="cell 1 trains something else than cell 0: seed differ") as refused:
+    with pytest.raises(GroupError, match="cell 1 and cell 0 differ in seed") as refused:
         broadcast_state(
             Beside(rank=1, led=led_by({"seed": 1, "game": "a"})), snapshot(0), {"seed": 2, "game": "a"}
         )
@@ -116,7 +116,7 @@ def test_D1_D2_whole_learners_hold_the_same_versions_and_go_on_from_cell_0s(tmp_
     assert first[-1][2]["counters"]["collected_steps"] == 3 * 2 * SLOTS * HORIZON
     assert first[-1][2]["counters"]["episodes"] == 6
     assert first[-1][2]["curriculum"] == {"of": 0}
-    # Of cell 0 version 3 is lost; what the other one has of it was never announced, then.
+    # Cell 0 has lost version 3, so the other cell's copy of it was never announced.
     lost = tmp_path / "0" / "run" / "checkpoints" / "3"
     lost.rename(lost.parent / "lost")
     later, other = run()

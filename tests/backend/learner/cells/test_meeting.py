@@ -46,7 +46,7 @@ def test_those_that_do_not_come_are_named(launcher):
     leader, other, _ = cells(launcher.port, 3)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(meet, open_store(other, 10), other, 0.4)
-        with pytest.raises(GroupError, match=r"cell 2 did not come within 0\.3 s"):
+        with pytest.raises(GroupError, match=r"cell 2 did not join within 0\.3 s"):
             meet(open_store(leader, 10), leader, 0.3)
         with pytest.raises(GroupError, match="another cell"):
             waiting.result(10)

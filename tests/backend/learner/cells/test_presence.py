@@ -32,22 +32,22 @@ def beside(store):
 def test_who_shows_no_life_is_named_by_all(beside):
     first, second, third = (beside(rank, 3) for rank in range(3))
     second.close()
-    assert first.find_gone() == "cell 1 is gone"
+    assert first.find_gone() == "cell 1 is lost"
     # Even when others, who have heard, are gone as well by then.
     first.close()
-    assert third.find_gone() == "cell 1 is gone"
+    assert third.find_gone() == "cell 1 is lost"
 
 
 def test_long_silence_is_noticed(beside, monkeypatch):
-    monkeypatch.setattr(presence, "LOST_SECONDS", 1.0)
+    monkeypatch.setattr(presence, "TIMEOUT_SECONDS", 1.0)
     first, second = beside(0, 2), beside(1, 2)
     waited = threading.Event()
     while not first._beats.get(1, (0, 0.0))[0]:
         waited.wait(0.05)
-    assert first.silent() == []
+    assert first.timed_out() == []
     second.close()
     waited.wait(1.8)
-    assert first.silent() == [1]
+    assert first.timed_out() == [1]
 
 
 def test_the_end_is_heard_by_all_before_cell_0_goes(beside):

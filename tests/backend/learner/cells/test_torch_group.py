@@ -95,7 +95,7 @@ def test_who_is_killed_is_named_by_the_others():
     began = time.monotonic()
     os.kill(said[1][1], signal.SIGKILL)
     for cell in (cells[0], cells[2]):
-        with pytest.raises(GroupError, match=r"cell 1 is gone; its part of an update was awaited"):
+        with pytest.raises(GroupError, match=r"cell 1 is lost; its part of an update was awaited"):
             while True:
                 cell.said()
     # Not after the limit: a connection that breaks is noticed.

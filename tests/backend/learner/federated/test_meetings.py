@@ -206,7 +206,7 @@ def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_b
             assert first[1] == 2.0
         for trainer in left:
             assert trainer.notes == [
-                "trainer 2 is gone: no sign of it for 3 s; the averaging goes on without it"
+                "trainer 2 is lost: no heartbeat for 3 s; averaging continues without it"
             ]
         # What it had announced is there, and it learns what the others learned meanwhile.
         killed.again()
@@ -224,7 +224,7 @@ def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_b
         assert killed.notes == [
             "this trainer takes over the policy of trainers 0, 1: they have gone on meanwhile"
         ]
-        assert left[0].notes[1:] == left[1].notes[1:] == ["trainer 2 is there again"]
+        assert left[0].notes[1:] == left[1].notes[1:] == ["trainer 2 is back"]
         assert set(meet(trainers, [5])) == {(first_of(trainers), 3.0)}
         assert len({seen(trainer) for trainer in trainers}) == 1
 

@@ -19,7 +19,7 @@ def test_one_that_lives_is_waited_for_until_the_limit():
         assert (call.missing, dict(call.given_up)) == ((1,), {})
     call = one.call({0: Entry(5, posting(0), None), 1: Entry(999, None, None)}, 700.0)
     assert call.missing == ()
-    assert dict(call.given_up) == {1: "it did not come within 600 s"}
+    assert dict(call.given_up) == {1: "it did not join within 600 s"}
 
 
 def test_scale_12_one_that_is_silent_is_given_up_after_a_while():
@@ -27,7 +27,7 @@ def test_scale_12_one_that_is_silent_is_given_up_after_a_while():
     entries = {0: Entry(5, posting(0), None), 1: Entry(44, posting(1, meeting=6), None)}
     assert one.call(entries, 100.0).missing == (1,)
     assert one.call(entries, 114.9).missing == (1,)
-    assert dict(one.call(entries, 115.0).given_up) == {1: "no sign of it for 15 s"}
+    assert dict(one.call(entries, 115.0).given_up) == {1: "no heartbeat for 15 s"}
 
 
 def test_one_that_never_came_to_this_board_may_still_be_starting():
@@ -38,7 +38,7 @@ def test_one_that_never_came_to_this_board_may_still_be_starting():
     assert 1 in one.call(entries, 700.0).given_up
 
 
-def test_nobody_waits_for_who_is_gone_but_who_comes_is_there():
+def test_a_lost_trainer_is_not_awaited_and_a_late_one_is_present():
     one = roll()
     call = one.call({0: Entry(5, posting(0), None), 1: Entry(1, None, "its run has ended")}, 100.0)
     assert (call.missing, [each.rank for each in call.present]) == ((), [0])

@@ -8,7 +8,7 @@ from free_port import free_port
 LIMIT_SECONDS = 30.0
 
 
-def test_the_first_value_of_a_key_is_read_by_all():
+def test_the_first_value_that_is_set_is_read_by_all():
     port = free_port()
     kept = KeyValueStore.keep("127.0.0.1", port, LIMIT_SECONDS)
     other = KeyValueStore.reach("127.0.0.1", port, LIMIT_SECONDS)
@@ -50,7 +50,7 @@ def test_scale_12_a_board_whose_process_is_gone_is_lost_at_once():
 
 
 def test_scale_12_a_network_that_swallows_everything_is_noticed_in_time():
-    # The kernel takes the connection, nobody reads from it.
+    # The kernel accepts the connection, but no process reads from it.
     silent = socket.create_server(("127.0.0.1", 0))
     with silent, pytest.raises(StoreLostError, match=r"for 0\.5 s"):
         KeyValueStore.reach("127.0.0.1", silent.getsockname()[1], 0.5)

@@ -75,7 +75,7 @@ def test_E9_each_agent_has_a_slot_and_steps_in_which_it_was_away_are_invalid():
     assert alone.slot_id.tolist() == [1, 3] and alone.observation["obs"][0, :, 0].tolist() == [100, 100]
     away = played(3, ended=True)
     away.play.steps["valid"][:] = 0
-    with pytest.raises(ConfigurationError, match="nobody took part"):
+    with pytest.raises(ConfigurationError, match="no agent took part"):
         demonstration_batch([away], [1], 4)
 
 

@@ -134,7 +134,7 @@ def test_D2_a_checkpoint_that_lacks_what_resuming_needs_is_refused(tmp_path: Pat
     document = json.loads(state.snapshot({}).files["checkpoint.json"])
     del document[lacking]
     partial = Snapshot.take(0, sole(state).policy.state_dict(), {}, document)
-    with pytest.raises(CheckpointError, match="lacks or spoils"):
+    with pytest.raises(CheckpointError, match="missing or damaged"):
         create(normalise=False).restore(load_checkpoint(write_checkpoint(tmp_path, partial)))
 
 

@@ -12,7 +12,7 @@ from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.ppo import algorithm as ppo_algorithm
 from attract.learner.ppo.algorithm import RETURNS, Ppo
-from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
+from attract.learner.ppo.reward_history import MAX_FROZEN_STEPS, RewardHistory
 from attract.policy.network import build_distribution, build_policy
 from attract.schema.spaces import BoxSpace
 from attract.settings.base import LearnerName
@@ -233,7 +233,7 @@ def test_P12_while_nothing_was_found_only_the_critic_and_entropy_learn(
         assert moved(found, *create(**no_entropy)) == BOTH
 
 
-def test_P12_of_a_policy_that_is_held_entropy_alone_moves_the_choices(batch: Batch):
+def test_P12_of_a_policy_that_is_frozen_entropy_alone_moves_the_choices(batch: Batch):
     held = unfound(batch)
     # Other values make other advantages.
     other = replace(held, value=torch.randn(held.value.shape, generator=torch.Generator().manual_seed(4)))
@@ -258,7 +258,7 @@ def test_P12_what_was_found_is_not_forgotten_and_a_policy_not_held_for_ever(
     algorithm.commit()
     assert moved(unfound(batch), algorithm, policy) == BOTH
     waiting, policy = create(**no_entropy)
-    known = RewardHistory(1.0, 1.0, has_terminated=False, num_steps=MOST_HELD_STEPS)
+    known = RewardHistory(1.0, 1.0, has_terminated=False, num_steps=MAX_FROZEN_STEPS)
     waiting.restore({}, {**waiting.document(), "rewards": known.to_document()})
     assert moved(unfound(batch), waiting, policy) == BOTH
 

@@ -19,7 +19,7 @@ def gradients(layers: nn.Module, step: int) -> list[torch.Tensor]:
     return [torch.randn(parameter.shape, generator=generator) for parameter in layers.parameters()]
 
 
-def test_steps_are_those_of_torch_and_nobody_sees_the_vector_afterwards() -> None:
+def test_steps_are_those_of_torch_and_the_vector_is_gone_afterwards() -> None:
     own, others = network(), network()
     own_adam, other_adam = adam(own), adam(others)
     parameters = list(own.parameters())

@@ -65,7 +65,7 @@ RATES = st.builds(
     clip_range=st.sampled_from([0.05, 0.2]),
     entropy_coef=st.sampled_from([0.0, 0.02]),
     prio_beta=st.sampled_from([0.4, 1.0]),
-    is_policy_held=st.sampled_from([False, False, True]),
+    is_policy_frozen=st.sampled_from([False, False, True]),
 )
 
 
@@ -94,7 +94,7 @@ def one_update(policy, distribution, optimizer, batch, ppo, rates, learner, seed
         torch.Generator().manual_seed(seed),
         distribution=distribution,
         rates=rates,
-        least_deviation=0.1,
+        min_deviation=0.1,
         learner=learner,
     )
 
@@ -259,7 +259,7 @@ def test_P5_parameters_of_different_ages_each_go_on_from_their_own():
     for learner in ("auto", "autograd"):
         policy, distribution = made("box", NETWORK)
         optimizer = create_optimizer(policy, 1e-3)
-        held = dataclasses.replace(PLAIN, is_policy_held=True, entropy_coef=0.0)
+        held = dataclasses.replace(PLAIN, is_policy_frozen=True, entropy_coef=0.0)
         for rates in (PLAIN, held, PLAIN):
             one_update(policy, distribution, optimizer, batch_of("box"), PpoSettings(), rates, learner)
         found[learner] = weights_of(policy) | adam_tensors(optimizer, policy)

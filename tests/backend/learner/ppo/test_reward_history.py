@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attract.experience.batch import Batch, load_batch
-from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
+from attract.learner.ppo.reward_history import MAX_FROZEN_STEPS, RewardHistory
 from learner_world import SignsFleet
 
 NOTHING_YET = RewardHistory(lowest=-1.0, highest=-1.0, has_terminated=False, num_steps=100)
@@ -36,7 +36,7 @@ def test_P14_rewards_of_agents_come_to_nothing_at_every_step_or_are_not_zero_sum
     mirrored[:, 1::2] = -mirrored[:, ::2]
     duel = replace(batch, reward=mirrored, valid=valid)
     assert RewardHistory.of(duel, 2).is_zero_sum
-    assert not RewardHistory.of(duel).is_zero_sum, "an agent alone plays against nobody"
+    assert not RewardHistory.of(duel).is_zero_sum, "an agent alone has no opponent"
     three = torch.tensor([0.1, 0.2, -0.3]).repeat(1, 2)
     trio = replace(duel.keep_segments(torch.arange(8) < 6), reward=three.expand(16, 6))
     assert RewardHistory.of(trio, 3).is_zero_sum
@@ -65,19 +65,21 @@ def test_P12_histories_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("known", "is_held"),
+    ("known", "is_frozen"),
     [
         (NOTHING_YET, True),
-        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS), True),
-        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS + 1), False),
+        (replace(NOTHING_YET, num_steps=MAX_FROZEN_STEPS), True),
+        (replace(NOTHING_YET, num_steps=MAX_FROZEN_STEPS + 1), False),
         (replace(NOTHING_YET, highest=0.0), False),
         (replace(NOTHING_YET, has_terminated=True), False),
         (RewardHistory(0.0, 0.0, has_terminated=True, num_steps=100), True),
         (RewardHistory(0.0, 1.0, has_terminated=True, num_steps=100), False),
     ],
 )
-def test_P12_a_policy_is_held_until_something_was_found_but_not_for_ever(known: RewardHistory, is_held: bool):
-    assert known.holds_policy is is_held
+def test_P12_a_policy_is_frozen_until_something_was_found_but_not_for_ever(
+    known: RewardHistory, is_frozen: bool
+):
+    assert known.freezes_policy is is_frozen
 
 
 def test_P12_it_comes_back_from_a_document():

@@ -147,7 +147,7 @@ def test_P5_the_kl_stop_leaves_out_what_the_batch_lags_already():
 def test_P1_a_least_deviation_keeps_quiet_advantages_quiet():
     settings = PpoSettings(n_epochs=1, num_minibatches=1, value_coef=0.0, entropy_coef=0.0)
     loud, quiet = (
-        update(build(), make_batch(), settings, least_deviation=least).grad_norm for least in (0.0, 1e3)
+        update(build(), make_batch(), settings, min_deviation=least).grad_norm for least in (0.0, 1e3)
     )
     assert 0 < quiet < 0.01 * loud
 
