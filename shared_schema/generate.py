@@ -235,7 +235,7 @@ def _write_step_numbers(path: Path) -> None:
 
 
 def with_variables(page: str) -> str:
-    """The page of commands with its table of the server's variables made anew."""
+    """The page of commands with its table of the server's variables generated."""
     before, _, rest = page.partition(TABLE_BEGINS)
     _, _, after = rest.partition(TABLE_ENDS)
     rows = [("Variable", "Means", "By default", "Flag above it"), ("---",) * 4]

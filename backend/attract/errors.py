@@ -11,8 +11,8 @@
     ├── RunActiveError              a gateway has one active run, and this is it
     ├── UnknownRunError             exit code 2: there is no such run
     ├── DamagedRunError             what was kept of a past run cannot be read
-    ├── DemonstrationError          what somebody played could not be written
-    ├── AccessError                 who may come in could not be written down
+    ├── DemonstrationError          a demonstration could not be written
+    ├── AccessError                 the access database could not be written
     ├── TrialError                  a trial of a study, a run of its own, failed
     ├── AwayError                   a process on another node does not answer now
     ├── ClusterError                a cluster cannot run what it was asked for
@@ -130,7 +130,7 @@ class CheckpointError(AttractError):
 
 
 class AwayError(AttractError):
-    """A process's keeper does not answer now; it is placed anew, or answers again by itself."""
+    """A process's keeper does not answer now; it is placed again, or answers again by itself."""
 
 
 class ClusterError(AttractError):
@@ -220,7 +220,7 @@ class UnknownRunError(AttractError):
 
 
 class DemonstrationError(AttractError):
-    """What somebody played could not be written."""
+    """A demonstration could not be written."""
 
 
 class AccessError(AttractError):

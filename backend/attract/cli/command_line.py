@@ -132,7 +132,7 @@ def _run() -> int:
 
 
 def _flags() -> dict[str, str]:
-    """Flags of all commands by the variable that somebody might take for theirs."""
+    """Flags of all commands, by the environment variable that a user might expect to set them."""
     arguments = (argument for command in COMMANDS for argument in app[command].assemble_argument_collection())
     names = (name for argument in arguments for name in argument.names if name.startswith("--"))
     return {PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names}

@@ -21,7 +21,7 @@ def server_settings(**given: Any) -> ServerSettings:
     server = ServerSettings.from_environment(os.environ, **given)
     if {"log_format", "log_level"} & server.model_fields_set:
         show_logs(server.log_format, server.log_level)
-        # The learner and the browser's process are told so.
+        # The learner and the browser process read these.
         os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
     return server
 

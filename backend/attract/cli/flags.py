@@ -1,4 +1,4 @@
-"""How settings become flags of commands, in groups, and how a mistake in a flag is told."""
+"""How settings become flags of commands, in groups, and how a mistake in a flag is reported."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -61,7 +61,7 @@ KINDS: Final = {int: "a whole number", float: "a number"}
 
 
 class GivenFlags(dict[str, Any]):
-    """Settings given by flags: nested texts that nobody has checked yet."""
+    """Settings given by flags: nested texts, not checked yet."""
 
 
 def given_flags(arrived: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _as_text(_kind: Any, tokens: Sequence[Token]) -> str:
 
 
 Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
-"""A parameter that gives a setting by a shorter name, as a text that nobody has checked yet."""
+"""A parameter that gives a setting by a shorter name, as a text that is not checked yet."""
 
 
 SERVED_FLAGS: Final = (

@@ -138,7 +138,7 @@ def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: Runs
 
 
 def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
-    """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
+    """Pack RUN's logs, settings and metrics into a zip for a bug report, without secrets.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ def join(
 ) -> int:
     """Join a trainer elsewhere with a headless browser, until the trainer says good-bye or Ctrl-C.
 
-    While the trainer is away it waits. What will not mend itself (a wrong token, a certificate that is not
-    trusted, nobody at the address) ends it with exit code 2 and the reason.
+    It waits while the trainer is away. An error that waiting cannot fix (a wrong token, an untrusted
+    certificate, no server at the address) ends it with exit code 2 and the reason.
 
     Parameters
     ----------

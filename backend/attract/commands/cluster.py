@@ -43,7 +43,7 @@ class ClusterOptions:
     hosts: int
     gpus: int
     workers: int
-    """Of each host, or of each cell without hosts."""
+    """Workers per host, or per cell without hosts."""
     address: str = "auto"
     run_id: str | None = None
     headless: bool = True
@@ -64,7 +64,7 @@ def plan_of(
         )
     if 0 < order.hosts < order.cells:
         raise ConfigurationError(
-            f"{order.hosts} for {order.cells} cells: some would have nobody who plays",
+            f"{order.hosts} for {order.cells} cells: some cells would have no workers",
             setting="--hosts",
             fix=f"--hosts {order.cells} or more; without --hosts each cell has browsers of its own",
         )
@@ -109,7 +109,7 @@ def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
     say = _sayer()
     with connected(order.address, plan.demand()) as cluster:
         say(cluster_text(cluster))
-        # Where all is on this machine, nobody else is let in.
+        # On a single machine other devices need no access.
         plan = dataclasses.replace(plan, lan=not cluster.is_local)
         return run_async(_train(plan, cluster))
 

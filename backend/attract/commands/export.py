@@ -129,7 +129,7 @@ def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> 
         game: a bundled module.
         seats: the policy of each agent, where they are named.
     """
-    # Of one policy for all there is no name to choose by.
+    # One policy for all agents needs no name.
     policies = ",".join(seats) if len(set(seats)) > 1 else ""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("{{title}}", html.escape(title)).replace("{{policies}}", html.escape(policies))

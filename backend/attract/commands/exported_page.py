@@ -48,7 +48,7 @@ NOT_SHIPPED: Final = (
     "tsconfig*.json",
     "vite.config.*",
 )
-"""What lies beside a page that nobody built, and is none of what it loads."""
+"""Files beside a page without a build step that the page does not load."""
 NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 

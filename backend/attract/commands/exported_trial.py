@@ -18,7 +18,7 @@ from attract.server.in_process import serving_app
 from attract.server.page_games import GAME_POLICY
 
 STEP_SECONDS: Final = 20.0
-"""Of real time: a menu may have to be gone through first."""
+"""Real time; the page may have a menu to pass first."""
 MAX_ROUNDS: Final = 8
 """What is added may ask for more."""
 TRY: Final = """\

@@ -42,7 +42,7 @@ def problem_of(url: str) -> Problem | None:
     try:
         proxy = _proxy_for(url)
         by = "" if proxy is None else f" through the proxy {_without_user(proxy)} of the environment"
-        # Of urllib's own finding nothing is left: it sends loopback through the proxy too.
+        # Replaces urllib's own proxy lookup, which sends loopback through the proxy too.
         proxies = urllib.request.ProxyHandler({} if proxy is None else {urlsplit(url).scheme: proxy})
         opener = urllib.request.build_opener(proxies)
         with opener.open(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
@@ -114,7 +114,7 @@ async def join_trainer(
 ) -> int:
     """Run a headless host until a signal, the trainer's good-bye, or until it cannot join.
 
-    It stays while the trainer is away, says so once, and says once when it is back.
+    It stays while the trainer is away, and prints one line when it goes and one when it is back.
 
     Args:
         link: join link, or address of the trainer.

@@ -71,7 +71,7 @@ def _written(folder: Path, template: Template) -> list[Path]:
 
 def _package_name(name: str) -> str:
     """The nearest that a package may be called; `NAME` where nothing is left."""
-    # Of a path as Windows writes it, its end.
+    # The last part of a Windows path.
     last = name.rstrip("\\").rpartition("\\")[2].lower()
     return re.sub(r"[^a-z0-9._]+", "-", last).strip("-._")[:100] or NAME
 

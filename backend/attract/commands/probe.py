@@ -256,7 +256,7 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
 
 
 def _shown(path: Path) -> str:
-    """As somebody in this folder would write it."""
+    """`path`, relative to the working directory where it is below it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

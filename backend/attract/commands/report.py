@@ -1,4 +1,4 @@
-"""`attract report`: packs what somebody needs to look into a run's trouble, and no secret, into a zip."""
+"""`attract report`: packs a run's logs, settings and metrics into a zip for a bug report, without secrets."""
 
 import contextlib
 import getpass
@@ -25,9 +25,9 @@ from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
 
 TAIL_BYTES = 256 << 10
-"""Of each log, its end."""
+"""The end of each log that is packed."""
 POINTS = 200
-"""Of each metric, with the extremes between them."""
+"""Per metric; the extremes between two points are kept."""
 LOGS = ("gateway.log.1", "gateway.log", "learner.log.1", "learner.log")
 LEFT_OUT = (
     "the game's code and its source map, checkpoints, weights and exported policies",

@@ -129,8 +129,8 @@ def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
 async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
     """Train until the goal, the step count, a failure or a signal; the exit code.
 
-    The first signal finishes the update, saves and exports; the second ends at once. That nobody reads the
-    output any more is as good as a signal. An order that `stays` serves the dashboard after an end that no
+    The first signal finishes the update, saves and exports; the second ends at once. A closed
+    output counts as a signal. An order that `stays` serves the dashboard after an end that no
     signal brought about, until a signal, which does not change the code.
     """
     if order.headless:
@@ -199,7 +199,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
 
 
 def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = None) -> int:
-    """How a run's end is told to the shell (docs/commands.md).
+    """The exit code of a run that has ended (docs/commands.md).
 
     Args:
         result: of the run.
@@ -245,7 +245,7 @@ async def _watch(
         elif isinstance(body, Finding):
             display.say(finding_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
-            # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
+            # A game that fails in every episode is reported at 1, 2, 4, 8, ... failures.
             display.reported(body)
         elif isinstance(body, LogLine):
             display.say(log_text(body))

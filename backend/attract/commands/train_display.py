@@ -21,7 +21,7 @@ PHASES = (
     ("policy", "fleet/inference_fraction"),
     ("waiting", "fleet/wait_fraction"),
 )
-"""Where the workers' time goes; the learner's share is told beside it."""
+"""Where the workers' time goes; the learner's share is printed beside it."""
 
 
 NO_EPISODE = "no episode has ended yet"
@@ -37,18 +37,18 @@ OTHER_REPORTS = {
     "check": "check",
     "audit": "what guests play",
     "bounds": "what guests play",
-    "quarantine": "somebody is left out",
-    "conduct": "somebody plays again",
-    "strangers": "nobody of your own is here",
+    "quarantine": "a worker is banned",
+    "conduct": "a worker plays again",
+    "strangers": "no trusted worker has joined",
     "federated": "averaging",
 }
 """What reports say by kind that are not of the game; every other kind is."""
 
 
 GENERAL_NAMES = ("Error", "GameError")
-"""Classes of errors that say nothing: our checks' own, and the one for everything."""
+"""Error classes without information: those of our own checks, and the generic one."""
 WITH_STACK = ("contract", "load", "parameter", "draw-throws")
-"""Findings of exceptions: the other ones are told by one place."""
+"""Findings of exceptions; for the others one source line is enough."""
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What a terminal would obey, or what makes a line read other than it is: games may write anything."""
 

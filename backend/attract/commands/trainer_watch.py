@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 AWAY_SECONDS: Final = 5.0
-"""A trainer that has not answered for so long is away; one late answer says nothing."""
+"""Without an answer for so long, the trainer counts as away; one late answer does not."""
 FIRST_CONTACT_SECONDS: Final = 8.0
-"""How long a trainer that nobody has reached yet may be starting."""
+"""How long a trainer that has not been reached yet may take to start."""
 REFUSED_SECONDS: Final = 3.0
-"""A page that has ended for so long stays away: one of an old build loads itself anew within that time."""
+"""A page that ended this long ago will not return: a page of an old build reloads sooner."""
 NOT_LET_IN_SECONDS: Final = 10.0
 
 Outcome = Literal["done", "refused", "gone"]
@@ -56,7 +56,7 @@ class TrainerWatch:
         self.outcome: Outcome | None = None
         """How it ended; None as long as there is reason to stay."""
         self.reason = ""
-        """Of the outcome, in a sentence."""
+        """The outcome's reason, one sentence."""
 
     @property
     def is_reached(self) -> bool:
@@ -119,7 +119,7 @@ class TrainerWatch:
         was_reported = self._is_away_reported
         self._silent_since, self._is_away_reported, self._reached = None, False, True
         if was_reported:
-            # What the page has said while nobody could answer it is no refusal.
+            # What the page said while the trainer was away is no refusal.
             self._page_since = now
         return [f"back after {away:.0f} s"] if was_reported else []
 

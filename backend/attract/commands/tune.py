@@ -33,7 +33,7 @@ from attract.tuning.runner import TrialRunner
 from attract.tuning.space import read_search
 
 TRIAL_STEPS: Final = 100_000
-"""Of a trial, unless told: most games show within so many whether they learn."""
+"""Agent steps per trial by default; most games show by then whether they learn."""
 WINNER: Final = "winner.train.yaml"
 
 

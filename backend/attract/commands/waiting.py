@@ -31,7 +31,7 @@ class BeforeFirstUpdate:
         self._due = now + FIRST_LINE_SECONDS
 
     def update(self, run: RunView, now: float) -> None:
-        """The run as it stands now. Where nobody is there to play, another line says so."""
+        """Takes the run's present state. A run without workers has another line."""
         if run.beginning is None or run.waiting_seconds is not None or now < self._due:
             return
         self._due = now + NEXT_LINE_SECONDS
@@ -69,11 +69,11 @@ class WaitingForWorkers:
         self._waited: float | None = None
 
     def update(self, run: RunView, *, last_left_seconds: float | None, has_workers: bool) -> None:
-        """The run as it stands now; `last_left_seconds` of its fleet, and whether somebody is in it."""
+        """The run as it stands now; `last_left_seconds` of its fleet, and whether it has workers now."""
         self._had_workers = self._had_workers or last_left_seconds is not None
         seconds = run.waiting_seconds
         if seconds is None:
-            # A run that is about to end waits for nobody either.
+            # A run that is about to end does not wait either.
             if self._waited is not None and has_workers:
                 self._display.say(f"workers are here after {duration(self._waited)}")
             self._waited = None

@@ -221,7 +221,7 @@ class CheckView(WireModel):
     description: GameDescription | None
     """None when the game could not be loaded."""
     play: CheckedPlay | None
-    """Of random play; None when a game failed in it."""
+    """The random play; None when a game failed in it."""
     unplayable: bool
     """No game could be loaded, made or played for some hundred steps."""
     seconds: float
@@ -286,9 +286,9 @@ class RandomPlay(WireModel):
     return_mean: float
     """Raw and undiscounted, over episodes and agents."""
     standard_error: float
-    """Of that mean."""
+    """Standard error of that mean."""
     parameters: dict[str, ParameterDistribution] = {}
-    """Of the game, where the run sets some; a lesson's are not among them."""
+    """Game parameters that the run sets, without those of a lesson."""
 
 
 class LessonView(WireModel):
@@ -300,7 +300,7 @@ class LessonView(WireModel):
     num_lessons: Count
     agent_steps: Count = 0
     global_episode_index: Count = 0
-    """Of the episode after which it changed."""
+    """The episode after which it changed."""
     reason: Text | None = None
     """Why it changed; None where it did not."""
 
@@ -367,7 +367,7 @@ class RunView(RunSummary):
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None
     """Whether the return is above random play's by three standard errors of the difference; None where that
-    cannot be told, as with fewer than 20 episodes on either side."""
+    is unknown, as with fewer than 20 episodes on either side."""
     lesson: LessonView | None = None
     """None without lessons."""
     parameters: dict[str, ParameterDistribution] = {}
@@ -425,21 +425,21 @@ class PolicyView(WireModel):
     policy_version: Count
     agent_steps: Count
     urls: dict[Name, Text]
-    """Of the ONNX model of each policy, by its id; relative to the page's base, immutable."""
+    """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
 
 
 class RecordedEpisode(FiniteModel):
     """One played episode, as who played it tells it; observations come from playing it again."""
 
     game_id: Name
-    """Of the game's description."""
+    """The id in the game's description."""
     game_sha256: str | None = None
-    """Of the module that was played."""
+    """Hash of the module that was played."""
     seed: Seed
     episode: Count
     """With `seed` it names the random stream of the game, instance 0 (rule C5)."""
     parameters: dict[str, float] = {}
-    """Of the game, in this episode; those that are left out have their defaults."""
+    """Game parameters of this episode; a missing one has its default."""
     actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
     """By step and agent."""
     returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]

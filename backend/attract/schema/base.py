@@ -26,7 +26,7 @@ WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
 """Raw bytes: MessagePack `bin`, `Uint8Array` in TypeScript; not checked by the JSON validators."""
 
 MAX_AGENTS: Final = 256
-"""Of a game: a lease has a seat for each."""
+"""Agents per game; a lease has a seat for each."""
 MAX_AMOUNT: Final = 1e30
 Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """A number that a worker tells: sums, squares and means of very many stay finite."""

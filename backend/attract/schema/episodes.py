@@ -70,7 +70,7 @@ class Episodes:
 
     @property
     def returns(self) -> Iterator[tuple[float, ...]]:
-        """Of each episode, one per agent."""
+        """Returns of each episode, one per agent."""
         return zip(*[iter(self.columns.returns)] * self.num_agents, strict=True)
 
     def finished(self) -> "Episodes":

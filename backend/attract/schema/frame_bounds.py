@@ -36,7 +36,7 @@ _CONTAINERS: Final = {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}
 def check_size(data: bytes | bytearray | memoryview) -> None:
     """Refuse a frame that has too many names or items.
 
-    A frame that is not MessagePack passes: the parser says so.
+    A frame that is not MessagePack passes: the parser refuses it.
 
     Raises: ProtocolError: code `malformed`.
     """

@@ -18,7 +18,7 @@ from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBro
 MAX_KEYS = 64
 """Top-level keys of a frame; no message has half as many, and an error is reported per unknown key."""
 MAX_PROBLEMS = 100
-"""With more, only their number is told: a report of each takes longer than to find it."""
+"""With more, only their number is reported: listing them takes longer than finding them."""
 MAX_SHOWN = 80
 """Characters of an offending value that are quoted back."""
 MAX_FIX = 400
@@ -27,7 +27,7 @@ MAX_FIX = 400
 LENGTH = struct.Struct("<I")
 """Stands before each frame on the socket pairs between our processes: its bytes, little-endian."""
 MAX_MESSAGE_BYTES = 1 << 30
-"""Of a frame behind a `LENGTH`."""
+"""Size of a frame after a `LENGTH`."""
 
 Message = TypeVar("Message")
 

@@ -38,7 +38,7 @@ class GameFailed(FiniteModel):
     """The error's class name."""
     text: Text
     stack: Text | None
-    """Of the game's own exception, source-mapped at the server; None where the game threw nothing."""
+    """Stack of the game's own exception, source-mapped at the server; None where the game threw nothing."""
     method: MethodSource | None = None
     """The method that failed, where that is known."""
     step_values: Text | None = None
@@ -124,4 +124,4 @@ class CheckGame(FiniteModel):
     random_episodes: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
-    """Of that play, drawn at each start; a parameter that is left out has its default."""
+    """Game parameters of that play, drawn at each start; a missing one has its default."""

@@ -108,7 +108,7 @@ class Ready(WireModel):
     onnx: dict[Name, WireBytes]
     """The model of each policy, by its id."""
     weights_sha256: str
-    """Of all policies together."""
+    """Hash of the weights of all policies together."""
     num_parameters: Count
     device: Text
     counters: Counters

@@ -356,9 +356,9 @@ class ReplayOrder(FiniteModel):
     action: Tensor
     """[num_before + horizon, agents], or with components as in a block: what every agent did."""
     begun: EpisodeTerms = EpisodeTerms()
-    """Of the episode that begins first."""
+    """Terms of the first episode that begins."""
     terms: EpisodeTerms = EpisodeTerms()
-    """Of those that begin later."""
+    """Terms of the later episodes."""
 
 
 class Lease(FiniteModel):
@@ -388,7 +388,7 @@ class Lease(FiniteModel):
     them on `act` messages (rule I2). Empty: the worker runs the policy itself."""
     tells_terminal: bool = False
     """With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
-    ones (rule E2): nobody learns from them, but environments of other libraries give them."""
+    ones (rule E2). Training does not use them, but environments of other libraries return them."""
     replays: Annotated[list[ReplayOrder], Field(max_length=64)] = []
     """`replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10)."""
 

@@ -30,7 +30,7 @@ class DecidedNumbers(FiniteModel):
     """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
 
     log_prob: Annotated[Tensor, Kept("float32")]
-    """Of the action, under the behaviour policy."""
+    """Log-probability of the action under the behaviour policy."""
     value: Annotated[Tensor, Kept("float32")]
     """V(observation) under the same policy."""
 

@@ -23,7 +23,7 @@ class StudyTrial(FiniteModel):
     """Mean return of the last 100 episodes of training, no more than the goal where one is set; of a trial
     that was ended early, when it was. None: no episode ended."""
     seconds: float | None = None
-    """Of training, from the first lease on; starting and saving are not counted."""
+    """Training time from the first lease on, without starting and saving."""
     agent_steps: Count = 0
     on_front: bool = False
     """No other trial has a higher score in as few seconds, or as high a score in fewer."""
@@ -35,7 +35,7 @@ class StudyConfirmation(FiniteModel):
 
     trial: Count
     seeds: list[Count]
-    """Of the runs that have ended, in order."""
+    """Seeds of the runs that have ended, in order."""
     scores: list[float]
     """Mean return of an evaluation of each, no more than the goal where one is set."""
     seconds: list[float]
@@ -52,13 +52,13 @@ class StudyView(FiniteModel):
     game: Text
     state: StudyState
     total_steps: Count
-    """Of one trial."""
+    """Agent steps of one trial."""
     goal: float | None = None
     num_trials: Count
     """How many the search is to have."""
     parallel: Count
     elapsed_seconds: float
-    """Of all calls together."""
+    """Wall-clock time of all calls together."""
     trials: list[StudyTrial] = []
     confirmations: list[StudyConfirmation] = []
     """The defaults first."""

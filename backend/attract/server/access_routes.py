@@ -53,7 +53,7 @@ def add_access_routes(
         )
         return response
 
-    # Of the same folder as /api/session: only from there can the cookie be taken away.
+    # In the same folder as /api/session: the cookie can only be removed from there.
     @app.post("/api/logout")
     @role("viewer")
     async def log_out(request: Request) -> JSONResponse:

@@ -263,7 +263,7 @@ class AccessStore:
 
     @contextlib.contextmanager
     def _database(self) -> Generator[sqlite3.Connection]:
-        """Opened anew each time, in some 0.1 ms: nothing to be closed later, and a file put back is seen."""
+        """A new connection each time (about 0.1 ms): nothing stays open, and a restored file is read."""
         with contextlib.closing(sqlite3.connect(self._folder / DATABASE, timeout=BUSY_SECONDS)) as database:
             yield database
 

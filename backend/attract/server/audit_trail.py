@@ -16,7 +16,7 @@ AUDIT_FILE: Final = "audit.jsonl"
 MAX_BYTES: Final = 4 << 20
 """Past this the file becomes `audit.jsonl.1`, in the place of the one before."""
 MAX_CHARACTERS: Final = 200
-"""Of one text in a line."""
+"""Limit of one text in a line."""
 ALLOWANCES: Final = {"refused": (0.1, 100.0), "joined": (1.0, 2000.0), "left": (1.0, 2000.0)}
 """What strangers, or a fleet that comes and goes, may have written: lines a second over time, and at once.
 What is beyond is counted, and the next line says how many there were: a flood must not push out the rest."""

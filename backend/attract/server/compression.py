@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COMPRESSED_KINDS = ("application/json", "text/javascript")
-"""Of answers that are made for a request. Models and other bytes are as small as they get."""
+"""Content types of dynamic responses. Models and other binary data do not compress."""
 MIN_BYTES = 1024
 LEVEL = 4
 """Nearly as small as the highest, in a fifth of the time."""

@@ -35,7 +35,7 @@ DURATIONS = {
 
 @dataclass(frozen=True)
 class ServerNumbers:
-    """What the server itself counts, at one moment; codes are those that refused sockets are told."""
+    """What the server itself counts, at one moment; codes are the close codes of refused sockets."""
 
     sockets: int
     received_bytes: int
@@ -76,7 +76,7 @@ class Exposition:
 
 
 class _StandingCollector(Collector):
-    """Reads everything anew at each scrape."""
+    """Reads current values at each scrape."""
 
     def __init__(self, server: Callable[[], ServerNumbers], health: Callable[[], RunHealth | None]) -> None:
         self._server = server
@@ -102,7 +102,7 @@ def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
     yield _counter("attract_received_bytes_total", "Bytes of frames from browsers.", server.received_bytes)
     refused = CounterMetricFamily(
         "attract_sockets_refused_total",
-        "Sockets turned away or closed for what they sent, by the code they were told.",
+        "Sockets refused or closed for what they sent, by close code.",
         labels=["code"],
     )
     for code, count in sorted(server.sockets_refused.items()):

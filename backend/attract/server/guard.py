@@ -44,7 +44,7 @@ HEADERS: Final = [
 ]
 
 OPENER_POLICY: Final = (b"cross-origin-opener-policy", b"same-origin")
-"""Browsers complain of it in plain text over a network, and heed it nowhere there."""
+"""Not sent over plain HTTP on a network: browsers ignore it there and log a warning."""
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -296,7 +296,7 @@ class GuardMiddleware:
         await self._app(scope, body.receive, answer)
 
     def _noted(self, scope: Scope, send: Send) -> Send:
-        """Whoever changes something stands in the audit trail, with what came of it."""
+        """Records each change in the audit trail, with its author and status."""
         # Before it is done: a session that ends itself is gone by then.
         who = self._guard.who(scope)
 
@@ -329,9 +329,9 @@ class GuardMiddleware:
 class _Body:
     """A request's body with a deadline and a size limit; past either it ends as if the client had gone."""
 
-    def __init__(self, receive: Receive, seconds: float, most_bytes: int) -> None:
+    def __init__(self, receive: Receive, seconds: float, max_bytes: int) -> None:
         self._receive = receive
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._size = 0
         self._whole = False
@@ -345,7 +345,7 @@ class _Body:
         except TimeoutError:
             return {"type": "http.disconnect"}
         self._size += len(message.get("body", b""))
-        if self._size > self._most_bytes:
+        if self._size > self._max_bytes:
             return {"type": "http.disconnect"}
         self._whole = message["type"] == "http.request" and not message.get("more_body", False)
         return message

@@ -59,7 +59,7 @@ class Gateway:
         return link or f"{self.url}/join.html#token={self.guard.issue('worker')}"
 
     async def say_goodbye(self) -> None:
-        """Send the hosts home: what they came for is done, and nobody will be here again."""
+        """Dismiss the hosts: the run is over, and this server ends."""
         await self.service.say_goodbye()
 
 
@@ -107,7 +107,7 @@ async def running_gateway(
         url = own_url = f"http://{local}:{port}"
         if settings.tls_cert is not None:
             own_url = f"https://{local}:{port}"
-            # The certificate is not made for this machine's own browsers, and nobody else gets here.
+            # The certificate does not cover loopback, where only this machine's own browsers connect.
             inner = _listen("127.0.0.1", 0, port_is_fixed=True)
             url = f"http://127.0.0.1:{inner.getsockname()[1]}"
             plain = {**options, "lifespan": "off", "ssl_certfile": None, "ssl_keyfile": None}
@@ -176,7 +176,7 @@ def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
         signal.signal(signal.SIGINT, before)
 
 
-class _Interrupted(Exception):  # noqa: N818 - no error: somebody asked for it
+class _Interrupted(Exception):  # noqa: N818 - no error: a user asked for it
     """SIGINT came; a KeyboardInterrupt would not leave the loop in order."""
 
 

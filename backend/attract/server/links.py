@@ -1,4 +1,4 @@
-"""Join links: what other devices are told of this server, with an invitation in the fragment."""
+"""Join links: this server's address for other devices, with an invitation in the fragment."""
 
 import contextlib
 import socket

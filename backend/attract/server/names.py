@@ -46,7 +46,7 @@ class ServerNames:
     def network_of(self, scope: Scope) -> str:
         """What a connection's address counts as: of IPv6 the /64, which one household has whole.
 
-        Addresses from forwarded headers that nobody allowed count as one.
+        Addresses from forwarded headers of an unknown proxy count as one.
         """
         client = scope.get("client")
         if client is None:
@@ -89,7 +89,7 @@ class ServerNames:
         return f"http://*:{port or 80}"
 
     def is_trustworthy(self, scope: Scope) -> bool:
-        """Whether browsers take the page's origin for one that nobody in between can have changed."""
+        """Whether browsers treat the page's origin as potentially trustworthy (HTTPS or loopback)."""
         host = _host_name(Headers(scope=scope).get("host", ""))
         return scope.get("scheme") in SECURE or host in LOOPBACK or host in self._secure_hosts
 

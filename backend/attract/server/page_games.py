@@ -63,14 +63,14 @@ GAME_POLICY: Final = "; ".join(
 """A game gets its own files, and published packages: no advertisements, no windows, no way out."""
 NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
 MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Of a page itself, which is read whole; what it loads may be of any size."""
+"""Limit of the page itself, which is read whole; the files that it loads may be of any size."""
 
 
 class PageSources(Protocol):
     """Who knows the games' pages."""
 
     def page_files(self, key: str) -> PageFiles | None:
-        """The files of the game with this key, 32 letters of 0 to f; None: nobody knows it."""
+        """The files of the game with this key, 32 letters of 0 to f; None: unknown."""
         ...
 
 
@@ -92,7 +92,7 @@ class PageGameMiddleware:
 
     Every response has a Content-Security-Policy: one of its own, or else `GAME_POLICY`.
 
-    Whoever asks must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
+    A client must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
     sockets and nothing but files.
     """
 
@@ -208,7 +208,7 @@ async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
-"""The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
+"""The file may be rebuilt at any time: the browser revalidates and gets 304 if it is unchanged."""
 PAGE_HEADERS: Final = FILE_HEADERS | {"origin-agent-cluster": "?1"}
 
 

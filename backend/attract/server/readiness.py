@@ -12,7 +12,7 @@ from attract.runs.disk import refusal
 from attract.schema.api import PartName, ReadyPart, ReadyView
 
 PROBE_SECONDS = 5.0
-"""A write to the disk is tried at most so often: anybody may ask."""
+"""The shortest time between two test writes to the disk: the endpoint is public."""
 PROBE_BYTES = 4096
 
 

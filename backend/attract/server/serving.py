@@ -132,7 +132,7 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
 
 
 PROTOCOLS: Final = {"--http": HeaderDeadlineProtocol, "--ws": MeteredSocketProtocol}
-"""What `uvicorn` has to be told to serve the gateway by."""
+"""The flags with which `uvicorn` has to serve the gateway."""
 
 
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:

@@ -28,7 +28,7 @@ class SocketEntranceMiddleware:
         self._sockets = sockets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As every ASGI app. Anybody may come: the token is in the first message."""
+        """An ASGI app. Connecting needs no token: the first message has it."""
         if scope["type"] == "websocket" and scope["path"] == SOCKET_PATH:
             await self._sockets.serve(WebSocket(scope, receive, send))
         else:

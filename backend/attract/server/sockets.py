@@ -28,7 +28,7 @@ from attract.server.token_bucket import TokenBucket
 from attract.settings.run import ServerSettings
 
 FRAMES_PER_TURN = 16
-"""Of one socket, before others have their turn: hundreds of small ones may have come at once."""
+"""Frames of one socket that are handled before other sockets: hundreds may arrive at once."""
 MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
@@ -40,7 +40,7 @@ BURST_SECONDS = 5.0
 """A socket may send what it may send in so many seconds all at once."""
 log = logging.getLogger(__name__)
 refusals = logging.getLogger(f"{__name__}.refused")
-"""What strangers make us say, whoever they are."""
+"""Log of refusals, which any client can cause."""
 
 
 class SocketHandler(Protocol):
@@ -90,7 +90,7 @@ class Connection:
         self._wake = asyncio.Event()
         self._closing = False
         self.writer: asyncio.Task[None] | None = None
-        """Runs `write`: done once the peer was told that it is closed, or could not be."""
+        """Runs `write`: done once the close frame was sent, or could not be."""
 
     def send(self, data: bytes, *, policy: tuple[str, int] | None = None, needs: int | None = None) -> None:
         """Queue a frame. A policy takes the place of an unsent older one that no queued lease needs.
@@ -179,7 +179,7 @@ class SocketHub:
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
         self.received_bytes = 0
         self.refused: Counter[str] = Counter()
-        """How many sockets were refused or closed for what they sent, by the code they were told."""
+        """How many sockets were refused or closed for what they sent, by close code."""
         refusals.filters[:] = [QuietFilter()]
         guard.when_ended(self._close_entry)
 
@@ -221,7 +221,7 @@ class SocketHub:
                 bind(connection=connection_id)
                 self._refuse(connection, error)
 
-            # Whoever has found out speaks of many sockets: the id is this line's alone.
+            # The caller logs for many sockets: the id belongs to this line only.
             contextvars.copy_context().run(refuse)
 
     async def close_all(self, code: int, reason: str) -> None:
@@ -265,7 +265,7 @@ class SocketHub:
         network = self._guard.names.network_of(websocket.scope)
         with _counted(self._strangers, network, self._settings.sockets_per_address, f"from {network}"):
             hello, grant = await self._hello(websocket)
-        # Nobody asks for them again, and a thousand sockets may stay for days.
+        # They are not read again, and a thousand sockets may stay open for days.
         websocket.scope["headers"] = []
         connection_id = next(self._ids)
         key = grant.entry or token_key(hello.token)

@@ -23,7 +23,7 @@ def chosen_tokens(settings: ServerSettings) -> dict[Literal["admin", "worker"], 
     if worker is not None:
         found["worker"] = worker
     if admin is not None and admin == worker:
-        fix = "whoever may play would be the admin: choose two"
+        fix = "every worker would be an admin: choose two different tokens"
         raise ConfigurationError("is the worker's token too", setting="server.admin_token", fix=fix)
     return found
 

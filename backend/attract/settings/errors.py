@@ -12,7 +12,7 @@ from attract.settings.fields import unset_text
 Path = tuple[str | int, ...]
 """Where a setting stands: names of sections and fields, and places in lists."""
 Spell = Callable[[Path], str]
-"""How somebody wrote a setting: `ppo.gamma`, `--ppo.gamma`, `ATTRACT_PPO_GAMMA`, ..."""
+"""How the user wrote a setting: `ppo.gamma`, `--ppo.gamma`, `ATTRACT_PPO_GAMMA`, ..."""
 
 WHOLE = ("int_parsing", "int_type", "int_from_float", "int_parsing_size")
 NUMBER = ("float_parsing", "float_type", "finite_number")

@@ -35,7 +35,7 @@ def unset_text(annotation: Any) -> str | None:
 
 
 def with_unset(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested settings of this class with None for each text that says so; nothing is checked."""
+    """Nested settings of this class, with None for each text that means None; nothing is checked."""
     found = dict(given)
     for name, value in given.items():
         field = model.model_fields.get(name)

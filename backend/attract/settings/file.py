@@ -17,7 +17,7 @@ MAX_BYTES: Final = 1 << 20
 MAX_DEPTH: Final = 64
 """Settings nest some five deep."""
 MAX_NODES: Final = 20_000
-"""Of names, values, lists and mappings, with each alias counted as all that it stands for."""
+"""Limit of names, values, lists and mappings together; an alias counts as what it expands to."""
 MAX_NUMBER_CHARACTERS: Final = 100
 INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 """Whole numbers of YAML 1.2 (section 10.3.2); 1.1 has sexagesimal ones too, whose time grows as a square."""

@@ -51,7 +51,7 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
 
     Args:
         environment: of the process.
-        flags: gives the flags of commands by the variable that somebody might take for theirs.
+        flags: gives the flags of commands, by the variable that a user might expect to set them.
     """
     known = {*SETTING_VARIABLES, *SERVER_VARIABLES, *OTHER_VARIABLES}
     warnings: list[str] = []

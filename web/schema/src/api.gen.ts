@@ -100,7 +100,7 @@ export interface CheckView {
    */
   description: GameDescription | null;
   /**
-   * Of random play; None when a game failed in it.
+   * The random play; None when a game failed in it.
    */
   play: CheckedPlay | null;
   /**
@@ -354,7 +354,7 @@ export interface LessonView {
   num_lessons: number;
   agent_steps: number;
   /**
-   * Of the episode after which it changed.
+   * The episode after which it changed.
    */
   global_episode_index: number;
   /**
@@ -465,7 +465,7 @@ export interface PolicyView {
   policy_version: number;
   agent_steps: number;
   /**
-   * Of the ONNX model of each policy, by its id; relative to the page's base, immutable.
+   * URL of each policy's ONNX model, by policy id; relative to the page's base, immutable.
    */
   urls: {
     [k: string]: string;
@@ -512,11 +512,11 @@ export interface RandomPlay {
    */
   return_mean: number;
   /**
-   * Of that mean.
+   * Standard error of that mean.
    */
   standard_error: number;
   /**
-   * Of the game, where the run sets some; a lesson's are not among them.
+   * Game parameters that the run sets, without those of a lesson.
    */
   parameters: {
     [k: string]: ParameterDistribution;
@@ -546,11 +546,11 @@ export interface ReadyView {
  */
 export interface RecordedEpisode {
   /**
-   * Of the game's description.
+   * The id in the game's description.
    */
   game_id: string;
   /**
-   * Of the module that was played.
+   * Hash of the module that was played.
    */
   game_sha256: string | null;
   seed: Seed;
@@ -559,7 +559,7 @@ export interface RecordedEpisode {
    */
   episode: number;
   /**
-   * Of the game, in this episode; those that are left out have their defaults.
+   * Game parameters of this episode; a missing one has its default.
    */
   parameters: {
     [k: string]: number;
@@ -659,7 +659,7 @@ export interface RunView {
   random_play: RandomPlay | null;
   /**
    * Whether the return is above random play's by three standard errors of the difference; None where that
-   * cannot be told, as with fewer than 20 episodes on either side.
+   * is unknown, as with fewer than 20 episodes on either side.
    */
   learned: boolean | null;
   /**
@@ -763,7 +763,7 @@ export interface StartRun {
 export interface StudyConfirmation {
   trial: number;
   /**
-   * Of the runs that have ended, in order.
+   * Seeds of the runs that have ended, in order.
    */
   seeds: number[];
   /**
@@ -817,7 +817,7 @@ export interface StudyTrial {
    */
   score: number | null;
   /**
-   * Of training, from the first lease on; starting and saving are not counted.
+   * Training time from the first lease on, without starting and saving.
    */
   seconds: number | null;
   agent_steps: number;
@@ -835,7 +835,7 @@ export interface StudyView {
   game: string;
   state: "searching" | "confirming" | "finished" | "stopped" | "failed";
   /**
-   * Of one trial.
+   * Agent steps of one trial.
    */
   total_steps: number;
   goal: number | null;
@@ -845,7 +845,7 @@ export interface StudyView {
   num_trials: number;
   parallel: number;
   /**
-   * Of all calls together.
+   * Wall-clock time of all calls together.
    */
   elapsed_seconds: number;
   trials: StudyTrial[];

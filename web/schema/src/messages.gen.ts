@@ -301,7 +301,7 @@ export interface CheckGame {
    */
   random_episodes: number | null;
   /**
-   * Of that play, drawn at each start; a parameter that is left out has its default.
+   * Game parameters of that play, drawn at each start; a missing one has its default.
    */
   parameters: {
     [k: string]: ParameterDistribution;
@@ -547,7 +547,7 @@ export interface GameFailed {
   name: string;
   text: string;
   /**
-   * Of the game's own exception, source-mapped at the server; None where the game threw nothing.
+   * Stack of the game's own exception, source-mapped at the server; None where the game threw nothing.
    */
   stack: string | null;
   /**
@@ -809,7 +809,7 @@ export interface Lease {
   group_sizes: number[];
   /**
    * With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
-   * ones (rule E2): nobody learns from them, but environments of other libraries give them.
+   * ones (rule E2). Training does not use them, but environments of other libraries return them.
    */
   tells_terminal: boolean;
   /**
@@ -854,11 +854,11 @@ export interface ReplayOrder {
    */
   action: Tensor;
   /**
-   * Of the episode that begins first.
+   * Terms of the first episode that begins.
    */
   begun: EpisodeTerms;
   /**
-   * Of those that begin later.
+   * Terms of the later episodes.
    */
   terms: EpisodeTerms;
 }
