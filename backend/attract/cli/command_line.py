@@ -44,7 +44,7 @@ GROUPS = {
 }
 """What each word after `attract` calls, in the groups and the order of `attract --help`.
 
-Each imports what it needs only then, so that `--help` is quick.
+Each imports what it needs when it is called, so that `--help` is fast.
 """
 if importlib.util.find_spec("attract_benchmarks") is not None:
     # In a clone. The package that is installed carries no benchmarks.
@@ -59,7 +59,7 @@ WRITTEN_SO = {"--resume=auto": "--resume-auto", HELP_ALL: "--help"}
 """
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing fails with, which names no file: of the disk that output or a file goes to."""
+"""Error codes of a full or broken disk, which can come without a file name."""
 
 app = App(
     name="attract",
@@ -123,7 +123,7 @@ def _run() -> int:
     except OSError as error:
         if error.filename is None and error.errno not in UNWRITABLE:
             raise
-        # What stdout still holds would be tried once more at exit.
+        # Python would flush what stdout still holds at exit, and fail again.
         silence(sys.stdout)
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"error: {where}{error.strerror}", file=sys.stderr)

@@ -58,9 +58,9 @@ def plan_of(
     """
     if order.hosts and "--headless" in order.words:
         raise ConfigurationError(
-            "cells have no browsers of their own where there are hosts",
+            "with --hosts, cells have no browsers of their own",
             setting="--headless",
-            fix="leave out either --headless or --hosts",
+            fix="remove --headless or --hosts",
         )
     if 0 < order.hosts < order.cells:
         raise ConfigurationError(
@@ -72,7 +72,7 @@ def plan_of(
         raise ConfigurationError(
             "hosts of a cluster join their cells directly, in plain text",
             setting="--hosts",
-            fix="leave out --tls-cert and --behind-proxy, on a network of your own",
+            fix="remove --tls-cert and --behind-proxy, and use a private network",
         )
     chosen = chosen_tokens(server)
     port = server.port if "port" in server.model_fields_set else 0
@@ -130,7 +130,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
     ends: list[asyncio.Future[None]] = []
 
     def on_interrupt() -> None:
-        say("ending in order; Ctrl-C again ends at once")
+        say("stopping; Ctrl-C again exits at once")
         ends.append(asyncio.ensure_future(supervisor.end(interrupts.exit_code or INTERRUPTED)))
 
     interrupts = Interrupts(on_interrupt)
@@ -161,7 +161,7 @@ def cluster_text(cluster: RayCluster) -> str:
     nodes = cluster.node_cpus()
     size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, CPUs: {sum(nodes)}"
     if cluster.is_local:
-        return f"no Ray cluster was found or asked for: one was started on this machine, {size}"
+        return f"no Ray cluster was found or given: started one on this machine, {size}"
     return f"Ray at {cluster.address}: {size}"
 
 

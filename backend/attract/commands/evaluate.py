@@ -112,6 +112,6 @@ def hint_of_best(newest: int, best: int | None) -> str:
     if best is None or best == newest:
         return ""
     return (
-        f"v{newest} is the newest; the best evaluation while it trained was that of v{best}, which "
-        f"`attract export` ships unless told --version {newest}"
+        f"v{newest} is the newest; v{best} had the best evaluation during training. "
+        f"`attract export` ships v{best} unless you give --version {newest}"
     )

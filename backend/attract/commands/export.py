@@ -69,7 +69,7 @@ async def export_run(
             f"version {version} of {run_id} is not kept",
             setting="--version",
             fix=f"the nearest are {near}; "
-            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more",
+            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more versions",
         )
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
@@ -80,14 +80,14 @@ async def export_run(
         own_page = None if description is None else description.page
         if own_page is not None and folder is None:
             raise ConfigurationError(
-                f"the page of {run_id} is given by a server, {own_page}: there is no folder to copy",
+                f"the page of {run_id} is served by {own_page}: there is no folder to copy",
                 setting="--page",
                 fix="export without --page, and put `attachAgent` into the page (docs/page-games.md)",
             )
         if with_page and description is not None and own_page is not None and description.num_agents > 1:
             raise ConfigurationError(
                 f"{description.id} has {description.num_agents} agents in its page: "
-                "`attachAgent` plays in the pages of games of one",
+                "`attachAgent` supports only one",
                 setting="--page",
                 fix="export without --page, and have the page ask `loadAgent` for each agent's action",
             )
@@ -144,7 +144,7 @@ def _kept_game(run_dir: Path) -> Path:
     game = RunDirectory(run_dir, None).inside(run_dir / CODE)
     if not game.exists():
         raise ConfigurationError(
-            f"{run_dir.name} has no {CODE}: it is of a time when runs did not keep their game",
+            f"{run_dir.name} has no {CODE}: it is older than the saved game code of runs",
             setting="--page",
         )
     return game

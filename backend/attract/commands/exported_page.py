@@ -144,7 +144,7 @@ def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidde
         elif path.is_file():
             copy.files.append(below)
         else:
-            raise FileError(path, "is no file that could be copied", fix="remove it, or put a file there")
+            raise FileError(path, "is not a regular file", fix="remove it, or put a file there")
 
 
 def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> ExportedPage:

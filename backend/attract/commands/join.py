@@ -80,13 +80,13 @@ def _without_user(proxy: str) -> str:
 def split_link(link: str, token: str | None) -> tuple[str, str]:
     """Base URL and token of a join link, or of a plain address and a token given apart.
 
-    Raises: ConfigurationError: when it is no http address, or there is no token.
+    Raises: ConfigurationError: when it is not an http address, or there is no token.
     """
     address, fragment = urldefrag(link)
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(
-            f"{link!r} is no http address", setting="URL", fix="e.g. http://127.0.0.1:8000"
+            f"{link!r} is not an http address", setting="URL", fix="e.g. http://127.0.0.1:8000"
         )
     token = token or next(iter(parse_qs(fragment).get("token", [])), None)
     if not token:
@@ -197,7 +197,7 @@ class _Guest:
                     self.watch.refused_by_browser(text)
                 self._say([f"browser: {text}"])
             case "restart":
-                self._say(["browser: the page is opened again"])
+                self._say(["browser: reopening the page"])
             case _:
                 pass
 

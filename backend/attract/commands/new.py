@@ -35,11 +35,11 @@ def create_project(folder: Path, template: Template) -> list[Path]:
         is_taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if is_taken:
         raise ConfigurationError(
-            f"{folder} is there already", setting="attract new", fix="give the name of a new folder"
+            f"{folder} already exists", setting="attract new", fix="give the name of a new folder"
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", folder.name):
         raise ConfigurationError(
-            f"{folder.name!r} cannot be the name of a package: small letters, digits and -",
+            f"{folder.name!r} is not a valid package name: use lower-case letters, digits and -",
             setting="attract new",
             fix=f"attract new {_package_name(folder.name)}",
         )

@@ -33,12 +33,12 @@ LEFT_OUT = (
     "the game's code and its source map, checkpoints, weights and exported policies",
     "what the game wrote to its console, and the audit trail: who joined, from where",
     "tokens, cookies, invitations and passwords, also those in variables of the environment",
-    "names of this machine and its user, paths of home folders, addresses but the loopback ones",
+    "names of this machine and its user, paths of home folders, addresses except loopback",
 )
 PARTS = {
-    "settings.yaml": "the run's settings as it was started with them",
-    "game.json": "what the game says of itself: spaces, times, parameters",
-    "run.json": "how the run stood last: counters, state, error, findings, reports of checks and failures",
+    "settings.yaml": "the run's settings at its start",
+    "game.json": "the game's description: spaces, times, parameters",
+    "run.json": "last status of the run: counters, state, error, findings, reports of checks and failures",
     "metrics.json": f"every metric in at most {POINTS} points, with extremes",
     "files.json": "names and sizes of the run's files",
     "doctor.json": "what `attract doctor` finds on this machine",
@@ -77,7 +77,7 @@ def pack_report(
         *(f"  {name}: {PARTS[name]}" for name in packed),
         "not in it:",
         *(f"  {what}" for what in LEFT_OUT),
-        "Look through it before you send it: a game may write anything into its errors.",
+        "Review it before you send it: a game's errors may contain anything.",
     ]
     packed["CONTENTS.txt"] = (
         "\n".join([f"Report of run {folder.name}, made by Attract {__version__}", *said]) + "\n"
@@ -95,7 +95,7 @@ def _write(out: Path, packed: Mapping[str, str]) -> None:
         file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise ConfigurationError(
-            f"{out} is there already", setting="out", fix="remove it, or name another with --out"
+            f"{out} already exists", setting="out", fix="remove it, or give another --out"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"{out} cannot be written: {error.strerror}", setting="out") from None

@@ -111,7 +111,7 @@ def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
         return order
     if order.resume and order.run_id in (None, "latest"):
         raise ConfigurationError(
-            "all cells must mean the same run", setting="run_id", fix="give --run-id NAME"
+            "all cells must use the same run", setting="run_id", fix="give --run-id NAME"
         )
     if cell.leads:
         return order
@@ -257,7 +257,7 @@ async def _watch(
     stopping: list[asyncio.Future[Any]] = []
 
     def on_interrupt() -> None:
-        display.say("finishing the update, saving and exporting; Ctrl-C again ends at once")
+        display.say("finishing the update, saving and exporting; Ctrl-C again exits at once")
         if not follows:
             stopping.append(asyncio.ensure_future(service.stop(run_id)))
 
@@ -283,7 +283,7 @@ async def _watch(
                     display.refreshed(run)
             second.cancel()
             if not finished.done():
-                display.say("ended at once; the newest checkpoint is kept")
+                display.say("stopped at once; the newest checkpoint is kept")
                 await service.abort()
                 return None, interrupts.exit_code
             await asyncio.gather(*stopping, return_exceptions=True)
@@ -295,7 +295,7 @@ async def _watch(
 async def _serve_on(gateway: Gateway, console: Console) -> None:
     """Serve the dashboard of a run that is over, as `attract serve` does, until a signal."""
     with Interrupts().listening() as interrupts:
-        for line in ("", "done; the dashboard stays open, Ctrl-C ends it", *gateway.addresses()[:1]):
+        for line in ("", "done; the dashboard stays open until Ctrl-C", *gateway.addresses()[:1]):
             _say(console, line)
         await interrupts.first.wait()
         if gateway.service.active is not None:
@@ -330,7 +330,7 @@ class _Standing:
     def update(self, run: RunView) -> None:
         """The run as it stands now; what was said last is not said again."""
         if run.state == "paused":
-            now = run.error or "paused: it goes on when it is resumed on the dashboard"
+            now = run.error or "paused: resume it on the dashboard"
         elif run.state in ("running", "evaluating") and self._printed is not None:
             now = None
         else:
@@ -348,7 +348,7 @@ def _host_event(display: Display, service: RunService, event: Mapping[str, Any])
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":
         service.host_restarts += 1
-        display.say("browser: the page is opened again")
+        display.say("browser: reopening the page")
 
 
 def _policy_ids(run: RunView) -> tuple[str, ...]:
@@ -365,7 +365,7 @@ def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunRes
     if kept is None or result is None:
         return result
     error = (result.error or "").replace(str(runs_dir / run_id), str(kept))
-    return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
+    return dataclasses.replace(result, error=error or f"it ended before it had a policy; see {kept / 'logs'}")
 
 
 def _say(console: Console, text: str) -> None:
@@ -396,7 +396,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
         say(_evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
-        say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
+        say(f"possible reasons why it did not learn (see above): {names}; see docs/not-learning.md")
     if result.export is not None:
         for model in export_models(Path(result.export), _policy_ids(started)):
             say(f"policy: {model}")

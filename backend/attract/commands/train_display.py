@@ -32,8 +32,8 @@ WIDE_COLUMNS = 76
 OTHER_REPORTS = {
     "crash": "a worker crashed",
     "policy": "a worker cannot run the policy",
-    "update": "an update was undone",
-    "verification": "experience was left out",
+    "update": "an update was reverted",
+    "verification": "experience was rejected",
     "check": "check",
     "audit": "what guests play",
     "bounds": "what guests play",
@@ -302,7 +302,7 @@ def report_text(report: GameReport, *, again: bool = False) -> str:
     if report.stack:
         lines.append(report.stack)
     elif report.kind == "hang":
-        lines.append("no stack: the game never came back from its call")
+        lines.append("no stack: the game's call never returned")
     return printable("\n".join(lines))
 
 
@@ -331,7 +331,7 @@ def printable(text: str) -> str:
 def finding_text(finding: Finding) -> str:
     """The lines that tell of a finding, or that it no longer holds."""
     if finding.withdrawn:
-        return f"no longer so: {finding.text} ({finding.finding_id})"
+        return f"resolved: {finding.text} ({finding.finding_id})"
     look = "not learning?" if finding.kind == "learning" else "slow?"
     return f"{look} {finding.text} ({finding.finding_id}).\n  {finding.advice}."
 

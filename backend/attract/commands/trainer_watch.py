@@ -102,7 +102,7 @@ class TrainerWatch:
         if status.is_done:
             self._end("done", status.error or "the trainer is done")
         elif status.ended and for_seconds >= REFUSED_SECONDS:
-            self._end("refused", status.error or "the trainer turned this host away")
+            self._end("refused", status.error or "the trainer refused this host")
         elif status.connected:
             self._is_wait_reported = False
             if not self._was_let_in:
@@ -111,7 +111,7 @@ class TrainerWatch:
         elif self._silent_since is None and for_seconds >= NOT_LET_IN_SECONDS and not self._is_wait_reported:
             self._is_wait_reported = True
             why = "" if status.error is None else f": {status.error}"
-            return [f"the trainer answers, its socket has not let this host in yet; trying again{why}"]
+            return [f"the trainer answers, but has not accepted this host yet; trying again{why}"]
         return []
 
     def _answered(self, now: float) -> list[str]:

@@ -134,7 +134,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
         task = asyncio.ensure_future(tuner.run())
 
         def on_interrupt() -> None:
-            display.say("ending the trials; the same command goes on; Ctrl-C again ends at once")
+            display.say("stopping the trials; the same command continues; Ctrl-C again exits at once")
             task.cancel()
 
         error: TrialError | ConfigurationError | None = None
@@ -214,9 +214,9 @@ def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:
     if own.is_file() and target.is_file() and own.read_bytes() == target.read_bytes():
         return
     raise ConfigurationError(
-        f"{target} is there already, and its settings would be lost",
+        f"{target} already exists, and its settings would be lost",
         setting="attract tune",
-        fix="name another file with --out, or replace it with --force",
+        fix="give another --out, or --force to replace it",
     )
 
 

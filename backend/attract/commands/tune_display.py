@@ -110,7 +110,9 @@ def study_table(view: StudyView) -> Group:
         for state in ("finished", "pruned", "failed")
     }
     totals = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    lines = [f"{totals or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]
+    lines = [
+        f"{totals or 'no trial has finished yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"
+    ]
     lines += [confirmation_text(row) for row in view.confirmations if row.seeds]
     return Group(table, *(Text(line) for line in lines))
 
@@ -130,16 +132,16 @@ def result_lines(view: StudyView) -> list[str]:
     lines = [confirmation_text(row) for row in view.confirmations if row.seeds]
     if view.state == "stopped":
         done = len(view.trials)
-        return [*lines, f"stopped after {done} trials; the same command goes on: {view.command}"]
+        return [*lines, f"stopped after {done} trials; to continue: {view.command}"]
     if view.state == "failed":
         return [*lines, f"error: {printable(view.error or '')}"]
     if not view.confirmations and len(view.trials) < 2:
         return [
             *lines,
-            "no time for a trial beside the defaults: give more --minutes, or fewer --total-steps",
+            "no time for a trial besides the defaults: give more --minutes or fewer --total-steps",
         ]
     if view.winner is None:
-        return [*lines, "the defaults are as good: nothing is written"]
+        return [*lines, "no trial beats the defaults: nothing is written"]
     return [*lines, f"trial {view.winner} wins; its settings: {view.file}"]
 
 

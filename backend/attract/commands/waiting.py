@@ -75,13 +75,13 @@ class WaitingForWorkers:
         if seconds is None:
             # A run that is about to end does not wait either.
             if self._waited is not None and has_workers:
-                self._display.say(f"workers are here after {duration(self._waited)}")
+                self._display.say(f"workers joined after {duration(self._waited)}")
             self._waited = None
             return
         if self._waited is None:
             if self._has_own and not self._had_workers and seconds < STARTING_SECONDS:
                 return
-            ago = f"the last one left {seconds:.0f} s ago" if self._had_workers else "none has come yet"
+            ago = f"the last one left {seconds:.0f} s ago" if self._had_workers else "none has joined yet"
             link = self._join_link()
             self._display.say(f"waiting for workers: {ago}\n  join: {link}\n  or: attract join '{link}'")
         self._waited = seconds

@@ -278,8 +278,8 @@ class ServerSettings(Settings):
                 )
         if not (is_loopback(self.host) or self.lan or self.tls_cert or self.behind_proxy):
             raise ValueError(
-                f"host {self.host!r} opens the server to the network in plain text; allow it by --lan, or give"
-                " --tls-cert and --tls-key, or --behind-proxy ADDRESS"
+                f"host {self.host!r} opens the server to the network in plain text; allow it by --lan, or"
+                " give --tls-cert and --tls-key, or --behind-proxy ADDRESS"
             )
         return self
 
