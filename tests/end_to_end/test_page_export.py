@@ -37,7 +37,7 @@ READ = {
     "moles": """[document.getElementById("begin").disabled ? "playing" : "over",
         Number(document.getElementById("score").textContent), false]""",
 }
-"""Of a page: whether it is played, what its score is, whether a key is held."""
+"""State of a page: whether it is played, what its score is, whether a key is held."""
 MORE_THAN_CHANCE = {"meteors": 4.0, "moles": 3.0}
 POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval'"
 

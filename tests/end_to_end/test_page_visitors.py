@@ -64,7 +64,7 @@ class Visit:
 
     @property
     def states(self) -> set[str]:
-        """Of its workers, which stay in the list for a while after they left."""
+        """States of its workers, which stay in the list for a while after they left."""
         return {worker.state for host in self.hosts for worker in host.workers}
 
     @property

@@ -44,7 +44,7 @@ def test_P3_correctness_R2_one_quiet_segment_does_not_switch_learning_off(beta, 
     advantages[:, 0] *= factor
     probabilities = segment_probabilities(advantages, torch.ones(32, 256, dtype=torch.bool), 0.8)
     weights = importance_weights(probabilities, beta)
-    # Of what is drawn the mean weight is 1, and all but the quiet one weigh about as much.
+    # The drawn samples have a mean weight of 1, and about equal weights except for the quiet one.
     assert (probabilities * weights).sum().item() == pytest.approx(1.0)
     assert weights[1:].min() > 0.5 and weights[1:].max() < 2.0
 

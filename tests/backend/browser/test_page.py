@@ -52,7 +52,7 @@ class Heard:
 
 
 async def workers_attached(browser: Browser) -> list[bool]:
-    """Of each running worker whether anybody has attached to it."""
+    """For each running worker, whether a client is attached to it."""
     session = await browser.new_browser_cdp_session()
     targets = (await session.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
     return [target["attached"] for target in targets if target["type"] == "worker"]

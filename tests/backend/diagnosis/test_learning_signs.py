@@ -194,7 +194,7 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
 
 
 def in_page(training: float, **evaluation: float) -> History:
-    """Of a policy that knows what it does: from 10 at first to `training`, evaluated in the end."""
+    """History of a confident policy: from 10 at first to `training`, evaluated in the end."""
     early = row(mean=10.0, entropy_share=0.99)
     late = row(mean=training, entropy_share=0.2)
     values = {f"eval/{name}_reward": value for name, value in evaluation.items()}

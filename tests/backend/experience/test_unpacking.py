@@ -102,7 +102,7 @@ def deflated_block(block: Block | None = None) -> Block:
 
 def test_stacks_follow_from_the_newest_pictures() -> None:
     arrays = check_block(UNPACKER.unpack(packed_block()), LAYOUT)
-    # Of the first pixel, the oldest picture first; the second pixel has 100 more in each.
+    # Values of the first pixel, the oldest picture first; the second pixel has 100 more in each.
     first = [[8, 9, 1], [9, 1, 2], [5, 5, 5], [5, 5, 6]]
     assert arrays["obs.obs"][:, 0, 0, 0].tolist() == first
     assert (arrays["obs.obs"][:, 0, 1, 0] - 100).tolist() == first

@@ -164,7 +164,7 @@ def test_a_lease_is_played_through_rings_and_socket_and_what_cannot_be_is_refuse
     assert [(block.segment_index, block.block_index) for block in blocks] == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # Two looks, then 4 steps of 2 segments of 2 groups.
     assert acts == 2 + 16
-    # Of the next lease the first act is answered by a mere look: that is refused by name, and makes no block.
+    # The first act of the next lease is answered by a mere look: that is refused by name, and makes no block.
     process.send(ServeLeases(leases=[lease(4)]))
     said = process.receive()
     assert isinstance(said, ForwardedFrame)

@@ -117,7 +117,7 @@ def test_the_action_of_a_game_with_a_mask_is_the_most_probable_that_is_allowed()
     mask[np.arange(64), free] = 0
     action, outputs = shipped("shared", {"kind": "discrete", "n": 3}, mask)
     assert action.dtype == np.int32 and action.shape == (64,)
-    # Of three the likeliest is forbidden: the second in the order remains.
+    # The likeliest of three is forbidden: the second in the order remains.
     np.testing.assert_array_equal(action, np.argsort(outputs["logits"], 1)[:, 1])
     only = np.zeros((64, 3), np.uint8)
     # Anything but 0 allows.

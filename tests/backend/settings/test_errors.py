@@ -48,7 +48,7 @@ def test_settings_that_do_not_fit_each_other_are_both_named() -> None:
     text = _refused({"ppo": {"horizon": 32, "rollout_steps": 80}})
     assert text.startswith("ppo.rollout_steps and ppo.horizon: ")
     assert "64 or 96" in text
-    # Of the two that are mentioned, only the one that was given is at fault.
+    # Two settings are mentioned; only the one that was given is at fault.
     assert _refused({"ppo": {"rollout_steps": 80}}).startswith("ppo.rollout_steps: ")
 
 

@@ -54,7 +54,7 @@ async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Pa
 @pytest.mark.long
 async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_path: Path):
     begun = asyncio.Event()
-    # Of other tests of this process, which stay.
+    # Children of other tests in this process, which stay.
     before = set(psutil.Process(os.getpid()).children(recursive=True))
     task = asyncio.ensure_future(
         ProcessRunner(tmp_path).run(order_of("cartpole"), lambda _progress: begun.set() or True)

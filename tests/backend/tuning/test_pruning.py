@@ -30,7 +30,7 @@ def test_nothing_is_ended_before_four_others_came_so_far():
 
 
 def test_the_median_itself_goes_on():
-    # Of 1, 2, 4 and 5 it is 3.
+    # The median of 1, 2, 4 and 5 is 3.
     assert not is_behind(3.0, [1.0, 5.0, 2.0, 4.0])
     assert is_behind(2.99, [1.0, 5.0, 2.0, 4.0])
 

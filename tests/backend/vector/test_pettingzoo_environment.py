@@ -47,7 +47,7 @@ def test_E9_who_is_out_leaves_and_saw_the_end(tmp_path: Path):
     )
     assert seen["agent_0"].tolist() == [0, 1]
     assert env.agents == ["agent_1", "agent_2"]
-    # Of those that are left each gets its own action, and who is out is not asked.
+    # Each remaining agent gets its own action; one that is out gets none.
     seen, rewards, terminated, *_ = env.step({"agent_1": bit * 0, "agent_2": bit})
     assert (rewards, sorted(seen)) == ({"agent_1": 1, "agent_2": 2}, ["agent_1", "agent_2"])
     seen, rewards, terminated, truncated, _ = env.step({"agent_2": bit})

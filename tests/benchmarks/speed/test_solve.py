@@ -11,7 +11,7 @@ from attract_benchmarks.speed import solve
 from attract_benchmarks.speed.solve import BASELINE_STEPS, measure_solve
 
 SECONDS = {1: 4.0, 2: 2.0, 3: 3.0}
-"""Of ours, by seed; the second seed does not hold its goal."""
+"""Seconds of Attract, by seed; the second seed does not hold its goal."""
 
 
 def ours(_game: str, *, seed: int, settings: dict[str, Any], metrics: Any) -> Training:

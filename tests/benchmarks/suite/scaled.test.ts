@@ -15,7 +15,7 @@ const coins = countingGame({
   tickResult: (tick) => ({ reward: undefined, rewardTerms: { coin: tick % 3 } }),
 });
 
-/** Of 300 random steps everything that is seen, and what is paid. */
+/** Observations and rewards of 300 random steps. */
 function play(definition: GameDefinition) {
   const instance = createInstance(definition, { seedLow: 3 });
   const player = new RandomPlayer(definition.action, 4);

@@ -52,7 +52,7 @@ test("every game has a strategy, and every strategy a game", () => {
 test("random play and the simple strategies are worth what measured.json says", async () => {
   const measured = Object.fromEntries(
     names.map((name) => {
-      // Of two agents of a duel the mean says nothing: one of them is played by the strategy.
+      // The mean of a duel's two agents means nothing: the strategy plays one of them.
       const game = games[name === "duel" ? "duel-against-strategy" : name];
       return [
         name,

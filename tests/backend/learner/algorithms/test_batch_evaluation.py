@@ -85,7 +85,7 @@ def test_E4_every_final_follows_the_weights_wherever_a_pass_is_cut(recurrent, ch
     states = batch.state if policy.state_size else torch.zeros(10, 0)
     _, _, after = policy.unroll(policy.preprocess(batch.observation), states, batch.reset_after)
     finals = batch.finals
-    # Of first and of later segments of a pass.
+    # In the first and in later segments of a pass.
     assert finals is not None and {3, 4, 5, 6} <= set(finals.column.tolist())
     expected = policy.values_at(policy.preprocess(finals.observation), after[finals.step, finals.column])
     got = said.final_values[finals.step, finals.column]
@@ -101,7 +101,7 @@ def test_S4_the_next_segment_begins_without_memory_where_an_episode_ended():
     ended = batch.reset_after[-1]
     assert ended.any() and not ended.all()
     assert not said.next_states[ended].any() and said.next_states[~ended].any(1).all()
-    # Of each slot the second segment says where the first ended.
+    # In each slot the second segment has the state in which the first ended.
     assert batch.state is not None
     torch.testing.assert_close(said.next_states[0::2], batch.state[1::2], rtol=1e-5, atol=1e-6)
 

@@ -35,5 +35,5 @@ def test_0051_a_mean_weighs_each_cell_by_what_it_has():
     other = Beside(theirs, theirs)
     # (1 x 1 + 5 x 3) / 4
     assert weighted_mean(other, 1.0, 1.0) == 4.0
-    # Of nothing there is no mean, and it does not matter.
+    # An empty set has no mean, and it has no weight.
     assert weighted_mean(other, float("nan"), 0.0) == 5.0

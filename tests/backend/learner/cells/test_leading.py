@@ -116,7 +116,7 @@ def test_D1_D2_whole_learners_hold_the_same_versions_and_go_on_from_cell_0s(tmp_
     assert first[-1][2]["counters"]["collected_steps"] == 3 * 2 * SLOTS * HORIZON
     assert first[-1][2]["counters"]["episodes"] == 6
     assert first[-1][2]["curriculum"] == {"of": 0}
-    # Of cell 0 version 3 is lost; what the other one has of it was never announced, then.
+    # Cell 0 loses version 3; the other cell's version 3 then counts as not announced.
     lost = tmp_path / "0" / "run" / "checkpoints" / "3"
     lost.rename(lost.parent / "lost")
     later, other = run()

@@ -16,7 +16,7 @@ from demonstration_recorder import keydoor_player, record, write_demonstrations
 
 
 def run_folder(tmp_path: Path, module: GameModule | None) -> Path:
-    """Of a new run that keeps this game."""
+    """Folder of a new run that keeps this game."""
     directory = RunDirectory.create(tmp_path / "runs", "run", force=False)
     if module is None:
         directory.write_config("keydoor", {})

@@ -55,7 +55,7 @@ def test_a_number_is_constant_as_long_as_it_was_the_same_in_every_valid_step() -
     health = ExperienceHealth(DISCRETE)
     steps = torch.tensor([[[0.0, 7.0, 5.0]], [[1.0, 7.0, 5.0]], [[2.0, 9.0, 9.0]]])
     found = metrics(health, batch([[0.0]] * 3, {"obs": steps}, valid=[[True], [True], [False]]))
-    # Of the last step, which is invalid, nothing counts.
+    # The last step is invalid and does not count.
     assert found["rollout/constant_observations"] == 2.0
     assert (found["rollout/first_constant_observation"], found["rollout/first_constant_value"]) == (1.0, 7.0)
     # Each update is constant in itself; the second number is another one than before.

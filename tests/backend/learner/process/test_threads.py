@@ -30,7 +30,7 @@ def test_where_workers_need_the_cores_there_is_one_thread_and_nothing_is_measure
 @pytest.mark.parametrize(
     ("idle", "asked"),
     [
-        # Of 16 cores 2 are for the workers, and 8 are half.
+        # 2 of 16 cores are for the workers, and 8 are half.
         (16.0, 8),
         # Others use half of the machine: 7 whole cores idle, 2 for the workers.
         (7.9, 5),
@@ -59,7 +59,7 @@ def test_idle_cores_are_counted_between_two_readings(tmp_path: Path) -> None:
     stat.write_text("cpu 0 0 0 0\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 50 0 0 50 0 0 0 0 0 0\nintr 5\n")
 
     def wait(_seconds: float) -> None:
-        # Of ten ticks the first core computed 3, lost 1 and idled 6; the second waited for a disk for 4.
+        # In ten ticks the first core computed 3, lost 1 and idled 6; the second waited for a disk for 4.
         stat.write_text("cpu 0 0 0 0\ncpu0 13 0 0 96 0 0 0 1 0 0\ncpu1 56 0 0 50 4 0 0 0 0 0\nintr 9\n")
 
     assert idle_cores_now(stat, wait) == pytest.approx(0.6 + 0.4)
