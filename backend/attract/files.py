@@ -1,4 +1,4 @@
-"""Reads files of folders that may come from elsewhere: regular, inside their folder, of bounded size."""
+"""Reads files of untrusted folders: only regular files, inside their folder, of bounded size."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def check_inside(path: Path, root: Path) -> Path:
         raise FileError(
             path,
             f"is a link that leads out of {root}",
-            fix="put the file itself there: links are followed inside the folder alone",
+            fix="put the file itself there: links out of the folder are not followed",
         )
     return path
 
@@ -41,9 +41,9 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
     """Nothing in `folder` is a link out of it, or other than files and folders.
 
     Args:
-        folder: looked through without following links.
-        is_written: whether a file will be written where it lies; it must have no other name, since a hard
-            link would have what is written show up elsewhere.
+        folder: searched without following links.
+        is_written: whether a file will be written in place; it must have no hard link, through which the
+            write would change another file.
 
     Raises: FileError: naming the first that is.
     """
@@ -58,7 +58,7 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
                     raise FileError(
                         path,
                         "is a hard link: a file elsewhere would be written too",
-                        fix="copy the folder with `cp -a`, which makes files of its own",
+                        fix="copy the folder with `cp -a`, which makes separate files",
                     )
 
 
@@ -75,9 +75,9 @@ def open_file(path: Path, root: Path | None = None) -> Generator[BinaryIO]:
     if root is not None:
         check_inside(path, root)
     try:
-        # Looked at before it is opened: to open a device can have effects.
+        # Checked before it is opened: opening a device can have side effects.
         _check_regular(path, path.stat())
-        # A FIFO put there meanwhile does not hold up the caller.
+        # A FIFO that replaced it meanwhile must not block the caller.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None

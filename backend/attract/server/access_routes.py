@@ -38,7 +38,9 @@ def add_access_routes(
     async def open_session(session: Session, request: Request) -> JSONResponse:
         grant = guard.grant_of(session.token)
         if grant is None or grant.role == "worker":
-            raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
+            raise HTTPException(
+                401, Problem(error="this token cannot open a session", fix=_LINK_FIX).model_dump()
+            )
         secret, key = guard.access.open_session(grant.role, request.headers.get("user-agent", ""))
         opened = OpenedSession(info=info(grant.role), key=key)
         response = JSONResponse(opened.model_dump(mode="json"))

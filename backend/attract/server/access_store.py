@@ -110,7 +110,7 @@ class AccessStore:
                 database.execute(_SESSION).fetchall()
                 database.execute(_INVITATION).fetchall()
         except sqlite3.Error as error:
-            fix = f"remove {self._folder}: all sessions and join links end with it, and new ones are made"
+            fix = f"remove {self._folder}: this ends all sessions and join links"
             raise ConfigurationError(f"{self._folder / DATABASE} is damaged: {error}", fix=fix) from None
 
     @property
@@ -202,7 +202,9 @@ class AccessStore:
             f"DELETE FROM invitations WHERE id IN ({marks})", tuple(ended)
         )
         if not kept:
-            raise AccessError(f"{entry_id} is ended, but {self._folder} takes nothing: end it again later")
+            raise AccessError(
+                f"{entry_id} was revoked, but {self._folder} is not writable: revoke it again later"
+            )
         return True
 
     def _invitations(self, only: str | None) -> list[Invitation]:
@@ -253,11 +255,11 @@ class AccessStore:
         if mode & 0o077:
             raise ConfigurationError(
                 f"{path} may be read by others (mode {mode:03o})",
-                fix=f"remove {self._folder}: all sessions and join links end with it, and new ones are made",
+                fix=f"remove {self._folder}: this ends all sessions and join links",
             )
         key = path.read_bytes()
         if len(key) != KEY_BYTES:
-            fix = f"remove {self._folder}: all sessions and join links end with it, and new ones are made"
+            fix = f"remove {self._folder}: this ends all sessions and join links"
             raise ConfigurationError(f"{path} has {len(key)} bytes, not {KEY_BYTES}", fix=fix)
         return key
 

@@ -87,7 +87,7 @@ class AuditTrail:
             self._is_refused = False
         except OSError as error:
             if not self._is_refused:
-                log.warning("what is done to this server is not being recorded: %s", error.strerror)
+                log.warning("the audit trail cannot be written: %s", error.strerror)
             self._is_refused = True
 
 

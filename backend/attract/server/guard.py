@@ -193,14 +193,14 @@ class Guard:
         changes = scope["method"] not in SAFE_METHODS
         if changes:
             if _length(headers, otherwise=body_bytes + 1) > body_bytes:
-                return Refusal(413, f"a body may have {body_bytes} bytes")
+                return Refusal(413, f"the body is larger than {body_bytes} bytes")
             if not self.names.is_own_origin(scope):
                 return Refusal(403, f"origin {headers.get('origin')!r} is not this server's", _ORIGIN_FIX)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return Refusal(403, "the request comes from another site's page", _ORIGIN_FIX)
             kind = headers.get("content-type", "").split(";")[0].strip().lower()
             if kind != "application/json":
-                return Refusal(415, "only JSON bodies are read here", "send content-type: application/json")
+                return Refusal(415, "the body must be JSON", "send content-type: application/json")
         if required == "public":
             return None
         shown = self._shown(headers)
@@ -210,7 +210,7 @@ class Guard:
             if "origin" not in headers:
                 return Refusal(403, "a session cookie needs an Origin", "use a page, or a bearer token")
             if shown.session is None or not shown.session.is_key(headers.get(KEY_HEADER, "")):
-                return Refusal(403, "this browser may look, and change nothing", _KEY_FIX)
+                return Refusal(403, "this browser has read-only access", _KEY_FIX)
         if shown.grant.role == required or shown.grant.role == "admin":
             return None
         return Refusal(403, f"this needs the {required}'s token, yours is a {shown.grant.role}'s")
@@ -320,7 +320,7 @@ class GuardMiddleware:
             return Refusal(421, "this server is not open to the network", _NETWORK_FIX)
         if not names.is_known_host(scope):
             name = ", ".join(Headers(scope=scope).getlist("host"))[:MAX_NAME_CHARACTERS]
-            return Refusal(421, f"this server does not go by {name!r}", _HOST_FIX)
+            return Refusal(421, f"unknown host name {name!r}", _HOST_FIX)
         if route is not None:
             return self._guard.check_request(scope, cast("Role", _role_of(route)), _body_bytes_of(route))
         return None if scope["method"] in SAFE_METHODS else self._guard.check_request(scope, "admin")
@@ -351,9 +351,7 @@ class _Body:
         return message
 
 
-_HOST_FIX = (
-    "set ATTRACT_PUBLIC_URL, or add the name to the allowed hosts, if a proxy stands before the server"
-)
+_HOST_FIX = "set ATTRACT_PUBLIC_URL, or add the name to the allowed hosts, if the server is behind a proxy"
 _NETWORK_FIX = "start it with --lan, with --tls-cert and --tls-key, or with --behind-proxy ADDRESS"
 _KEY_FIX = "open the address that the server printed, with its #token, once more"
 _ORIGIN_FIX = "open the page from this server; behind a proxy set ATTRACT_PUBLIC_URL"

@@ -50,7 +50,7 @@ class Gateway:
         link = printed_link(self.settings, self.guard.access, self.settings.port)
         if link is not None:
             lines.append(f"join from another device: {link}")
-            lines.append(f"or without a window there: attract join '{link}'")
+            lines.append(f"or headless: attract join '{link}'")
         return lines
 
     def join_link(self) -> str:
@@ -137,7 +137,7 @@ async def _serving(app: Any, options: dict[str, Any], listening: socket.socket) 
         raise ConfigurationError(
             f"the certificate cannot be used: {error.strerror or error}",
             setting="--tls-cert, --tls-key",
-            fix="both are files in PEM, and the key is the certificate's",
+            fix="both must be PEM files, and the key must belong to the certificate",
         ) from None
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -216,7 +216,7 @@ def _listen(host: str, port: int, *, port_is_fixed: bool) -> socket.socket:
             raise ConfigurationError(
                 f"cannot listen on {host}:{wanted}: {error.strerror}",
                 setting="host" if is_host else "port",
-                fix="name an address of this machine, such as 127.0.0.1" if is_host else fix,
+                fix="give an address of this machine, for example 127.0.0.1" if is_host else fix,
             ) from None
         return sock
     raise RuntimeError("expected one of two ports to be tried")

@@ -61,7 +61,7 @@ GAME_POLICY: Final = "; ".join(
     )
 )
 """A game gets its own files, and published packages: no advertisements, no windows, no way out."""
-NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
+NOT_FOR_VISITORS: Final = "this game's page is on another server and can only be played on that machine"
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Limit of the page itself, which is read whole; the files that it loads may be of any size."""
 
@@ -146,7 +146,7 @@ class PageGameMiddleware:
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("only GET", 405)
         if not self._is_open(scope, asked):
-            return PlainTextResponse("page games are played on the server's own machine", 403)
+            return PlainTextResponse("page games can only be played on the server's own machine", 403)
         if "service-worker" in Headers(scope=scope):
             # It could answer its page's requests itself, with documents that have no policy.
             return PlainTextResponse("a page game has no service worker", 403)

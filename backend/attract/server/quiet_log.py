@@ -42,7 +42,7 @@ class QuietFilter(logging.Filter):
             return False
         text = plain(record.getMessage(), MAX_CHARACTERS)
         if self._left_out:
-            text += f" ({self._left_out} such lines were left out before this one)"
+            text += f" ({self._left_out} similar lines were omitted before this one)"
             self._left_out = 0
         record.msg, record.args = text, ()
         return True

@@ -349,7 +349,7 @@ class SocketHub:
             )
         if grant.role == "viewer":
             raise _refusal(
-                "role", close_codes.ROLE, "a viewer's token lets no worker in", "ask for a join link"
+                "role", close_codes.ROLE, "a viewer's token cannot admit workers", "ask for a join link"
             )
         return grant
 

@@ -54,7 +54,7 @@ def read_token(file: Path, setting: str) -> str:
         raise ConfigurationError(f"{file} cannot be read: {reason}", setting=setting) from None
     if mode & 0o007 and not _is_of_a_container(file):
         raise ConfigurationError(
-            f"{file} may be read by everybody on this machine (mode {mode:03o})",
+            f"{file} is readable by all users of this machine (mode {mode:03o})",
             setting=setting,
             fix=f"chmod 600 {file}; in Kubernetes defaultMode: 0440 with an fsGroup",
         )
