@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GOLDEN = Path("shared_schema/golden")
 COMMANDS = Path("docs/commands.md")
-TABLE_BEGINS = "<!-- Written by shared_schema/generate.py from the settings: mend it there. -->\n"
+TABLE_BEGINS = "<!-- Written by shared_schema/generate.py from the settings: edit those. -->\n"
 TABLE_ENDS = "<!-- End. -->\n"
 UNIONS = ("FromHost", "FromWorker", "ToHost", "ToWorker", "FromBrowser", "ToBrowser")
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         for path in orphans:
             print(f"nothing makes: {path}", file=sys.stderr)
         if stale or orphans:
-            print("mend it with: .venv/bin/python shared_schema/generate.py", file=sys.stderr)
+            print("fix it with: .venv/bin/python shared_schema/generate.py", file=sys.stderr)
         return 1 if stale or orphans else 0
     for path in stale:
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)

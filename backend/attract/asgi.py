@@ -78,7 +78,7 @@ class LaunchCheck:
         self.app = app
         self._configs = configs
         self._settings = settings
-        self._problem: str | None = "uvicorn was told to leave out the start of applications: --lifespan off"
+        self._problem: str | None = "uvicorn runs with --lifespan off, which skips the start of applications"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application's call."""

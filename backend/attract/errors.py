@@ -159,7 +159,7 @@ class NonFiniteUpdateError(LearnerError):
 class FederationError(LearnerError):
     """Averaging between trainers failed; the text names the trainer and what to do.
 
-    `is_final`: another learner in the place of this one would fare no better.
+    `is_final`: a restarted learner would fail too.
     """
 
     def __init__(self, problem: str, *, is_final: bool = True) -> None:
@@ -171,7 +171,7 @@ class FederationError(LearnerError):
 class GroupError(LearnerError):
     """Distributed training failed; the text names the missing cell and what it was waited for.
 
-    `is_final`: another learner in the place of this one would fare no better.
+    `is_final`: a restarted learner would fail too.
     """
 
     def __init__(self, problem: str, *, is_final: bool = False) -> None:

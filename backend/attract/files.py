@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def check_inside(path: Path, root: Path) -> Path:
     """`path` itself, which need not exist, when no symbolic link on its way leads out of `root`.
 
-    Hard links cannot be told apart: package stores and backups use them for files of their own.
+    Hard links are allowed: package stores and backups use them.
 
     Raises: FileError: a link leads out, or the links form a loop.
     """

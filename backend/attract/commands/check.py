@@ -117,7 +117,7 @@ def _not_loaded(game: str, error: GameError) -> CheckView:
         id="load",
         severity="error",
         text=error.text,
-        fix="mend the module",
+        fix="fix the module",
         file=place[1] if place else None,
         line=int(place[2]) if place else None,
         column=int(place[3]) + 1 if place else None,

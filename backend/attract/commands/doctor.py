@@ -54,7 +54,7 @@ def examine() -> list[Finding]:
 
 
 def table_of(findings: Iterable[Finding]) -> Table:
-    """What a terminal shows: a row for each finding, and one for what mends it."""
+    """The printed table: a row per finding, and one for its fix."""
     table = Table(box=None, show_header=False, padding=(0, 2))
     for finding in findings:
         missing = "[red]missing[/]" if finding.required else "[yellow]look[/]"

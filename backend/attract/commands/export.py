@@ -50,7 +50,7 @@ async def export_run(
     with_page: bool = False,
     game_path: Path | None = None,
 ) -> Exported:
-    """Write models and policy.json of a version of the run, its best unless told, into `out` (absolute).
+    """Write models and policy.json of a version of the run, by default its best, into `out` (absolute).
 
     Args:
         version: one of those that are kept, such as a weaker opponent.

@@ -78,11 +78,11 @@ class TrainOptions:
     """With `json_output`: an object after each update, too."""
     verbose: bool = False
     stays: bool = False
-    """Go on serving the dashboard after the end, until a signal."""
+    """Keep serving the dashboard after the end, until a signal."""
 
 
 def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) -> Layer:
-    """What stands below the settings given now: those of the run to go on with, or those of the game.
+    """The layer below the given settings: those of the resumed run, or those of the game.
 
     Args:
         game: bundled name or path.
@@ -102,9 +102,9 @@ def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) 
 def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
     """The same for this cell of several: cell 0 has the run's name and tells of it, others have their own.
 
-    Another cell goes on with its run where it has one, and begins otherwise: what it knows, cell 0 tells it.
+    A cell other than 0 resumes its run if it has one; otherwise it begins and gets its state from cell 0.
 
-    Raises: ConfigurationError: the run to go on with is not named.
+    Raises: ConfigurationError: the run to resume is not named.
     """
     cell = server.cell
     if cell is None:
@@ -321,7 +321,7 @@ class _Plan:
 
 
 class _Standing:
-    """Says when a run is paused and why, and when it goes on."""
+    """Prints when a run is paused and why, and when it continues."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
@@ -412,7 +412,7 @@ def _evaluated(view: EvaluationView) -> str:
 
 
 def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
-    """The three commands that go on from here, each ready to be copied."""
+    """The three next commands, each ready to be copied."""
     usual = ServerSettings.from_environment(os.environ).runs_dir
     where = "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
     say("next:")

@@ -238,7 +238,7 @@ def create_display(console: Console, address: str) -> Display:
 def progress_share(run: RunView) -> float | None:
     """Progress in [0, 1]: towards the goal where there is one, else by steps; None where that has no scale.
 
-    `progressOf` of the dashboard says the same: both are held to `tests/contract/golden/progress.json`.
+    `progressOf` of the dashboard does the same; `tests/contract/golden/progress.json` tests both.
     """
     if run.goal is not None:
         if run.episode_return_mean is None:

@@ -80,7 +80,7 @@ def trials_here(order: TuneOptions, settings: RunSettings, folder: Path) -> Tria
 async def tune_game(order: TuneOptions, server: ServerSettings, trials_of: TrialsOf = trials_here) -> int:
     """Search, confirm, and write the winner's file if there is one; the exit code.
 
-    The first signal ends the trials in order, the second at once; the same command goes on.
+    The first signal ends the trials cleanly, the second at once; the same command continues.
 
     Args:
         order: what was asked for.

@@ -17,7 +17,7 @@ SHOWN_TRIALS: Final = 15
 
 
 class StudyDisplay:
-    """Tells how a study goes on; a context manager, owned by the tune command."""
+    """Prints the progress of a study; a context manager, owned by the tune command."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

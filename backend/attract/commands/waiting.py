@@ -41,7 +41,7 @@ class BeforeFirstUpdate:
 def beginning_text(beginning: BeginningView) -> str:
     """The stage, with steps, speed and time left where it is measured by steps.
 
-    `beginningText` of the dashboard says the same: both are held to `tests/contract/golden/beginnings.json`.
+    `beginningText` of the dashboard does the same; `tests/contract/golden/beginnings.json` tests both.
     """
     stage = STAGES[beginning.stage]
     if not beginning.total_steps:

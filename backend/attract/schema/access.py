@@ -78,7 +78,7 @@ class InvitationEntry(WireModel):
 
 
 class AccessView(WireModel):
-    """Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave."""
+    """Body of `GET /api/access`: all sessions and invitations, without the operator's tokens."""
 
     sessions: list[SessionEntry]
     invitations: list[InvitationEntry]

@@ -322,7 +322,7 @@ class BeginningView(FiniteModel):
     total_steps: Count = 0
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
-    """The stage ends after so long, whatever was played; None: it has no such bound."""
+    """Time limit of the stage; None: none."""
 
 
 class RunSummary(WireModel):
@@ -355,7 +355,7 @@ class RunView(RunSummary):
     model_config = ConfigDict(allow_inf_nan=False)
 
     waiting_seconds: float | None = None
-    """How long no worker has been here though the run would go on; None: one is here, or none is missed."""
+    """How long the run has waited without workers; None: it has one, or needs none."""
     beginning: BeginningView | None = None
     """What is done before the first update of this session; None from then on."""
     newest_model: Count | None = None

@@ -17,7 +17,7 @@ class WireModel(BaseModel):
 
 
 class FiniteModel(WireModel):
-    """A record without NaN and infinities: whatever a browser sends or gets."""
+    """A record without NaN and infinities; base of all messages from and to browsers."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 

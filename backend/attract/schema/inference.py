@@ -119,7 +119,7 @@ class ObserveRefused(WireModel):
 
 
 class InferenceFailed(WireModel):
-    """Last words of a process that cannot go on."""
+    """Last message of a process that failed."""
 
     type: Literal["inference_failed"] = "inference_failed"
     text: Text

@@ -43,7 +43,7 @@ class Begin(WireModel):
     settings: dict[str, Any]
     """RunSettings as a mapping."""
     resume: bool = False
-    """Go on from the newest valid checkpoint of `run_dir`."""
+    """Resume from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
     cell: dict[str, Any] | None = None
@@ -203,7 +203,7 @@ class Noted(WireModel):
 
 
 class Failed(WireModel):
-    """The learner cannot go on."""
+    """The learner has failed."""
 
     type: Literal["failed"] = "failed"
     text: Text

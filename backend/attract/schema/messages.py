@@ -270,7 +270,7 @@ class Goodbye(FiniteModel):
 
 
 class Refused(FiniteModel):
-    """Last message before the server closes: why, and what mends it."""
+    """Last message before the server closes: the reason and the fix."""
 
     type: Literal["refused"] = "refused"
     code: RefusalCode
@@ -288,7 +288,7 @@ class WelcomeHost(FiniteModel):
 
 
 class Assignment(FiniteModel):
-    """Host: run (or go on running) this many workers of this run's game; `run_id` None means none."""
+    """Host: run (or keep running) this many workers of this run's game; `run_id` None means none."""
 
     type: Literal["assignment"] = "assignment"
     run_id: Name | None

@@ -5,7 +5,7 @@ from typing import Literal
 from attract.schema.base import Count, FiniteModel, Name, Text
 
 StudyState = Literal["searching", "confirming", "finished", "stopped", "failed"]
-"""`stopped`: no process works at it; the same command goes on."""
+"""`stopped`: no process works on it; the same command continues it."""
 TrialState = Literal["running", "finished", "pruned", "failed"]
 VerdictKind = Literal["better", "quicker", "no better"]
 SearchedValue = None | bool | int | float | str | list[int]
@@ -69,7 +69,7 @@ class StudyView(FiniteModel):
     file: Text | None = None
     """Where that was written for the game."""
     command: Text = ""
-    """What goes on with the study."""
+    """The command that continues the study."""
     error: Text | None = None
 
 

@@ -44,7 +44,7 @@ def add_access_routes(
         secret, key = guard.access.open_session(grant.role, request.headers.get("user-agent", ""))
         opened = OpenedSession(info=info(grant.role), key=key)
         response = JSONResponse(opened.model_dump(mode="json"))
-        # Without a path the cookie is for this folder of the browser's URL, whatever prefix a proxy adds.
+        # Without a path the cookie is for this folder of the browser's URL, including a proxy's prefix.
         response.set_cookie(
             guard.access.cookie_name,
             secret,

@@ -74,7 +74,8 @@ class Invitation:
 
 
 class AccessStore:
-    """Keeps who was let in, in `<runs folder>/.access`: a key of 256 bits and a small database, mode 0600.
+    """Stores sessions and invitations in `<runs folder>/.access`: a key of 256 bits and a small database,
+    mode 0600.
 
     Owned by the guard, used on the event loop. Several servers of one runs folder share it, so that what one
     revokes is revoked for all. Of a session only hashes are kept; an invitation is signed with the key, and
@@ -276,7 +277,7 @@ class AccessStore:
             with self._database() as database:
                 return database.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            # Who cannot be looked up is not let in.
+            # A client that cannot be looked up is refused.
             log.error("%s cannot be read: %s", self._folder / DATABASE, error)
             return []
 

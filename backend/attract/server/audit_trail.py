@@ -40,7 +40,7 @@ class AuditTrail:
     """Appends lines; owned by the app, used on its event loop. Several servers may share a runs folder.
 
     A line never holds a secret: a credential is named by its digest, or its entry in the list of sessions and
-    invitations. A disk that takes no writes changes nothing else: the line is lost, and the log says so once.
+    invitations. If the disk refuses a write, the line is lost, and the log has one warning.
     """
 
     def __init__(self, runs_dir: Path, clock: Callable[[], float]) -> None:

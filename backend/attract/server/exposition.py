@@ -136,7 +136,7 @@ def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
 
 
 def _run_metrics(health: RunHealth) -> Iterator[Metric]:
-    """Each has the run's id as its label: a counter of one run never goes on in another's."""
+    """Each has the run's id as a label, so that a counter never continues in another run."""
     run = health.run_id
     counters, collection = health.counters, health.collection
     info = GaugeMetricFamily(

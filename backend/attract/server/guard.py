@@ -89,7 +89,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An HTTP answer that says no, and what would mend it."""
+    """An HTTP refusal, with the fix."""
 
     status: int
     error: str
@@ -188,7 +188,7 @@ class Guard:
         return None if grant.expires is not None and grant.expires <= self._clock() else grant
 
     def check_request(self, scope: Scope, required: Role, body_bytes: int = MAX_BODY_BYTES) -> Refusal | None:
-        """What stands against this HTTP request, given its route's role; None when it may go on."""
+        """The refusal of this HTTP request, given its route's role; None: it is allowed."""
         headers = Headers(scope=scope)
         changes = scope["method"] not in SAFE_METHODS
         if changes:
@@ -226,7 +226,7 @@ class Guard:
         }
 
     def credential(self, scope: Scope) -> Grant | None:
-        """The credential that a request carries, whatever its route asks."""
+        """The credential of a request, independent of its route's role."""
         return self._shown(Headers(scope=scope)).grant
 
     def _shown(self, headers: Headers) -> _Shown:

@@ -32,7 +32,7 @@ class ServerNames:
     def is_open_to(self, scope: Scope) -> bool:
         """Whether a connection may come over its interface: one that is no loopback needs the admin's word.
 
-        That word is `lan`, TLS, or `behind_proxy`, which lets in what the proxy hands on.
+        The setting is `lan`, TLS, or `behind_proxy`, which admits what the proxy forwards.
         """
         if _is_local(scope) or self._settings.lan or scope.get("scheme") in SECURE:
             return True

@@ -319,7 +319,7 @@ def _number(text: str) -> int | None:
 def _problem(
     status: int, error: str, fix: str | None = None, problems: Sequence[SettingProblem] = ()
 ) -> JSONResponse:
-    """An answer of bounded size, whatever it quotes of a request."""
+    """An answer of bounded size, even where it quotes a request."""
     body = Problem(
         error=shortened(error),
         fix=None if fix is None else shortened(fix),

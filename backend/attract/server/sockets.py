@@ -37,7 +37,7 @@ SHUTDOWN_SECONDS = 1.0
 """So long are peers waited for at shutdown, that they hear why their sockets close."""
 MAX_NAME = 60
 BURST_SECONDS = 5.0
-"""A socket may send what it may send in so many seconds all at once."""
+"""Burst of a socket, in seconds of its rate."""
 log = logging.getLogger(__name__)
 refusals = logging.getLogger(f"{__name__}.refused")
 """Log of refusals, which any client can cause."""

@@ -20,7 +20,7 @@ class CollectionSettings(Settings):
     which is slower but reproducible. `async`: workers never wait, up to `max_policy_lag` versions ahead, and
     the learner corrects for the lag."""
     num_workers: Annotated[int, Field(ge=1, le=1024, title="Workers")] = 2
-    """Threads that play the game. Training starts when so many have joined; a headless run starts them
+    """Threads that play the game. Training starts when all have joined; a headless run starts them
     itself. About one per processor core is good."""
     max_workers: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, Field(title="Max workers")] = None
     """Limit of workers that may join. The batch grows with them, unless `ppo.batch_segments` is given. None:
@@ -60,7 +60,7 @@ class CollectionSettings(Settings):
     def _has_room(self) -> Self:
         if self.max_workers is not None and self.max_workers < self.num_workers:
             raise ValueError(
-                f"max_workers {self.max_workers}: {self.num_workers} are expected; so many or more works"
+                f"max_workers {self.max_workers}: {self.num_workers} are expected; give at least that many"
             )
         return self
 

@@ -63,7 +63,7 @@ class DistributionSettings(Settings):
 
 
 class IntervalSettings(Settings):
-    """Every so many episodes or every so many agent steps."""
+    """An interval in episodes or in agent steps."""
 
     every_episodes: Positive | None = None
     """Interval in episodes. Give this or `every_steps`."""
@@ -78,7 +78,7 @@ class IntervalSettings(Settings):
 
 
 class ThresholdSettings(Settings):
-    """A metric at or beyond a threshold, so many checks in a row."""
+    """A threshold of a metric, to be met in consecutive checks."""
 
     metric: Annotated[str, Field(min_length=1, max_length=200)]
     """Any metric of the run: `rollout/ep_rew_mean`, `game/food`, `eval/mean_reward`, `train/entropy`, ..."""

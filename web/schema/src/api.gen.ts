@@ -2,7 +2,7 @@
 import type { CheckedPlay, GameDescription, GameReference, ParameterDistribution, Seed } from "./messages.gen.ts";
 
 /**
- * Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave.
+ * Body of `GET /api/access`: all sessions and invitations, without the operator's tokens.
  */
 export interface AccessView {
   sessions: SessionEntry[];
@@ -66,7 +66,7 @@ export interface BeginningView {
    */
   total_steps: number;
   /**
-   * The stage ends after so long, whatever was played; None: it has no such bound.
+   * Time limit of the stage; None: none.
    */
   max_seconds: number | null;
 }
@@ -639,7 +639,7 @@ export interface RunView {
   total_steps: number | null;
   error: string | null;
   /**
-   * How long no worker has been here though the run would go on; None: one is here, or none is missed.
+   * How long the run has waited without workers; None: it has one, or needs none.
    */
   waiting_seconds: number | null;
   /**
@@ -866,7 +866,7 @@ export interface StudyView {
    */
   file: string | null;
   /**
-   * What goes on with the study.
+   * The command that continues the study.
    */
   command: string;
   error: string | null;

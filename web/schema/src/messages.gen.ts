@@ -84,7 +84,7 @@ export interface Tensor {
   data: Uint8Array;
 }
 /**
- * Host: run (or go on running) this many workers of this run's game; `run_id` None means none.
+ * Host: run (or keep running) this many workers of this run's game; `run_id` None means none.
  */
 export interface Assignment {
   type: "assignment";
@@ -883,7 +883,7 @@ export interface Policy {
   onnx: Uint8Array;
 }
 /**
- * Last message before the server closes: why, and what mends it.
+ * Last message before the server closes: the reason and the fix.
  */
 export interface Refused {
   type: "refused";
