@@ -73,7 +73,7 @@ def files_under(folder: Path) -> dict[Path, bytes]:
 
 
 def differences(made: dict[Path, bytes], root: Path) -> tuple[list[Path], list[Path]]:
-    """What is not current under `root`, and which golden files nothing makes; both relative and sorted."""
+    """Outdated files under `root`, and golden files without a generator; both relative and sorted."""
     stale = [path for path, content in made.items() if _content(root / path) != content]
     found = files_under(root / GOLDEN)
     return stale, [GOLDEN / path for path in found if GOLDEN / path not in made]

@@ -103,7 +103,7 @@ def read_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes:
 
 
 def read_optional_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes | None:
-    """As `read_file`; None where nothing has that name.
+    """As `read_file`; None if there is no such file.
 
     Raises: FileError: as `read_file`; a link without a target is there, and cannot be read.
     """
@@ -130,7 +130,7 @@ def parse_json(data: bytes | str, path: Path) -> Any:
 
 
 def parse_object(data: bytes | str, path: Path) -> dict[str, Any]:
-    """As `parse_json`, of what must be an object. Raises: FileError: as `parse_json`, or it is none."""
+    """As `parse_json`, for an object. Raises: FileError: as `parse_json`, or it is not an object."""
     found = parse_json(data, path)
     if not isinstance(found, dict):
         raise FileError(path, "must hold a JSON object")

@@ -84,7 +84,7 @@ def cluster(
 
 
 def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
-    """What `attract train` understands of these words, by its parameters' names; a mistake ends it."""
+    """The words parsed as by `attract train`, by parameter name; exits on a mistake."""
     app = App(
         name="attract cluster",
         default_command=train,

@@ -42,7 +42,7 @@ GROUPS = {
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
 }
-"""What each word after `attract` calls, in the groups and the order of `attract --help`.
+"""Subcommands by name, in the groups and the order of `attract --help`.
 
 Each imports what it needs when it is called, so that `--help` is fast.
 """

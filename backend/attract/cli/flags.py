@@ -1,4 +1,4 @@
-"""How settings become flags of commands, in groups, and how a mistake in a flag is reported."""
+"""Turns settings into flags of commands, in groups, and reports mistakes in flags."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -30,7 +30,7 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     json_output: bool = False
@@ -70,7 +70,7 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
 
 
 def check_lines(view: CheckView) -> list[str]:
-    """What is printed: the game, its findings, and how many there are."""
+    """The printed lines: the game, its findings, and their number."""
     lines = [] if view.description is None else [_described(view.description)]
     if view.play is not None:
         play = view.play

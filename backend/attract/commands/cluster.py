@@ -33,7 +33,7 @@ TOKEN_BYTES = 32
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     """A bundled name, or an absolute path."""
@@ -52,7 +52,7 @@ class ClusterOptions:
 def plan_of(
     order: ClusterOptions, server: ServerSettings, environment: Mapping[str, str], folder: Path
 ) -> ClusterPlan:
-    """What is to be started.
+    """The plan of what to start.
 
     Raises: ConfigurationError: when it cannot be.
     """
@@ -157,7 +157,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
 
 
 def cluster_text(cluster: RayCluster) -> str:
-    """Which cluster it is."""
+    """The printed line about the cluster."""
     nodes = cluster.node_cpus()
     size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, CPUs: {sum(nodes)}"
     if cluster.is_local:

@@ -22,7 +22,7 @@ from attract.settings.run import ServerSettings
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """What the command line was asked for; None is taken from the run's own settings."""
+    """Options of the command line; None: as in the run's settings."""
 
     run_id: str
     """Or `latest`."""
@@ -108,7 +108,7 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
 
 
 def hint_of_best(newest: int, best: int | None) -> str:
-    """What to say where `attract export` ships another version than the one that was played; else empty."""
+    """A hint if `attract export` ships another version than the one evaluated; else empty."""
     if best is None or best == newest:
         return ""
     return (

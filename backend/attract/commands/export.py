@@ -25,10 +25,10 @@ PAGE = WEB / "exported-page"
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote."""
+    """Result of an export."""
 
     run_id: str
-    """Which `latest` does not name."""
+    """The run's id, also for `latest`."""
     version: int
     written: list[Path]
     """The files beside policy.json, the policies first."""

@@ -20,7 +20,7 @@ from attract.server.page_games import GAME_POLICY
 STEP_SECONDS: Final = 20.0
 """Real time; the page may have a menu to pass first."""
 MAX_ROUNDS: Final = 8
-"""What is added may ask for more."""
+"""Added files may request more files."""
 TRY: Final = """\
 import definition from "./game.js";
 import { loadAgent } from "./agent.js";
@@ -54,7 +54,7 @@ class _Site(StaticFiles):
 
 @dataclass
 class _Opened:
-    """What became of the page in a browser."""
+    """Result of opening the page in a browser."""
 
     missing: set[str] = field(default_factory=set[str])
     """Paths that it asked the site for in vain."""

@@ -46,7 +46,7 @@ LINE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class ImitateOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     settings: Mapping[str, Any]

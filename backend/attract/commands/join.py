@@ -37,7 +37,7 @@ def ill_health(url: str) -> str | None:
 
 
 def problem_of(url: str) -> Problem | None:
-    """As `ill_health`, and whether waiting helps: not where certificate, name or address is wrong."""
+    """As `ill_health`, with whether waiting can help: not if certificate, name or address is wrong."""
     by = ""
     try:
         proxy = _proxy_for(url)

@@ -18,10 +18,10 @@ PARTS: dict[Template, tuple[str, ...]] = {
 }
 """The folders that make a project: `player` is the page of a game that has none of its own."""
 NAME = "my-game"
-"""What a template calls itself."""
+"""Placeholder for the package's name in templates."""
 NAMED_FILES = ("package.json", "README.md", "index.html")
 PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
-"""What the SDK needs beside a game; its sources are for messages of the bundler."""
+"""Files of the SDK that a game needs; its sources are for messages of the bundler."""
 
 
 def create_project(folder: Path, template: Template) -> list[Path]:
@@ -77,7 +77,7 @@ def _package_name(name: str) -> str:
 
 
 def next_steps(folder: Path, template: Template) -> str:
-    """What to type first in a new project."""
+    """The first commands to type in a new project."""
     name = shlex.quote(str(folder))
     if template == "page":
         return (

@@ -39,7 +39,7 @@ WANTED: Final = {"keys": "what it may press", "observe": "what an agent sees", "
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     page: str
     out: Path | None = None
@@ -116,7 +116,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
 
 
 async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
-    """What a headless browser finds in the page: a `ProbeReport` of `web/page-probe`.
+    """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
@@ -220,7 +220,7 @@ def found_lines(found: dict[str, Any]) -> list[str]:
 
 
 def missing(found: dict[str, Any]) -> list[str]:
-    """What the adapter still lacks."""
+    """The missing parts of the adapter."""
     names: list[str] = found["unfinished"]
     return [WANTED.get(name, name) for name in names]
 

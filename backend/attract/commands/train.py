@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class TrainOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     settings: Mapping[str, Any]
@@ -303,7 +303,7 @@ async def _serve_on(gateway: Gateway, console: Console) -> None:
 
 
 class _Plan:
-    """Says once what follows from the settings, as soon as the first worker has told what the game is."""
+    """Prints the plan once, as soon as the first worker has described the game."""
 
     def __init__(self, display: Display, *, verbose: bool) -> None:
         self._display = display

@@ -42,7 +42,7 @@ OTHER_REPORTS = {
     "strangers": "no trusted worker has joined",
     "federated": "averaging",
 }
-"""What reports say by kind that are not of the game; every other kind is."""
+"""Titles of reports that are not about the game, by kind; all other kinds are."""
 
 
 GENERAL_NAMES = ("Error", "GameError")
@@ -50,11 +50,11 @@ GENERAL_NAMES = ("Error", "GameError")
 WITH_STACK = ("contract", "load", "parameter", "draw-throws")
 """Findings of exceptions; for the others one source line is enough."""
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal would obey, or what makes a line read other than it is: games may write anything."""
+"""Control and bidirectional characters, which games could use to manipulate a terminal."""
 
 
 class Display(ABC):
-    """What the train command tells while it runs; a context manager."""
+    """Output of the train command while it runs; a context manager."""
 
     def __init__(self) -> None:
         self._stacks_shown: set[str] = set()
@@ -266,7 +266,7 @@ def duration(seconds: float) -> str:
 
 
 def report_title(report: GameReport) -> str:
-    """What went wrong, in a few words: the game is named only where it is its fault."""
+    """Short title of a report; it names the game only if the game is at fault."""
     return OTHER_REPORTS.get(report.kind, f"the game failed ({report.kind})")
 
 

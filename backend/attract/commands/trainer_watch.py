@@ -25,13 +25,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class PageStatus:
-    """What the host page says of itself, which `window.attractHost` holds."""
+    """Status of the host page, from `window.attractHost`."""
 
     connected: bool
     ended: bool
     error: str | None = None
     is_done: bool = False
-    """Whether it ended by the trainer's good-bye."""
+    """Whether it ended because the trainer dismissed it."""
 
 
 class TrainerWatch:
@@ -54,7 +54,7 @@ class TrainerWatch:
         self._was_let_in = False
         self._problem: Problem | None = None
         self.outcome: Outcome | None = None
-        """How it ended; None as long as there is reason to stay."""
+        """How it ended; None while it should stay."""
         self.reason = ""
         """The outcome's reason, one sentence."""
 
@@ -93,7 +93,7 @@ class TrainerWatch:
         return []
 
     def page(self, status: PageStatus | None, now: float) -> list[str]:
-        """How the page is, as it said last; None: it has said nothing yet."""
+        """Last status of the page; None: none yet."""
         if self._page != status:
             self._page, self._page_since = status, now
         if status is None:

@@ -39,7 +39,7 @@ WINNER: Final = "winner.train.yaml"
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     """A bundled name, or an absolute path."""
@@ -57,12 +57,12 @@ class TuneOptions:
     force: bool = False
     json_output: bool = False
     project_dir: Path | None = None
-    """What a module of one's own may import from; None: the game is bundled."""
+    """Folder from which a user's module may import; None: the game is bundled."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """What runs the trials, and how many there are at once."""
+    """The runner of the trials, and the number of parallel ones."""
 
     runner: TrialRunner
     parallel: int
@@ -73,7 +73,7 @@ TrialsOf = Callable[[TuneOptions, RunSettings, Path], Trials]
 
 
 def trials_here(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
-    """As processes of this machine."""
+    """A runner of trials as processes of this machine."""
     return Trials(ProcessRunner(folder), parallel_of(order, settings))
 
 
@@ -190,7 +190,7 @@ def check_optuna() -> None:
 
 
 def parallel_of(order: TuneOptions, settings: Any, cores: int | None = None) -> int:
-    """How many trials run at once: as told, or as many as have a core for each worker and for the learner."""
+    """Number of parallel trials: as given, or as cores suffice for all workers and one learner per trial."""
     if order.parallel is not None:
         return order.parallel
     available = usable_cores() if cores is None else cores

@@ -118,7 +118,7 @@ def study_table(view: StudyView) -> Group:
 
 
 def confirmation_text(row: StudyConfirmation) -> str:
-    """What a finalist, or the defaults, came to so far."""
+    """Result so far of a finalist or of the defaults."""
     who = "the defaults" if row.trial == 0 else f"trial {row.trial}"
     verdict = "" if row.verdict is None else f": {row.verdict} (chance {row.chance:.2g})"
     return (
@@ -128,7 +128,7 @@ def confirmation_text(row: StudyConfirmation) -> str:
 
 
 def result_lines(view: StudyView) -> list[str]:
-    """What came of the study, when the command ends."""
+    """Result of the study at the end of the command."""
     lines = [confirmation_text(row) for row in view.confirmations if row.seeds]
     if view.state == "stopped":
         done = len(view.trials)

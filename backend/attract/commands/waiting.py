@@ -23,7 +23,7 @@ STAGES: Mapping[BeginningStage, str] = {
 
 
 class BeforeFirstUpdate:
-    """Says now and then how far a run is with what comes before its first update."""
+    """Prints the progress of a run before its first update, at intervals."""
 
     def __init__(self, display: Display, now: float) -> None:
         """`now`: monotonic seconds, as in `update`."""
@@ -58,7 +58,7 @@ def beginning_text(beginning: BeginningView) -> str:
 
 
 class WaitingForWorkers:
-    """Says once that a run waits for workers, by which link they come, and when they are there."""
+    """Prints once that a run waits for workers, with the join link, and when they have joined."""
 
     def __init__(self, display: Display, join_link: Callable[[], str], *, has_own: bool) -> None:
         """`join_link` makes a link when one is to be shown; `has_own`: a browser was started with the run."""

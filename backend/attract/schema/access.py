@@ -59,7 +59,7 @@ class SessionEntry(WireModel):
     seen: Text
     """When it was last used, to some minutes."""
     agent: Text
-    """What the browser says of itself."""
+    """The browser's User-Agent, shortened."""
     is_own: bool
     """It is the one that asks."""
 
@@ -70,7 +70,7 @@ class InvitationEntry(WireModel):
     entry_id: Name
     tier: GrantedTier
     note: Text
-    """What it was made for."""
+    """Purpose of the invitation."""
     created: Text
     expires: Text
     sockets: Count

@@ -20,7 +20,7 @@ PlayedAction = int | list[int] | list[float] | None
 
 
 class GameCard(WireModel):
-    """What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it."""
+    """Metadata of a bundled page game; its picture and a trained policy are next to it."""
 
     about: Text
     random_return: Amount
@@ -51,7 +51,7 @@ class StartRun(WireModel):
 
 
 class SettingProblem(WireModel):
-    """What is wrong with one setting."""
+    """The problem with one setting."""
 
     setting: Text
     """Its path, as `ppo.learning_rate`; empty where several together cannot work."""
@@ -91,7 +91,7 @@ class SettingsRequest(WireModel):
     game: Name
     settings: dict[str, Any] = {}
     description: GameDescription | None = None
-    """What the game says of itself, where the asker has loaded it: several settings depend on it."""
+    """The game's description, if the client has loaded the game: several settings depend on it."""
 
 
 class SettingsView(WireModel):
@@ -126,7 +126,7 @@ class WorkerView(WireModel):
     episodes: Count
     last_seen_seconds: float
     identity: Text = ""
-    """What its conduct is counted for; named to let it in again."""
+    """Key of its conduct record; used to lift a ban."""
     left_out: Text | None = None
     """Why it gets no leases, or is on probation; None: it is like any other."""
     deflates: bool = False
@@ -142,7 +142,7 @@ class HostView(WireModel):
     hidden: bool
     workers: list[WorkerView]
     identity: Text = ""
-    """Who stands behind it, as the server knows: the token it showed and where it came from."""
+    """Its owner, as far as the server knows: its token and address."""
 
 
 class FleetView(WireModel):
@@ -192,7 +192,7 @@ class GameReport(WireModel):
     step_values: Text | None = None
     """Action and observation of the step that failed, in one line."""
     fix: Text | None = None
-    """What to do about it, where that is known."""
+    """What to do about it, if known."""
     rollback_to: Count | None = None
     """The newest version before a caught guest's first share (rule C10); None: no version holds any."""
     count: Count = 1
@@ -207,14 +207,14 @@ class CheckFinding(WireModel):
     text: Text
     fix: Text
     file: Text | None
-    """Where to look first, as a source map names it; None where no place is known."""
+    """Source position after the source map; None: unknown."""
     line: Count | None
     column: Count | None
     stack: Text | None
 
 
 class CheckView(WireModel):
-    """What `attract check` found out about a game."""
+    """Result of `attract check` for a game."""
 
     game: Name
     findings: list[CheckFinding]
@@ -280,7 +280,7 @@ class EvaluationView(WireModel):
 
 
 class RandomPlay(WireModel):
-    """What random play of a run's game returns, measured in a browser of this machine."""
+    """Return of random play of a run's game, measured in a browser of this machine."""
 
     episodes: Count
     return_mean: float
@@ -312,7 +312,7 @@ learner works on it."""
 
 
 class BeginningView(FiniteModel):
-    """What a run does before the first update of a session."""
+    """Stage of a run before the first update of a session."""
 
     stage: BeginningStage
     seconds: Seconds
@@ -357,7 +357,7 @@ class RunView(RunSummary):
     waiting_seconds: float | None = None
     """How long the run has waited without workers; None: it has one, or needs none."""
     beginning: BeginningView | None = None
-    """What is done before the first update of this session; None from then on."""
+    """Stage before the first update of this session; None afterwards."""
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
@@ -371,7 +371,7 @@ class RunView(RunSummary):
     lesson: LessonView | None = None
     """None without lessons."""
     parameters: dict[str, ParameterDistribution] = {}
-    """How the game's parameters are drawn at each start now: the run's own, and the lesson's above them."""
+    """Current distributions of the game's parameters: the run's, overridden by the lesson's."""
     description: GameDescription | None = None
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}
@@ -469,7 +469,7 @@ class ReadyPart(WireModel):
 
     ready: bool
     problem: Text | None = None
-    """What it waits for or what is wrong; None when it is ready."""
+    """The problem, or what it waits for; None: it is ready."""
 
 
 class ReadyView(WireModel):

@@ -1,4 +1,4 @@
-"""How many names and items a frame holds, counted from its bytes: before anything is made of them."""
+"""Counts the names and items of a frame from its bytes, before it is decoded."""
 
 import re
 from typing import Any, Final

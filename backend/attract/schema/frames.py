@@ -38,7 +38,7 @@ def encode(message: WireModel) -> bytes:
 
 
 def message_length(data: bytes | bytearray, at: int = 0) -> int:
-    """How many bytes of frame follow the `LENGTH.size` bytes that stand in `data` from `at` on.
+    """Length of the frame after the `LENGTH.size` bytes of `data` at `at`.
 
     Raises: ProtocolError: code `too_large`, above `MAX_MESSAGE_BYTES`.
     """

@@ -106,7 +106,7 @@ class GameLog(FiniteModel):
 
 
 class ParameterDistribution(FiniteModel):
-    """How a game parameter is drawn at each `start()`, from stream `parameters`."""
+    """Distribution of a game parameter, drawn at each `start()` from stream `parameters`."""
 
     kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
     values: Annotated[list[float], Field(min_length=1, max_length=64)]

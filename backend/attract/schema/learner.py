@@ -21,12 +21,12 @@ class Counters(WireModel):
 
 
 class GroupState(WireModel):
-    """What cells that learn as one have come to together."""
+    """Common state of the cells of a distributed run."""
 
     counters: Counters
     """Rule T4's, of all of them."""
     curriculum: dict[str, Any] = {}
-    """As cell 0 has it."""
+    """The value of cell 0."""
 
 
 # --- gateway to learner -----------------------------------------------------------------------------------
@@ -70,12 +70,12 @@ class Train(WireModel):
     verify: Literal["sample", "all"]
     """`sample`, for local hosts: only `verify_rows` are recomputed. `all`: every row is, and trained on."""
     counters: Counters
-    """As they stand once this batch is committed."""
+    """Counters after this batch is committed."""
     rows_by_policy: dict[Name, list[int]] = {}
     """With several policies, the rows of each, in the order of `rows`; empty with one."""
     curriculum: dict[str, Any] = {}
     metrics: dict[str, float] = {}
-    """What the gateway has to say of the update as it begins. The checkpoint keeps it beside what the learner
+    """The gateway's metrics of the update at its start. The checkpoint keeps it beside what the learner
     reports: a row that was not written in time is written from there."""
     federated_rounds: list[Count] = []
     """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""

@@ -52,7 +52,7 @@ Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class Device(FiniteModel):
-    """What a host says of itself; shown, never trusted."""
+    """Description of a host by itself; shown, never trusted."""
 
     user_agent: Text = ""
     hardware_concurrency: Annotated[int, Field(ge=0, le=4096)] = 0
@@ -211,7 +211,7 @@ class RolloutClose(FiniteModel):
 
 
 class StepOutcome(OutcomeNumbers):
-    """What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+    """Outcomes of the last action for the slots of a group (rule I1); k slots, agents inside instances.
 
     The numbers of a step are [k].
     """
@@ -223,7 +223,7 @@ class StepOutcome(OutcomeNumbers):
     episodes: Annotated[list[EpisodeResult], FailFast()] = []
     """Episodes that ended in this step; their `step` is 0 here."""
     step_seconds: Seconds
-    """How long the games took."""
+    """Time that the games took."""
 
 
 class Observe(FiniteModel):
@@ -319,7 +319,7 @@ class WelcomeWorker(FiniteModel):
 
 
 class Seat(FiniteModel):
-    """Who controls one agent of the game."""
+    """The controller of one agent of the game."""
 
     policy_id: Name = "main"
     policy_version: Version = 0
@@ -337,7 +337,7 @@ class EpisodeOrder(FiniteModel):
 
 
 class EpisodeTerms(FiniteModel):
-    """What an episode was started with: the lesson and the distributions of the lease in play (rule C6)."""
+    """Terms of an episode: the lesson and the distributions of its lease (rule C6)."""
 
     lesson_id: Annotated[str, Field(max_length=64)] | None = None
     parameters: dict[str, ParameterDistribution] = {}

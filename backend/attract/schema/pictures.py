@@ -1,4 +1,4 @@
-"""How pictures travel in a block where they do not travel as they are."""
+"""Compressed forms of pictures in a block."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ class PackedStacks(FiniteModel):
 
 
 class PackedPictures(FiniteModel):
-    """What was done to one observation of a block."""
+    """Packing of one observation of a block."""
 
     stacks: PackedStacks | None = None
     """Not None: its tensors in the block have the newest picture of each stack alone."""

@@ -23,7 +23,7 @@ class BoxSpace(FiniteModel):
 
     has_masks: ClassVar[bool] = False
     action_type: ClassVar[StoredType] = "float32"
-    """What an action is stored as."""
+    """Element type of a stored action."""
     kind: Literal["box"] = "box"
     dtype: Literal["float32", "uint8"] = "float32"
     shape: Annotated[list[Dimension], Field(max_length=4)]
@@ -81,7 +81,7 @@ class ChoiceSpace(FiniteModel):
     stored_type: ClassVar[StoredType] = "int32"
     """Element type of an observation."""
     action_type: ClassVar[StoredType] = "int32"
-    """What an action is stored as, bits too."""
+    """Element type of a stored action, also for bits."""
 
     @property
     @abstractmethod

@@ -18,7 +18,7 @@ class StudyTrial(FiniteModel):
     """0 are the defaults: what the run would have without a search."""
     state: TrialState
     settings: dict[Name, SearchedValue]
-    """What was searched over, by dotted name."""
+    """The searched settings, by dotted name."""
     score: float | None = None
     """Mean return of the last 100 episodes of training, no more than the goal where one is set; of a trial
     that was ended early, when it was. None: no episode ended."""
@@ -31,7 +31,7 @@ class StudyTrial(FiniteModel):
 
 
 class StudyConfirmation(FiniteModel):
-    """What a finalist, or the defaults, came to on fresh seeds."""
+    """Result of a finalist or of the defaults on fresh seeds."""
 
     trial: Count
     seeds: list[Count]
@@ -42,7 +42,7 @@ class StudyConfirmation(FiniteModel):
     verdict: VerdictKind | None = None
     """Against the defaults; None: of the defaults themselves, or not known yet."""
     chance: float | None = None
-    """How often seeds dealt out by chance show as large a difference, in [0, 1]."""
+    """Permutation p-value of the difference, in [0, 1]."""
 
 
 class StudyView(FiniteModel):
@@ -55,7 +55,7 @@ class StudyView(FiniteModel):
     """Agent steps of one trial."""
     goal: float | None = None
     num_trials: Count
-    """How many the search is to have."""
+    """Planned number of trials."""
     parallel: Count
     elapsed_seconds: float
     """Wall-clock time of all calls together."""
@@ -67,7 +67,7 @@ class StudyView(FiniteModel):
     winner_yaml: Text | None = None
     """The winner as a file of settings."""
     file: Text | None = None
-    """Where that was written for the game."""
+    """File with the winner for the game."""
     command: Text = ""
     """The command that continues the study."""
     error: Text | None = None

@@ -25,7 +25,7 @@ DATABASE: Final = "access.db"
 KEY_BYTES: Final = 32
 SESSION_SECONDS: Final = 30 * 24 * 3600.0
 SEEN_SECONDS: Final = 300.0
-"""How exactly the time of a session's last use is known."""
+"""Resolution of the time of a session's last use."""
 BUSY_SECONDS: Final = 2.0
 MARK: Final = "invite"
 """An invitation is `invite.<id>.<tier>.<expires>.<signature>`."""
@@ -68,7 +68,7 @@ class Invitation:
     created: float
     expires: float
     note: str
-    """What it was made for."""
+    """Purpose of the invitation."""
     session: str | None
     """The session whose tab it is for, with which it ends."""
 

@@ -58,7 +58,7 @@ def accepts_gzip(headers: Headers) -> bool:
 
 
 def smallest(file: Path, headers: Headers) -> tuple[Path, dict[str, str]]:
-    """What to send for a built file, and headers for it: `<file>.gz` where that is there and can be read."""
+    """The file to send for a built file, and its headers: `<file>.gz` if it exists and is readable."""
     built = file.with_name(f"{file.name}.gz")
     if not built.is_file():
         return file, {}

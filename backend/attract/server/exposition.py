@@ -38,7 +38,7 @@ DURATIONS = {
 
 @dataclass(frozen=True)
 class ServerNumbers:
-    """What the server itself counts, at one moment; codes are the close codes of refused sockets."""
+    """Snapshot of the server's own counters; codes are the close codes of refused sockets."""
 
     sockets: int
     received_bytes: int

@@ -1,4 +1,4 @@
-"""Who may do what: Host and Origin allow-lists, tokens and sessions, a role for every route."""
+"""Access control: Host and Origin allow-lists, tokens and sessions, a role for every route."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ CONTENT_SECURITY_POLICY: Final = (
     "frame-ancestors 'none'"
 )
 GAMES_HERE: Final = "http://*.localhost:*"
-"""Where page games are framed from on the server's own machine."""
+"""Frame source of page games on the server's own machine."""
 HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -77,7 +77,7 @@ def check_roles(routes: Iterable[BaseRoute]) -> None:
 
 @dataclass(frozen=True)
 class Grant:
-    """What a credential allows; the secret itself is kept only as its SHA-256, or signed and not at all."""
+    """The rights of a credential. Its secret is stored only as SHA-256, or if signed not at all."""
 
     role: Literal["admin", "viewer", "worker"]
     tier: GrantedTier
@@ -98,13 +98,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What a request shows: a bearer's token, or a cookie, which may be sent without being meant."""
+    """Credential of a request: a bearer token, or a cookie, which a browser also sends for other sites."""
 
     grant: Grant | None
     session: KeptSession | None = None
     by_cookie: bool = False
     name: str | None = None
-    """What the credential is called in the audit trail, valid or not."""
+    """Name of the credential in the audit trail, valid or not."""
 
 
 class Guard:
@@ -121,9 +121,9 @@ class Guard:
         self.names = ServerNames(settings)
         self.access = AccessStore(settings.runs_dir)
         self.refused: Counter[int] = Counter()
-        """How many requests were turned away before any route, by HTTP status."""
+        """Number of requests refused before any route, by HTTP status."""
         self.audit = AuditTrail(settings.runs_dir, clock)
-        """Who came, was turned away, or changed something: the one trail of this server."""
+        """Audit trail of this server: accesses, refusals and changes."""
         self.admin_token = self.issue("admin")
 
     def issue(
@@ -178,7 +178,7 @@ class Guard:
         self._on_end.append(listener)
 
     def grant_of(self, token: str | None) -> Grant | None:
-        """What a token allows, None for an unknown or expired one; found by hash, so timing tells nothing."""
+        """The rights of a token; None: unknown or expired. It is found by hash, so timing reveals nothing."""
         if not token:
             return None
         grant = self._grants.get(_digest(token))
@@ -216,7 +216,7 @@ class Guard:
         return Refusal(403, f"this needs the {required}'s token, yours is a {shown.grant.role}'s")
 
     def who(self, scope: Scope) -> dict[str, Detail]:
-        """Who asks, for the audit trail: no secret is in it."""
+        """Name of the client for the audit trail, without secrets."""
         shown, client = self._shown(Headers(scope=scope)), scope.get("client")
         return {
             "address": client[0] if client else None,
@@ -358,7 +358,7 @@ _ORIGIN_FIX = "open the page from this server; behind a proxy set ATTRACT_PUBLIC
 
 
 def token_key(token: str | None) -> str:
-    """What a token is counted by: nothing of it can be read from that."""
+    """Key by which a token is counted; it does not reveal the token."""
     return _digest(token or "").hex()[:16]
 
 

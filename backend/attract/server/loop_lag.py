@@ -1,4 +1,4 @@
-"""How late the event loop is: while it is blocked, no socket is read and no request answered."""
+"""Measures the lag of the event loop: while it is blocked, no socket is read and no request answered."""
 
 import asyncio
 from collections import deque

@@ -14,7 +14,7 @@ SECURE: Final = ("https", "wss")
 
 
 class ServerNames:
-    """What a request may call this server, and over which interface it may come; owned by the guard."""
+    """Allowed host names and interfaces of requests; owned by the guard."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -73,7 +73,7 @@ class ServerNames:
         return None if mapped is None or not self._goes_by(str(mapped), scope) else str(mapped)
 
     def frames_source(self, scope: Scope) -> str | None:
-        """Where a page of this server finds page games, as a source of a Content-Security-Policy.
+        """Origin of page games for a page of this server, as a source of a Content-Security-Policy.
 
         None: where it always does, in names of the browser's own machine. A policy has no word for an IPv6
         address: so it is any host at this port, which plain http over a network does not make worse.
@@ -140,7 +140,7 @@ def _mapped(name: str) -> IPv4Address | None:
 
 
 def _given_name(scope: Scope) -> str:
-    """That of the one `Host` header; empty without one, and with several."""
+    """Name in the only `Host` header; empty without one, and with several."""
     given = Headers(scope=scope).getlist("host")
     return _host_name(given[0]) if len(given) == 1 else ""
 

@@ -27,7 +27,7 @@ The letters name the game: the root of the origin is that of its page.
 VISITED: Final = re.compile(r"/([0-9a-f]{32})(/.*)")
 """A path where visitors are served: their machines know no such names, so that the path has the letters."""
 VISITING_PAGE: Final = re.compile(r"http://[^/]+/([0-9a-f]{32})/")
-"""What such a page or script says of itself where it asks for another."""
+"""Referer of requests from such a page or script."""
 OWN: Final = "/.attract/"
 """Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
@@ -67,7 +67,7 @@ MAX_PAGE_BYTES: Final = 8 * 2**20
 
 
 class PageSources(Protocol):
-    """Who knows the games' pages."""
+    """A provider of the games' pages."""
 
     def page_files(self, key: str) -> PageFiles | None:
         """The files of the game with this key, 32 letters of 0 to f; None: unknown."""
@@ -76,7 +76,7 @@ class PageSources(Protocol):
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a request asks of the games' origins."""
+    """A request to the games' origins."""
 
     path: str
     """From the root of the origin, or of the game where its letters come first."""
@@ -202,7 +202,7 @@ class PageGameMiddleware:
 
 
 async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
-    """What stands behind the origins where nothing else is served."""
+    """The app behind the origins without any games."""
     if scope["type"] == "http":
         await PlainTextResponse("nothing is here", 404)(scope, receive, send)
 

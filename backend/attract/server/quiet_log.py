@@ -16,7 +16,7 @@ LINES_PER_SECOND: Final = 0.1
 MAX_CHARACTERS: Final = 300
 STREAMS_CANCELLED: Final = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 CUT_OFF: Final = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
-"""How a traceback ends that starlette hands uvicorn as a text."""
+"""Ends of tracebacks that starlette passes to uvicorn as text."""
 
 
 class QuietFilter(logging.Filter):

@@ -1,4 +1,4 @@
-"""How uvicorn must be run for the gateway: the options and the deadline that its limits rely on."""
+"""Configures uvicorn for the gateway: options and a deadline on which its limits rely."""
 
 import asyncio
 import copy
@@ -170,7 +170,7 @@ def launch_flags(settings: ServerSettings) -> list[str]:
 
 
 def missing_flags(config: uvicorn.Config, settings: ServerSettings) -> list[str]:
-    """Those of `launch_flags` that a server of this configuration was not given; `config` is loaded."""
+    """Missing flags of `launch_flags` in this configuration; `config` is loaded."""
     http, ws, proxies = launch_flags(settings)
     given = {http: config.http_protocol_class, ws: config.ws_protocol_class}
     missing = [

@@ -44,7 +44,7 @@ refusals = logging.getLogger(f"{__name__}.refused")
 
 
 class SocketHandler(Protocol):
-    """What the shell tells of its sockets; all calls come from the event loop, none may block."""
+    """Callbacks about sockets; all calls come from the event loop, none may block."""
 
     def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A socket said a good hello; `identity`: of its token or invitation, and its network."""
@@ -179,7 +179,7 @@ class SocketHub:
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
         self.received_bytes = 0
         self.refused: Counter[str] = Counter()
-        """How many sockets were refused or closed for what they sent, by close code."""
+        """Number of sockets refused or closed for what they sent, by close code."""
         refusals.filters[:] = [QuietFilter()]
         guard.when_ended(self._close_entry)
 
@@ -235,11 +235,11 @@ class SocketHub:
             await asyncio.wait(writers, timeout=SHUTDOWN_SECONDS)
 
     def num_strangers(self, network: str) -> int:
-        """How many sockets of an address have shown no token yet."""
+        """Number of sockets of an address without a token yet."""
         return self._strangers[network]
 
     def sockets_of(self, entry_id: str) -> int:
-        """How many sockets are open that came by a session's or an invitation's token."""
+        """Number of open sockets of a session's or an invitation's token."""
         return sum(1 for grant in self._grants.values() if grant.entry == entry_id)
 
     async def serve(self, websocket: WebSocket) -> None:
@@ -379,7 +379,7 @@ class SocketHub:
 
 
 class _Meter:
-    """How much one socket has sent lately; more than its share is an error, far above any worker's."""
+    """Rate limit of one socket, far above that of any worker; more is an error."""
 
     def __init__(self, settings: ServerSettings, now: float) -> None:
         self._messages_per_second = settings.messages_per_second

@@ -9,7 +9,7 @@ from attract.settings.run import ServerSettings
 MIN_TOKEN_CHARACTERS: Final = 16
 MAX_TOKEN_CHARACTERS: Final = 200
 SECRET_FOLDERS: Final = (Path("/run/secrets"), Path("/var/run/secrets"))
-"""Where container engines put secrets, for the processes of one container alone; they choose the modes."""
+"""Folders where container engines put secrets, with modes that they choose."""
 MAKE_ONE: Final = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
 
 

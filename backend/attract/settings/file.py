@@ -194,7 +194,7 @@ def _load(text: str, place: str) -> Any:
 
 
 def _problem(error: Exception) -> str:
-    """What is wrong, in one sentence that begins with the line where the parser knows it."""
+    """The problem in one sentence, with the line number if the parser knows it."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"line {error.problem_mark.line + 1}: is no YAML: {error.problem}"
     return f"is no YAML: {' '.join(str(error).split())}"

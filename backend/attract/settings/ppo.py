@@ -122,7 +122,7 @@ class PpoSettings(Settings):
         return (self.rollout_steps or self.horizon) // self.horizon
 
     def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
-        """What is shuffled, for a policy of this kind (rules S5, P3)."""
+        """Unit of shuffling for this kind of policy (rules S5, P3)."""
         return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
 
     def lambda_for(self, *, sees_pictures: bool, is_zero_sum: bool = False) -> float:

@@ -23,7 +23,7 @@ export interface SessionEntry {
    */
   seen: string;
   /**
-   * What the browser says of itself.
+   * The browser's User-Agent, shortened.
    */
   agent: string;
   /**
@@ -38,7 +38,7 @@ export interface InvitationEntry {
   entry_id: string;
   tier: "local" | "invited";
   /**
-   * What it was made for.
+   * Purpose of the invitation.
    */
   note: string;
   created: string;
@@ -49,7 +49,7 @@ export interface InvitationEntry {
   sockets: number;
 }
 /**
- * What a run does before the first update of a session.
+ * Stage of a run before the first update of a session.
  */
 export interface BeginningView {
   stage: "game" | "learner" | "workers" | "warmup" | "batch" | "update";
@@ -82,7 +82,7 @@ export interface CheckFinding {
   text: string;
   fix: string;
   /**
-   * Where to look first, as a source map names it; None where no place is known.
+   * Source position after the source map; None: unknown.
    */
   file: string | null;
   line: number | null;
@@ -90,7 +90,7 @@ export interface CheckFinding {
   stack: string | null;
 }
 /**
- * What `attract check` found out about a game.
+ * Result of `attract check` for a game.
  */
 export interface CheckView {
   game: string;
@@ -223,7 +223,7 @@ export interface HostView {
   hidden: boolean;
   workers: WorkerView[];
   /**
-   * Who stands behind it, as the server knows: the token it showed and where it came from.
+   * Its owner, as far as the server knows: its token and address.
    */
   identity: string;
 }
@@ -246,7 +246,7 @@ export interface WorkerView {
   episodes: number;
   last_seen_seconds: number;
   /**
-   * What its conduct is counted for; named to let it in again.
+   * Key of its conduct record; used to lift a ban.
    */
   identity: string;
   /**
@@ -259,7 +259,7 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it.
+ * Metadata of a bundled page game; its picture and a trained policy are next to it.
  */
 export interface GameCard {
   about: string;
@@ -312,7 +312,7 @@ export interface GameReport {
    */
   step_values: string | null;
   /**
-   * What to do about it, where that is known.
+   * What to do about it, if known.
    */
   fix: string | null;
   /**
@@ -493,7 +493,7 @@ export interface Problem {
   problems: SettingProblem[];
 }
 /**
- * What is wrong with one setting.
+ * The problem with one setting.
  */
 export interface SettingProblem {
   /**
@@ -503,7 +503,7 @@ export interface SettingProblem {
   error: string;
 }
 /**
- * What random play of a run's game returns, measured in a browser of this machine.
+ * Return of random play of a run's game, measured in a browser of this machine.
  */
 export interface RandomPlay {
   episodes: number;
@@ -528,7 +528,7 @@ export interface RandomPlay {
 export interface ReadyPart {
   ready: boolean;
   /**
-   * What it waits for or what is wrong; None when it is ready.
+   * The problem, or what it waits for; None: it is ready.
    */
   problem: string | null;
 }
@@ -643,7 +643,7 @@ export interface RunView {
    */
   waiting_seconds: number | null;
   /**
-   * What is done before the first update of this session; None from then on.
+   * Stage before the first update of this session; None afterwards.
    */
   beginning: BeginningView | null;
   /**
@@ -667,7 +667,7 @@ export interface RunView {
    */
   lesson: LessonView | null;
   /**
-   * How the game's parameters are drawn at each start now: the run's own, and the lesson's above them.
+   * Current distributions of the game's parameters: the run's, overridden by the lesson's.
    */
   parameters: {
     [k: string]: ParameterDistribution;
@@ -709,7 +709,7 @@ export interface SettingsRequest {
     [k: string]: unknown;
   };
   /**
-   * What the game says of itself, where the asker has loaded it: several settings depend on it.
+   * The game's description, if the client has loaded the game: several settings depend on it.
    */
   description: GameDescription | null;
 }
@@ -758,7 +758,7 @@ export interface StartRun {
   run_id: string | null;
 }
 /**
- * What a finalist, or the defaults, came to on fresh seeds.
+ * Result of a finalist or of the defaults on fresh seeds.
  */
 export interface StudyConfirmation {
   trial: number;
@@ -776,7 +776,7 @@ export interface StudyConfirmation {
    */
   verdict: ("better" | "quicker" | "no better") | null;
   /**
-   * How often seeds dealt out by chance show as large a difference, in [0, 1].
+   * Permutation p-value of the difference, in [0, 1].
    */
   chance: number | null;
 }
@@ -806,7 +806,7 @@ export interface StudyTrial {
   number: number;
   state: "running" | "finished" | "pruned" | "failed";
   /**
-   * What was searched over, by dotted name.
+   * The searched settings, by dotted name.
    */
   settings: {
     [k: string]: boolean | number | string | number[] | null;
@@ -840,7 +840,7 @@ export interface StudyView {
   total_steps: number;
   goal: number | null;
   /**
-   * How many the search is to have.
+   * Planned number of trials.
    */
   num_trials: number;
   parallel: number;
@@ -862,7 +862,7 @@ export interface StudyView {
    */
   winner_yaml: string | null;
   /**
-   * Where that was written for the game.
+   * File with the winner for the game.
    */
   file: string | null;
   /**

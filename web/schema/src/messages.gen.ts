@@ -101,7 +101,7 @@ export interface Assignment {
   silence_seconds: number;
 }
 /**
- * Where a host finds the module of a run's game; `url` is relative to the page's base.
+ * Location of the module of a run's game; `url` is relative to the page's base.
  */
 export interface GameReference {
   name: string;
@@ -178,7 +178,7 @@ export interface Block {
   episodes: EpisodeColumns;
 }
 /**
- * What was done to one observation of a block.
+ * Packing of one observation of a block.
  */
 export interface PackedPictures {
   /**
@@ -309,7 +309,7 @@ export interface CheckGame {
   };
 }
 /**
- * How a game parameter is drawn at each `start()`, from stream `parameters`.
+ * Distribution of a game parameter, drawn at each `start()` from stream `parameters`.
  */
 export interface ParameterDistribution {
   kind: "constant" | "uniform" | "normal" | "multi_range";
@@ -334,7 +334,7 @@ export interface CheckedPlay {
   create_milliseconds: number;
 }
 /**
- * What a host says of itself; shown, never trusted.
+ * Description of a host by itself; shown, never trusted.
  */
 export interface Device {
   user_agent: string;
@@ -419,7 +419,7 @@ export interface EpisodeResult {
   lesson_id: string | null;
 }
 /**
- * What an episode was started with: the lesson and the distributions of the lease in play (rule C6).
+ * Terms of an episode: the lesson and the distributions of its lease (rule C6).
  */
 export interface EpisodeTerms {
   lesson_id: string | null;
@@ -476,7 +476,7 @@ export interface GameDescribed {
   description: GameDescription;
 }
 /**
- * What `describe(definition)` of the SDK returns; one per game module content hash.
+ * Description of a game, from `describe(definition)` of the SDK; one per content hash of the module.
  */
 export interface GameDescription {
   contract_version: 1;
@@ -726,7 +726,7 @@ export interface Observe {
   outcome: StepOutcome | null;
 }
 /**
- * What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+ * Outcomes of the last action for the slots of a group (rule I1); k slots, agents inside instances.
  *
  * The numbers of a step are [k].
  */
@@ -751,7 +751,7 @@ export interface StepOutcome {
    */
   episodes: EpisodeResult[];
   /**
-   * How long the games took.
+   * Time that the games took.
    */
   step_seconds: number;
 }
@@ -821,7 +821,7 @@ export interface Lease {
   replays: ReplayOrder[];
 }
 /**
- * Who controls one agent of the game.
+ * The controller of one agent of the game.
  */
 export interface Seat {
   policy_id: string;
