@@ -119,14 +119,14 @@ def read_start(path: Path, num_bytes: int) -> bytes:
 def parse_json(data: bytes | str, path: Path) -> Any:
     """The JSON value in `data`, which was read from `path`.
 
-    Raises: FileError: naming `path`; it is no JSON, or nests too deep.
+    Raises: FileError: naming `path`; it is not JSON, or nests too deep.
     """
     try:
         return json.loads(data)
     except RecursionError:
         raise FileError(path, "is nested too deep") from None
     except ValueError as error:
-        raise FileError(path, f"is no JSON: {_first_line(error)}" if data else "is empty") from None
+        raise FileError(path, f"is not valid JSON: {_first_line(error)}" if data else "is empty") from None
 
 
 def parse_object(data: bytes | str, path: Path) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _explain(
         fix = f"did you mean {near!r}?" if near else f"valid names: {', '.join(sorted(names))}"
         return [path], "there is no such setting", fix
     if kind == "missing":
-        return [path], "is needed and was not given", None
+        return [path], "is required and was not given", None
     if kind == "value_error":
         text = str(detail["msg"]).removeprefix("Value error, ")
         return _mentioned(text, path, model, data) or ([path] if path else []), text, None

@@ -29,10 +29,10 @@ FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """The nested settings that a file gives, unchecked but that their names are texts; {} for an empty one.
+    """Nested settings from a file; only their names are checked, to be texts. {} for an empty file.
 
-    Raises: ConfigurationError: when it cannot be read, is no YAML, nests too deep, has too many values, or is
-        no mapping.
+    Raises: ConfigurationError: when it cannot be read, is not YAML, nests too deep, has too many values, or
+        is not a mapping.
     """
     return parse_settings(read_file(path, MAX_BYTES), str(path))
 
@@ -44,7 +44,7 @@ def parse_settings(data: bytes, place: str) -> dict[str, Any]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"is no text in UTF-8: byte {error.start}", setting=place) from None
+        raise ConfigurationError(f"is not UTF-8 text: byte {error.start}", setting=place) from None
     found = _load(text, place)
     if found is None:
         return {}
@@ -94,7 +94,7 @@ class _Loader(yaml.SafeLoader):
             """Number of values in a node, and how deep they nest."""
             line = node.start_mark.line + 1
             if id(node) in open_nodes:
-                raise _TooLargeError(f"line {line}: an alias stands for what it lies in")
+                raise _TooLargeError(f"line {line}: an alias contains itself")
             if id(node) in known:
                 return known[id(node)]
             open_nodes.add(id(node))
@@ -136,14 +136,14 @@ def _parts(node: Node) -> list[Node]:
 def _construct_int(loader: _Loader, node: ScalarNode) -> int:
     text = _number_text(loader, node)
     if INT.fullmatch(text) is None:
-        raise ConstructorError(None, None, f"{text!r} is no whole number", node.start_mark)
+        raise ConstructorError(None, None, f"{text!r} is not a whole number", node.start_mark)
     return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
 
 
 def _construct_float(loader: _Loader, node: ScalarNode) -> float:
     text = _number_text(loader, node)
     if FLOAT.fullmatch(text) is None and INT.fullmatch(text) is None:
-        raise ConstructorError(None, None, f"{text!r} is no number", node.start_mark)
+        raise ConstructorError(None, None, f"{text!r} is not a number", node.start_mark)
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
@@ -196,8 +196,8 @@ def _load(text: str, place: str) -> Any:
 def _problem(error: Exception) -> str:
     """The problem in one sentence, with the line number if the parser knows it."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: is no YAML: {error.problem}"
-    return f"is no YAML: {' '.join(str(error).split())}"
+        return f"line {error.problem_mark.line + 1}: is not valid YAML: {error.problem}"
+    return f"is not valid YAML: {' '.join(str(error).split())}"
 
 
 def _check_names(found: Any, place: str) -> None:
@@ -206,7 +206,7 @@ def _check_names(found: Any, place: str) -> None:
         for name, value in cast("dict[Hashable, Any]", found).items():
             if not isinstance(name, str):
                 raise ConfigurationError(
-                    f"{name!r} is no setting's name", setting=place, fix="names are texts"
+                    f"{name!r} is not the name of a setting", setting=place, fix="names are texts"
                 )
             _check_names(value, place)
     elif isinstance(found, list):

@@ -129,7 +129,9 @@ def _from_texts(values: Mapping[str, Any], spell: Spell) -> Layer:
             found["parameters"] = json.loads(text)
         except (ValueError, RecursionError) as error:
             where = spell(("parameters",))
-            raise ConfigurationError(f"is no JSON: {error}", setting=where, fix=PARAMETERS_FIX) from None
+            raise ConfigurationError(
+                f"is not valid JSON: {error}", setting=where, fix=PARAMETERS_FIX
+            ) from None
     return Layer(found, spell)
 
 

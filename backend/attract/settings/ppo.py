@@ -112,7 +112,7 @@ class PpoSettings(Settings):
             below = self.rollout_steps // self.horizon * self.horizon
             near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
             raise ValueError(
-                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
+                f"rollout_steps {self.rollout_steps} is not a multiple of horizon {self.horizon}; {near} is"
             )
         return self
 

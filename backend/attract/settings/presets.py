@@ -74,9 +74,9 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     The text `none` (or `null`) is None where a setting may be unset.
 
     A preset named in a layer is directly below that layer: above the game's recommendation if the user
-    names it, below the game's own values if the game does. Of settings that exclude each other (S5, a
-    rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
-    stays. `total_steps` in a layer also sets the length of the schedules and overrides that of lower layers.
+    names it, below the game's own values if the game does. If settings exclude each other (S5, a rollout
+    that is not a multiple of the horizon, two distributions of a parameter), the higher layer wins.
+    `total_steps` in a layer also sets the length of the schedules and overrides that of lower layers.
     """
     merged: dict[str, Any] = {}
     for layer in layers:

@@ -270,7 +270,7 @@ class ServerSettings(Settings):
                 network = ip_network(address, strict=False)
             except ValueError:
                 raise ValueError(
-                    f"behind_proxy {address!r} is no address; e.g. 10.0.0.5 or 10.0.0.0/24"
+                    f"behind_proxy {address!r} is not an address; e.g. 10.0.0.5 or 10.0.0.0/24"
                 ) from None
             if network.prefixlen == 0:
                 raise ValueError(
