@@ -1,4 +1,4 @@
-"""`attract check`: has a headless browser play a game and says what would keep agents from learning it."""
+"""`attract check`: plays a game in a headless browser and reports what keeps agents from learning it."""
 
 import json
 import re

@@ -63,7 +63,7 @@ class PageCopy:
     """See `ExportedPage.left_out`."""
 
     def write(self, out: Path) -> None:
-        """Copy the files into `out`. Raises: FileError: a file is gone, or is no regular file any more."""
+        """Copy the files into `out`. Raises: FileError: a file is missing or no longer a regular file."""
         for below in self.files:
             (out / below).parent.mkdir(parents=True, exist_ok=True)
             copy_file(self.page.parent / below, out / below)
@@ -140,7 +140,7 @@ def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidde
         if not is_shown_file(target, root):
             raise FileError(path, "is a link to a hidden file", fix="put the file itself there")
         if path.is_dir():
-            # A link to a folder that it lies in would be copied for ever.
+            # A link to its own parent folder would be copied endlessly.
             _find_files(copy, path, root, named, (*hidden, target))
         elif path.is_file():
             copy.files.append(below)
@@ -166,7 +166,7 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
     files = PageFolder(source.parent, runs_dir, find_project_dir(source))
     files.find(f"/{source.name}")
     place = source.relative_to(files.root)
-    # The site may lie in the folder that it is made of.
+    # The site may be inside its source folder.
     hidden = frozenset({out.resolve(), runs_dir.resolve()})
     written = [out / place, out / AGENT_FOLDER / "main.js"]
     site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)

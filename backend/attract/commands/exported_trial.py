@@ -57,9 +57,9 @@ class _Opened:
     """Result of opening the page in a browser."""
 
     missing: set[str] = field(default_factory=set[str])
-    """Paths that it asked the site for in vain."""
+    """Paths that it requested from the site without success."""
     foreign: set[str] = field(default_factory=set[str])
-    """Other servers that it asked in vain."""
+    """Other servers that it requested without success."""
     errors: list[str] = field(default_factory=list[str])
     steps: int = 0
 

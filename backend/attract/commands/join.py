@@ -141,7 +141,7 @@ async def join_trainer(
 
 
 class _Guest:
-    """The host process of `attract join` and what is heard of it and of its trainer."""
+    """The host process of `attract join`, and the state of its page and its trainer."""
 
     def __init__(self, base_url: str, watch: TrainerWatch) -> None:
         self.watch = watch

@@ -55,7 +55,7 @@ def _written(folder: Path, template: Template) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS[template]:
         shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)
-    # Under its own name it would count for the repository that the template lies in.
+    # Under its own name it would apply to the repository of the template.
     (folder / "gitignore").rename(folder / ".gitignore")
     for name in NAMED_FILES:
         path = folder / name

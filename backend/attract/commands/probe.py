@@ -1,4 +1,4 @@
-"""`attract probe`: opens a page in a headless browser, says what it found, and writes a first adapter."""
+"""`attract probe`: opens a page in a headless browser, prints what it found, and writes a first adapter."""
 
 import asyncio
 import json
@@ -72,7 +72,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
 
 
 async def adapter_of(given: str, server: ServerSettings) -> Path:
-    """The adapter of a page: the one that lies beside it, or else one that is written now.
+    """The adapter of a page: the one next to it, or else a new one.
 
     Raises:
         ConfigurationError: there is no such page, there are several adapters, or what was written does not
@@ -226,7 +226,7 @@ def missing(found: dict[str, Any]) -> list[str]:
 
 
 def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
-    """Write the adapter that was found; its page is named as from the folder that it lies in."""
+    """Write the adapter; the path of its page is relative to the adapter's folder."""
     page = place.page
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()

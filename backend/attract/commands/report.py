@@ -50,7 +50,7 @@ PARTS = {
 def pack_report(
     run: str, runs_dir: Path, out: Path | None, environment: Mapping[str, str]
 ) -> tuple[Path, list[str]]:
-    """Write the zip, readable by its owner alone; where it is, and lines that say what is in it and what not.
+    """Write the zip, readable only by its owner; its path, and lines about what it contains and omits.
 
     Args:
         run: id of a run, also of one in the trash, or `latest`: the newest, whether it has a policy or not.
@@ -159,7 +159,7 @@ def _tail(path: Path, folder: Path) -> str | None:
         size = os.fstat(stream.fileno()).st_size
         stream.seek(max(0, size - TAIL_BYTES))
         text = stream.read(TAIL_BYTES).decode(errors="replace")
-    # What stands before the first whole line may be the rest of a secret's.
+    # The rest of a cut line may be part of a secret.
     return text.partition("\n")[2] if size > TAIL_BYTES else text
 
 

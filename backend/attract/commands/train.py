@@ -100,7 +100,7 @@ def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) 
 
 
 def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
-    """The same for this cell of several: cell 0 has the run's name and tells of it, others have their own.
+    """The options of this cell: cell 0 has the run's name and prints progress; others have own names.
 
     A cell other than 0 resumes its run if it has one; otherwise it begins and gets its state from cell 0.
 
@@ -137,7 +137,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
         require_chromium()
     order = of_cell(order, server)
     follows = server.cell is not None and not server.cell.leads
-    # With --json only the final object may go to stdout. Of several cells one speaks.
+    # With --json only the final object may go to stdout. Only one of several cells prints.
     spoken = sys.stderr if order.json_output else sys.stdout
     output = GuardedOutput(Unread() if follows else spoken)
     console = Console(file=cast("IO[str]", output))
@@ -193,7 +193,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     if follows:
         if result.error is not None:
             print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
-        # Whether the goal is reached, cell 0 says.
+        # Cell 0 decides whether the goal is reached.
         return exit_code(result, None, stopped_by)
     return exit_code(result, started.goal, stopped_by)
 
@@ -336,7 +336,7 @@ class _Standing:
         else:
             return
         if now != self._printed:
-            self._display.say(now or "going on")
+            self._display.say(now or "continuing")
         self._printed = now
 
 
@@ -356,7 +356,7 @@ def _policy_ids(run: RunView) -> tuple[str, ...]:
 
 
 def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
-    """Leave no run behind that never had a policy; the result, which says where its logs are now.
+    """Remove a run that never had a policy; the result, with the new path of its logs.
 
     What its processes said is moved to the trash, unless the run was refused, which says all there is to say.
     """
@@ -377,7 +377,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
     goal = started.goal
     mean = result.episode_return_mean
     outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
-    # Where nothing was done the error says it all.
+    # Without any step the error is the whole result.
     if result.error is None or (result.updates > 0 and not result.refused):
         say(
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "

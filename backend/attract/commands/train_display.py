@@ -82,7 +82,7 @@ class Display(ABC):
         """A game broke, or something else went wrong that the run survived."""
 
     def _text_of(self, report: GameReport) -> str:
-        """The report with its stack, or without one that stands above already."""
+        """Print the report, with its stack unless it was printed before."""
         if report.stack is None or report.stack not in self._stacks_shown:
             self._stacks_shown.add(report.stack or "")
             return report_text(report)
@@ -329,7 +329,7 @@ def printable(text: str) -> str:
 
 
 def finding_text(finding: Finding) -> str:
-    """The lines that tell of a finding, or that it no longer holds."""
+    """The lines about a finding, or that it is resolved."""
     if finding.withdrawn:
         return f"resolved: {finding.text} ({finding.finding_id})"
     look = "not learning?" if finding.kind == "learning" else "slow?"
@@ -337,7 +337,7 @@ def finding_text(finding: Finding) -> str:
 
 
 def lesson_text(lesson: LessonView) -> str:
-    """The line that tells of a change of lesson."""
+    """The line about a change of lesson."""
     why = "" if lesson.reason is None else f": {lesson.reason}"
     return (
         f"lesson {lesson.number} of {lesson.num_lessons}, {lesson.name}, "

@@ -12,7 +12,7 @@ from attract.schema.tiers import Tier
 
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
-"""`damaged`: what was kept of a past run cannot be read; its `error` says why."""
+"""`damaged`: saved data of a past run cannot be read; `error` has the reason."""
 LONGEST_STEPS: Final = 65_536
 """Longer episodes are not kept."""
 PlayedAction = int | list[int] | list[float] | None
@@ -102,7 +102,7 @@ class SettingsView(WireModel):
     effective: dict[str, Any] | None
     """Every setting with what was sent; None when that cannot work."""
     resolved: dict[str, Any]
-    """What a run uses in place of what stands in `effective` (else `own`), by path, such as
+    """What a run uses instead of the value in `effective` (else `own`), by path, for example
     {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled."""
     undecided: dict[str, Text]
     """A sentence for each setting whose value is known only once the game is loaded or the run has begun."""
@@ -429,7 +429,7 @@ class PolicyView(WireModel):
 
 
 class RecordedEpisode(FiniteModel):
-    """One played episode, as who played it tells it; observations come from playing it again."""
+    """One played episode as its player recorded it; replaying it gives the observations."""
 
     game_id: Name
     """The id in the game's description."""

@@ -29,7 +29,7 @@ MAX_AGENTS: Final = 256
 """Agents per game; a lease has a seat for each."""
 MAX_AMOUNT: Final = 1e30
 Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
-"""A number that a worker tells: sums, squares and means of very many stay finite."""
+"""A number from a worker: sums, squares and means of very many stay finite."""
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]

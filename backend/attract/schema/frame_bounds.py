@@ -7,7 +7,7 @@ from attract.errors import ProtocolError
 from attract.schema.close_codes import MALFORMED
 
 MAX_NAMES: Final = 1024
-"""Keys of one map, and of all maps of a frame that stand in no list: each may be a problem to report."""
+"""Keys of one map, and of all maps of a frame outside lists: each may be a problem to report."""
 MAX_ITEMS: Final = 1 << 19
 """Keys, values and list items of a frame: 8,192 games that end at once, with ten metrics each, have fewer."""
 MAX_CONTAINERS: Final = 1 << 16

@@ -123,7 +123,7 @@ def _decode(
     except ValidationError as error:
         if error.error_count() > MAX_PROBLEMS:
             raise malformed(
-                f"the frame has {error.error_count()} problems", fix="send what the schema says"
+                f"the frame has {error.error_count()} problems", fix="follow the schema"
             ) from None
         first = error.errors(include_url=False, include_context=False)[0]
         more = error.error_count() - 1
@@ -136,7 +136,7 @@ def _decode(
 
 
 def malformed(reason: str, *, fix: str) -> ProtocolError:
-    """The error for a frame or tensor that is not what the schema says; the socket closes with 4005."""
+    """The error for a frame or tensor that violates the schema; the socket closes with 4005."""
     return ProtocolError(reason, code="malformed", close_code=MALFORMED, fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""The game description: what a trainer must know of a game, as data that the game's own code produces."""
+"""The game description: all that a trainer needs to know of a game, produced by the game's own code."""
 
 import math
 from typing import Annotated, Literal, Self

@@ -9,7 +9,7 @@ from attract.schema.game import GameDescription, GameReference
 
 
 class GameDescribed(FiniteModel):
-    """Host: the module was loaded in a worker; this is what it says of itself."""
+    """Host: the module was loaded in a worker; its description."""
 
     type: Literal["game_described"] = "game_described"
     run_id: Name

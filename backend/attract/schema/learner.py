@@ -195,7 +195,7 @@ class GroupEnded(WireModel):
 
 
 class Noted(WireModel):
-    """Something that a person should know, and that changes nothing for the gateway."""
+    """A note for the user; the gateway does not act on it."""
 
     type: Literal["noted"] = "noted"
     kind: Name

@@ -1,4 +1,4 @@
-"""Every message on a websocket, by direction; `PROTOCOL.md` tells when each is sent."""
+"""Every message on a websocket, by direction; `PROTOCOL.md` has when each is sent."""
 
 from typing import Annotated, Literal
 
@@ -297,7 +297,7 @@ class Assignment(FiniteModel):
     describe: bool = False
     """Load the game once and answer `game_described` before starting workers."""
     silence_seconds: float = 5.0
-    """End a worker that has not been heard for this long while it holds a lease."""
+    """End a worker that holds a lease and has been silent for this long."""
 
 
 class WelcomeWorker(FiniteModel):
@@ -344,7 +344,7 @@ class EpisodeTerms(FiniteModel):
 
 
 class ReplayOrder(FiniteModel):
-    """One segment of one instance that another worker says it played: play it again (rule C10)."""
+    """One segment of one instance that another worker claims to have played: replay it (rule C10)."""
 
     instance_id: Count
     episode: Count
@@ -394,7 +394,7 @@ class Lease(FiniteModel):
 
 
 class Act(FiniteModel):
-    """Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2)."""
+    """Central inference: step one group of a lease's games once, or only send observations (rules I1, I2)."""
 
     type: Literal["act"] = "act"
     run_id: Name

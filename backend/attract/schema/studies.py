@@ -1,4 +1,4 @@
-"""Studies of `attract tune`: what is kept of each, and what the HTTP API and `--json` say of it."""
+"""Studies of `attract tune`: their stored state, and their form in the HTTP API and `--json`."""
 
 from typing import Literal
 

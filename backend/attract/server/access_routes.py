@@ -31,7 +31,7 @@ def add_access_routes(
     hub: SocketHub,
     info: Callable[[str], ServerInfo],
 ) -> None:
-    """Add them to `app`; `info`: what the server says of itself to a role."""
+    """Add them to `app`; `info`: the server's description for a role."""
 
     @app.post("/api/session")
     @role("public")

@@ -19,7 +19,7 @@ MAX_CHARACTERS: Final = 200
 """Limit of one text in a line."""
 ALLOWANCES: Final = {"refused": (0.1, 100.0), "joined": (1.0, 2000.0), "left": (1.0, 2000.0)}
 """What strangers, or a fleet that comes and goes, may have written: lines a second over time, and at once.
-What is beyond is counted, and the next line says how many there were: a flood must not push out the rest."""
+Further lines are only counted, and the next line has their number: a flood must not push out the rest."""
 
 Action = Literal[
     "run_started",

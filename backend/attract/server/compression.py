@@ -1,4 +1,4 @@
-"""Answers in fewer bytes: made ones are compressed on a thread, built ones lie there compressed."""
+"""Compresses responses: dynamic ones on a thread; built files are stored compressed."""
 
 import asyncio
 import gzip
@@ -52,7 +52,7 @@ class _Compressor:
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether a client says that it can read gzip."""
+    """Whether a client accepts gzip."""
     offers = [part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(",")]
     return any(offer.split(";")[0] == "gzip" and not offer.endswith(";q=0") for offer in offers)
 

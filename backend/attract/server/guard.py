@@ -82,9 +82,9 @@ class Grant:
     role: Literal["admin", "viewer", "worker"]
     tier: GrantedTier
     expires: float | None = None
-    """On the guard's clock; None: as long as the server runs, or as what it was found in says."""
+    """Expiry on the guard's clock; None: that of the server, or of its session or invitation."""
     entry: str | None = None
-    """Id of the session or invitation it stands in, which can be ended; None: a token of this process."""
+    """Id of its session or invitation, which can be revoked; None: a token of this process."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class _Shown:
 
 
 class Guard:
-    """Issues and checks credentials, and knows the names this server goes by.
+    """Issues and checks credentials, and has the allowed names of this server.
 
     One per app, used on its event loop; `clock` is monotonic seconds. Tokens of `issue` and `accept` end with
     the process; sessions and invitations are the `access` store's, and outlive it.
@@ -253,7 +253,7 @@ class Guard:
 
 
 class GuardMiddleware:
-    """Pure ASGI, so that websockets pass through it too; stands before everything else of the app."""
+    """Pure ASGI, so that websockets pass through it too; the outermost layer of the app."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class GuardMiddleware:
 
     def _noted(self, scope: Scope, send: Send) -> Send:
         """Records each change in the audit trail, with its author and status."""
-        # Before it is done: a session that ends itself is gone by then.
+        # Before the change: a session that ends itself is deleted by it.
         who = self._guard.who(scope)
 
         async def answer(message: Message) -> None:

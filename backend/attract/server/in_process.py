@@ -44,7 +44,7 @@ class Gateway:
     guard: Guard
 
     def addresses(self) -> list[str]:
-        """Lines that say where the dashboard is, and how other devices join where they can."""
+        """Lines with the dashboard's address and, if other devices can join, their link."""
         base = self.settings.public_url or self.own_url
         lines = [f"dashboard: {dashboard_url(self.settings, base, self.guard.admin_token)}"]
         link = printed_link(self.settings, self.guard.access, self.settings.port)

@@ -25,7 +25,7 @@ HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.
 The letters name the game: the root of the origin is that of its page.
 """
 VISITED: Final = re.compile(r"/([0-9a-f]{32})(/.*)")
-"""A path where visitors are served: their machines know no such names, so that the path has the letters."""
+"""A path for visitors: their machines cannot resolve the host names, so the path has the key."""
 VISITING_PAGE: Final = re.compile(r"http://[^/]+/([0-9a-f]{32})/")
 """Referer of requests from such a page or script."""
 OWN: Final = "/.attract/"
@@ -81,7 +81,7 @@ class _Asked:
     path: str
     """From the root of the origin, or of the game where its letters come first."""
     key: str | None
-    """Whose game; None: the path says nothing of it."""
+    """Key of the game; None: not in the path."""
     owners: str
     """See `OWNERS`."""
     is_visitors: bool
@@ -179,7 +179,7 @@ class PageGameMiddleware:
         return client is None or client[0] in ("127.0.0.1", "::1")
 
     def _thread_page(self, owners: str, refusal: str | None) -> Response:
-        """The page that a thread runs in; with a `refusal` one that says nothing but that."""
+        """The page in which a thread runs; with `refusal` a page that only reports it."""
         if refusal is None:
             text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
         else:

@@ -1,4 +1,4 @@
-"""A log that strangers can write to as often as they like, and that tells only so much of it."""
+"""Limits the rate of log lines that any client can cause."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ class QuietFilter(logging.Filter):
 
 
 def _is_cut_off(record: logging.LogRecord) -> bool:
-    """Whether it tells of a task that was ended at once, as by a second Ctrl-C: that is no fault."""
+    """Whether it is about a task that was cancelled, for example by a second Ctrl-C: not a fault."""
     kind = record.exc_info[0] if record.exc_info else None
     is_cancelled = kind is not None and issubclass(kind, (asyncio.CancelledError, KeyboardInterrupt))
     # uvicorn ends the streams of pages that do not read, such as a frozen tab's, once it has waited for them.
@@ -58,7 +58,7 @@ def _is_cut_off(record: logging.LogRecord) -> bool:
 
 
 def quieten(*names: str) -> None:
-    """Put a `QuietFilter` on the loggers of these names, which write what strangers say."""
+    """Put a `QuietFilter` on the loggers of these names, which log input of any client."""
     for name in names:
         logger = logging.getLogger(name)
         if not any(isinstance(known, QuietFilter) for known in logger.filters):

@@ -62,7 +62,7 @@ class SocketHandler(Protocol):
         ...
 
     def disconnected(self, connection_id: int) -> None:
-        """The socket is gone; called once for each `connected`."""
+        """The socket is closed; called once for each `connected`."""
         ...
 
 
@@ -118,7 +118,7 @@ class Connection:
         self._wake.set()
 
     async def write(self) -> None:
-        """Send what is queued until a close was; returns early when the peer is gone or does not read."""
+        """Send the queue up to and including a close; returns early if the peer is gone or does not read."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -131,7 +131,7 @@ class Connection:
                     async with asyncio.timeout(self._send_seconds):
                         await self._websocket.send_bytes(item.data)
                 except (TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
-                    # RuntimeError: what starlette says of sending on a closed socket.
+                    # RuntimeError: from starlette, for sending on a closed socket.
                     await self._close(_Close(close_codes.BACKPRESSURE, "this peer does not read"))
                     return
 
@@ -189,13 +189,13 @@ class SocketHub:
         return len(self._connections)
 
     def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
-        """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
+        """Queue a message; a closed connection is no error. `needs`: version that must be sent before it."""
         connection = self._connections.get(connection_id)
         if connection is not None:
             connection.send(encode(message), needs=needs)
 
     def send_frame(self, connection_id: int, frame: bytes) -> None:
-        """Queue an encoded message; a connection that is gone is no error."""
+        """Queue an encoded message; a closed connection is no error."""
         connection = self._connections.get(connection_id)
         if connection is not None:
             connection.send(frame)

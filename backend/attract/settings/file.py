@@ -86,7 +86,7 @@ class _Loader(yaml.SafeLoader):
             self._depth -= 1
 
     def check_size(self, root: Node) -> None:
-        """Count what aliases and merges stand for. Raises: _TooLargeError."""
+        """Count the expansion of aliases and merges. Raises: _TooLargeError."""
         known: dict[int, tuple[int, int]] = {}
         open_nodes: set[int] = set()
 
@@ -123,7 +123,7 @@ def _too_deep(line: int) -> _TooLargeError:
 
 def _too_many(line: int) -> _TooLargeError:
     return _TooLargeError(
-        f"line {line}: has more than {MAX_NODES:,} values, each alias counted as what it stands for"
+        f"line {line}: has more than {MAX_NODES:,} values, each alias counted as its expansion"
     )
 
 
@@ -201,7 +201,7 @@ def _problem(error: Exception) -> str:
 
 
 def _check_names(found: Any, place: str) -> None:
-    # Bounded by `check_size`, which has also refused an alias of what it lies in.
+    # Bounded by `check_size`, which has also refused an alias that contains itself.
     if isinstance(found, dict):
         for name, value in cast("dict[Hashable, Any]", found).items():
             if not isinstance(name, str):

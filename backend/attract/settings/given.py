@@ -1,4 +1,4 @@
-"""Settings as they were given, in layers that know where each came from, so that a refusal can name it."""
+"""Given settings, in layers that know their source, so that a refusal can name it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def from_variables(environment: Mapping[str, str]) -> Layer:
 
 
 def from_values(values: Mapping[str, Any], place: str) -> Layer:
-    """Settings that stand in a file; `place` names it."""
+    """The layer of settings from a file; `place` names it."""
     return Layer(values, lambda path: f"{dotted(path)} in {place}" if path else place)
 
 

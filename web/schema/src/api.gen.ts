@@ -542,7 +542,7 @@ export interface ReadyView {
   };
 }
 /**
- * One played episode, as who played it tells it; observations come from playing it again.
+ * One played episode as its player recorded it; replaying it gives the observations.
  */
 export interface RecordedEpisode {
   /**
@@ -730,7 +730,7 @@ export interface SettingsView {
     [k: string]: unknown;
   } | null;
   /**
-   * What a run uses in place of what stands in `effective` (else `own`), by path, such as
+   * What a run uses instead of the value in `effective` (else `own`), by path, for example
    * {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled.
    */
   resolved: {

@@ -60,7 +60,7 @@ export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | RunEnded;
 export type ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
 
 /**
- * Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2).
+ * Central inference: step one group of a lease's games once, or only send observations (rules I1, I2).
  */
 export interface Act {
   type: "act";
@@ -96,7 +96,7 @@ export interface Assignment {
    */
   describe: boolean;
   /**
-   * End a worker that has not been heard for this long while it holds a lease.
+   * End a worker that holds a lease and has been silent for this long.
    */
   silence_seconds: number;
 }
@@ -467,7 +467,7 @@ export interface Hello {
   device: Device;
 }
 /**
- * Host: the module was loaded in a worker; this is what it says of itself.
+ * Host: the module was loaded in a worker; its description.
  */
 export interface GameDescribed {
   type: "game_described";
@@ -834,7 +834,7 @@ export interface Seat {
   learns: boolean;
 }
 /**
- * One segment of one instance that another worker says it played: play it again (rule C10).
+ * One segment of one instance that another worker claims to have played: replay it (rule C10).
  */
 export interface ReplayOrder {
   instance_id: number;
