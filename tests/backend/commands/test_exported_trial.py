@@ -67,7 +67,7 @@ async def test_a_page_that_only_takes_long_is_not_called_dead(
     monkeypatch.setattr("attract.commands.exported_trial.STEP_SECONDS", 1.0)
     page = PAGE.replace('<script src="lib/first.js"></script>', "")
     (note,) = await try_site(exported(tmp_path, page))
-    assert note == "the agent played no step within 1 s: open the page and see"
+    assert note == "the agent played no step within 1 s: open the page to see why"
 
 
 async def test_without_a_browser_the_page_is_not_tried(

@@ -65,9 +65,9 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
         standing.update(view)
     assert out.getvalue().splitlines() == [
         full,
-        "going on",
+        "continuing",
         "paused: resume it on the dashboard",
-        "going on",
+        "continuing",
     ]
 
 

@@ -12,7 +12,7 @@ MERGED = "a0: &a0 {x: 1}\n" + "\n".join(
     f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)
 )
 CHAINED = "a0: &a0 [1]\n" + "\n".join(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 3000))
-TOO_MANY = "has more than 20,000 values, each alias counted as what it stands for"
+TOO_MANY = "has more than 20,000 values, each alias counted as its expansion"
 
 
 @pytest.mark.parametrize(
