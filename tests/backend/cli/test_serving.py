@@ -37,7 +37,7 @@ def test_flags_of_the_server_reach_it_from_both_commands(
     assert (
         help_of["serve"][("--tls-key",)]
         == help_of["train"][("--tls-key",)]
-        == "The certificate's key in PEM. By default $ATTRACT_TLS_KEY."
+        == "Private key of the certificate in PEM. By default $ATTRACT_TLS_KEY."
     )
 
 

@@ -70,7 +70,7 @@ async def test_a_page_with_an_adapter_is_not_probed_and_one_with_two_is_asked_fo
     (tmp_path / "one.page.ts").write_text('definePageGame({ page: "index.html" })')
     server = ServerSettings(runs_dir=tmp_path / "runs")
     assert await adapter_of(str(tmp_path), server) == tmp_path / "one.page.ts"
-    assert "one.page.ts says" in capsys.readouterr().err
+    assert "one.page.ts" in capsys.readouterr().err
     (tmp_path / "two.page.ts").write_text('definePageGame({ page: "index.html" })')
     with pytest.raises(ConfigurationError, match="has 2 adapters"):
         await adapter_of(str(tmp_path), server)
