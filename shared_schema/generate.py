@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GOLDEN = Path("shared_schema/golden")
 COMMANDS = Path("docs/commands.md")
-TABLE_BEGINS = "<!-- Written by shared_schema/generate.py from the settings: mend it there. -->\n"
+TABLE_BEGINS = "<!-- Written by shared_schema/generate.py from the settings: edit those. -->\n"
 TABLE_ENDS = "<!-- End. -->\n"
 UNIONS = ("FromHost", "FromWorker", "ToHost", "ToWorker", "FromBrowser", "ToBrowser")
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         for path in orphans:
             print(f"nothing makes: {path}", file=sys.stderr)
         if stale or orphans:
-            print("mend it with: .venv/bin/python shared_schema/generate.py", file=sys.stderr)
+            print("fix it with: .venv/bin/python shared_schema/generate.py", file=sys.stderr)
         return 1 if stale or orphans else 0
     for path in stale:
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def files_under(folder: Path) -> dict[Path, bytes]:
 
 
 def differences(made: dict[Path, bytes], root: Path) -> tuple[list[Path], list[Path]]:
-    """What is not current under `root`, and which golden files nothing makes; both relative and sorted."""
+    """Outdated files under `root`, and golden files without a generator; both relative and sorted."""
     stale = [path for path, content in made.items() if _content(root / path) != content]
     found = files_under(root / GOLDEN)
     return stale, [GOLDEN / path for path in found if GOLDEN / path not in made]
@@ -235,7 +235,7 @@ def _write_step_numbers(path: Path) -> None:
 
 
 def with_variables(page: str) -> str:
-    """The page of commands with its table of the server's variables made anew."""
+    """The page of commands with its table of the server's variables generated."""
     before, _, rest = page.partition(TABLE_BEGINS)
     _, _, after = rest.partition(TABLE_ENDS)
     rows = [("Variable", "Means", "By default", "Flag above it"), ("---",) * 4]

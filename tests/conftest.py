@@ -25,7 +25,7 @@ WHOLE_SYSTEM = tuple(
     )
 )
 RERUNS = 2
-MOST_RERUN = 8
+MAX_RERUN = 8
 """Tests of one run that may need another chance: more are no chance of the machine."""
 _rerun: set[str] = set()
 
@@ -50,12 +50,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A run in which many tests needed another chance is red, though each passed in the end."""
-    if len(_rerun) > MOST_RERUN and session.exitstatus == pytest.ExitCode.OK:
+    if len(_rerun) > MAX_RERUN and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say why such a run is red."""
-    if len(_rerun) > MOST_RERUN:
-        text = f"{len(_rerun)} tests needed another chance, {MOST_RERUN} may: look for what they share"
+    if len(_rerun) > MAX_RERUN:
+        text = f"{len(_rerun)} tests needed another chance, {MAX_RERUN} may: look for what they share"
         terminalreporter.write_line(text, red=True)

@@ -25,7 +25,7 @@ from attract.settings.run import ServerSettings, is_loopback
 
 LAUNCH = "uvicorn --factory attract.asgi:create_app"
 LISTENING_SECONDS = 5.0
-"""How long a socket of the server's is looked for."""
+"""How long to search for a socket of the server."""
 POLL_SECONDS = 0.01
 
 
@@ -78,7 +78,7 @@ class LaunchCheck:
         self.app = app
         self._configs = configs
         self._settings = settings
-        self._problem: str | None = "uvicorn was told to leave out the start of applications: --lifespan off"
+        self._problem: str | None = "uvicorn runs with --lifespan off, which skips the start of applications"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application's call."""
@@ -146,7 +146,7 @@ def _is_shut(settings: ServerSettings, earlier: set[Listening]) -> bool:
 
 
 async def _own_url(earlier: set[Listening]) -> str | None:
-    """Where the server listens; where it opens no socket, as a forked one, those that were there count."""
+    """URL on which the server listens. A forked server opens no socket; inherited ones count then."""
     found = listening_sockets()
     for _ in range(int(LISTENING_SECONDS / POLL_SECONDS)):
         if found - earlier:

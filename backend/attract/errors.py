@@ -1,21 +1,21 @@
 """Every exception of ours; each has fields, and its text is built from them.
 
     AttractError                    exit code 1
-    ├── ConfigurationError          exit code 2: wrong use, refused at start-up, names what works
-    │   └── FileError               a file that was to be read is missing, damaged or leads elsewhere
+    ├── ConfigurationError          exit code 2: wrong usage, refused at start-up, names valid values
+    │   └── FileError               an input file is missing, damaged or a link out of its folder
     ├── GameError                   a game threw, hung or returned something unusable
     ├── ProtocolError               a peer broke the wire's rules
-    ├── PolicyError                 a network or its ONNX graph is not what it should be
+    ├── PolicyError                 a network or its ONNX graph is invalid
     ├── CheckpointError             a checkpoint is missing, incomplete or not ours
-    ├── StoreError                  a file of shared segments cannot be made, or is not one of ours
-    ├── RunActiveError              a gateway has one active run, and this is it
+    ├── StoreError                  a segment store cannot be created, or is not one of ours
+    ├── RunActiveError              the gateway already has an active run
     ├── UnknownRunError             exit code 2: there is no such run
-    ├── DamagedRunError             what was kept of a past run cannot be read
-    ├── DemonstrationError          what somebody played could not be written
-    ├── AccessError                 who may come in could not be written down
-    ├── TrialError                  a trial of a study, a run of its own, failed
-    ├── AwayError                   a process on another node does not answer now
-    ├── ClusterError                a cluster cannot run what it was asked for
+    ├── DamagedRunError             saved data of a past run cannot be read
+    ├── DemonstrationError          a demonstration could not be written
+    ├── AccessError                 the access database could not be written
+    ├── TrialError                  a trial of a study failed
+    ├── AwayError                   a process on another node does not answer
+    ├── ClusterError                a cluster cannot run the request
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
@@ -38,7 +38,7 @@ class AttractError(Exception):
 
 
 class ConfigurationError(AttractError):
-    """A setting, flag or file cannot work; says what was given and what would work instead."""
+    """A setting, flag or file is invalid; the text has the given value and a valid one."""
 
     exit_code = 2
 
@@ -50,7 +50,7 @@ class ConfigurationError(AttractError):
         fix: str | None = None,
         problems: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """`problems`: (path of a setting, what is wrong with it) each, where `problem` sums up several."""
+        """`problems`: pairs (path of a setting, its problem), if `problem` sums up several."""
         self.problem = problem
         self.setting = setting
         self.fix = fix
@@ -70,7 +70,7 @@ class FileError(ConfigurationError):
 class GameError(AttractError):
     """A game could not be loaded or played; `stack` is source-mapped, a hang has none.
 
-    One that cannot be loaded is wrong use, as a misspelled name is: nothing was trained.
+    A game that cannot be loaded counts as wrong usage (exit code 2), like a misspelled name.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class CheckpointError(AttractError):
 
 
 class AwayError(AttractError):
-    """A process's keeper does not answer now; it is placed anew, or answers again by itself."""
+    """A process's keeper does not answer now; it is placed again, or answers again by itself."""
 
 
 class ClusterError(AttractError):
@@ -138,7 +138,7 @@ class ClusterError(AttractError):
 
 
 class InferenceError(AttractError):
-    """The inference process ended, or said what it may not say."""
+    """The inference process ended, or sent an invalid message."""
 
 
 class LearnerError(AttractError):
@@ -157,9 +157,9 @@ class NonFiniteUpdateError(LearnerError):
 
 
 class FederationError(LearnerError):
-    """Trainers that average with each other could not; says which, and what to do.
+    """Averaging between trainers failed; the text names the trainer and what to do.
 
-    `is_final`: another learner in the place of this one would fare no better.
+    `is_final`: a restarted learner would fail too.
     """
 
     def __init__(self, problem: str, *, is_final: bool = True) -> None:
@@ -169,9 +169,9 @@ class FederationError(LearnerError):
 
 
 class GroupError(LearnerError):
-    """Cells that learn as one could not; says which is missing and what was awaited of it.
+    """Distributed training failed; the text names the missing cell and what it was waited for.
 
-    `is_final`: another learner in the place of this one would fare no better.
+    `is_final`: a restarted learner would fail too.
     """
 
     def __init__(self, problem: str, *, is_final: bool = False) -> None:
@@ -181,7 +181,7 @@ class GroupError(LearnerError):
 
 
 class GroupOverError(LearnerError):
-    """Cell 0 has ended the run, in good order: nothing is awaited of the others any more."""
+    """Cell 0 has ended the run normally; the other cells end too."""
 
     def __init__(self) -> None:
         super().__init__("cell 0 has ended the run of all cells")
@@ -197,7 +197,7 @@ class StoreError(AttractError):
 
 
 class DamagedRunError(AttractError):
-    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
+    """Saved data of a past run cannot be read; its other files, and other runs, are not affected."""
 
     def __init__(self, run_id: str, reason: str) -> None:
         self.run_id = run_id
@@ -210,7 +210,7 @@ class RunActiveError(AttractError):
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
-        super().__init__(f"run {run_id} is active; stop it before another is started")
+        super().__init__(f"run {run_id} is active; stop it before you start another")
 
 
 class UnknownRunError(AttractError):
@@ -220,11 +220,11 @@ class UnknownRunError(AttractError):
 
 
 class DemonstrationError(AttractError):
-    """What somebody played could not be written."""
+    """A demonstration could not be written."""
 
 
 class AccessError(AttractError):
-    """What was asked for holds now, but could not be written: a restart of the server would undo it."""
+    """The change is active now, but could not be saved: a restart of the server would undo it."""
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
@@ -234,7 +234,7 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
 
 
 class TrialError(AttractError):
-    """A trial of a study failed; `said` is what its run wrote last, `refused` that it never began."""
+    """A trial of a study failed; `said` is the last output of its run; `refused`: it never began."""
 
     def __init__(self, run_id: str, said: str, *, refused: bool = False) -> None:
         self.run_id = run_id

@@ -1,4 +1,4 @@
-"""Reads files of folders that may come from elsewhere: regular, inside their folder, of bounded size."""
+"""Reads files of untrusted folders: only regular files, inside their folder, of bounded size."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def check_inside(path: Path, root: Path) -> Path:
     """`path` itself, which need not exist, when no symbolic link on its way leads out of `root`.
 
-    Hard links cannot be told apart: package stores and backups use them for files of their own.
+    Hard links are allowed: package stores and backups use them.
 
     Raises: FileError: a link leads out, or the links form a loop.
     """
@@ -32,7 +32,7 @@ def check_inside(path: Path, root: Path) -> Path:
         raise FileError(
             path,
             f"is a link that leads out of {root}",
-            fix="put the file itself there: links are followed inside the folder alone",
+            fix="put the file itself there: links out of the folder are not followed",
         )
     return path
 
@@ -41,9 +41,9 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
     """Nothing in `folder` is a link out of it, or other than files and folders.
 
     Args:
-        folder: looked through without following links.
-        is_written: whether a file will be written where it lies; it must have no other name, since a hard
-            link would have what is written show up elsewhere.
+        folder: searched without following links.
+        is_written: whether a file will be written in place; it must have no hard link, through which the
+            write would change another file.
 
     Raises: FileError: naming the first that is.
     """
@@ -58,7 +58,7 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
                     raise FileError(
                         path,
                         "is a hard link: a file elsewhere would be written too",
-                        fix="copy the folder with `cp -a`, which makes files of its own",
+                        fix="copy the folder with `cp -a`, which makes separate files",
                     )
 
 
@@ -75,9 +75,9 @@ def open_file(path: Path, root: Path | None = None) -> Generator[BinaryIO]:
     if root is not None:
         check_inside(path, root)
     try:
-        # Looked at before it is opened: to open a device can have effects.
+        # Checked before it is opened: opening a device can have side effects.
         _check_regular(path, path.stat())
-        # A FIFO put there meanwhile does not hold up the caller.
+        # A FIFO that replaced it meanwhile must not block the caller.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
@@ -103,7 +103,7 @@ def read_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes:
 
 
 def read_optional_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes | None:
-    """As `read_file`; None where nothing has that name.
+    """As `read_file`; None if there is no such file.
 
     Raises: FileError: as `read_file`; a link without a target is there, and cannot be read.
     """
@@ -119,18 +119,18 @@ def read_start(path: Path, num_bytes: int) -> bytes:
 def parse_json(data: bytes | str, path: Path) -> Any:
     """The JSON value in `data`, which was read from `path`.
 
-    Raises: FileError: naming `path`; it is no JSON, or nests too deep.
+    Raises: FileError: naming `path`; it is not JSON, or nests too deep.
     """
     try:
         return json.loads(data)
     except RecursionError:
         raise FileError(path, "is nested too deep") from None
     except ValueError as error:
-        raise FileError(path, f"is no JSON: {_first_line(error)}" if data else "is empty") from None
+        raise FileError(path, f"is not valid JSON: {_first_line(error)}" if data else "is empty") from None
 
 
 def parse_object(data: bytes | str, path: Path) -> dict[str, Any]:
-    """As `parse_json`, of what must be an object. Raises: FileError: as `parse_json`, or it is none."""
+    """As `parse_json`, for an object. Raises: FileError: as `parse_json`, or it is not an object."""
     found = parse_json(data, path)
     if not isinstance(found, dict):
         raise FileError(path, "must hold a JSON object")

@@ -84,11 +84,11 @@ def test_links_are_followed_inside_the_folder_alone(tmp_path: Path):
     ("data", "said"),
     [
         (b"", "is empty"),
-        (b"{", "is no JSON"),
+        (b"{", "is not valid JSON"),
         (b"[" * 200_000, "is nested too deep"),
         (b'{"a":' * 200_000, "is nested too deep"),
-        (b"9" * 5000, "is no JSON"),
-        (b"\xff", "is no JSON"),
+        (b"9" * 5000, "is not valid JSON"),
+        (b"\xff", "is not valid JSON"),
         (b"[1]", "must hold a JSON object"),
     ],
 )

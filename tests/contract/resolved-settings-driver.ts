@@ -16,7 +16,7 @@ const order = JSON.parse(readFileSync(inputPath, "utf8")) as
   | { modules: string[] }
   | { form: SettingsForm; views: SettingsView[] };
 
-/** Of each field: what stands in it, or grey while it is empty, and what stands below it. */
+/** Per field: its text, or its placeholder while it is empty, and the text below it. */
 function readings(form: SettingsForm, view: SettingsView) {
   const { all } = fieldsOf(form);
   return Object.fromEntries(

@@ -21,7 +21,7 @@ BASELINES = {
     **{game.name: game.baseline for game in PLAIN_GAMES if game.baseline is not None},
 }
 ACTIONS: dict[str, Any] = {"pendulum": [1.5], "mountain-car-continuous": [0.5], "lander": 2}
-"""Of every step; 1 in the other games. In Lander the main engine burns, with noise in each step."""
+"""Action of every step; 1 in the other games. In Lander the main engine burns, with noise in each step."""
 TOLERANCES = {"lander": 0.02}
 """Two physics engines; 1e-6 in the other games."""
 

@@ -23,7 +23,7 @@ FOLDER = ROOT / "deploy" / "k8s"
 CELLS = ROOT / "deploy" / "k8s-cells"
 GUIDE = (ROOT / "docs" / "operating.md").read_text()
 VERSIONS = ("1.28", "1.32", kubernetes_validate.latest_version())
-"""Of Kubernetes: the oldest that the manifests are for, the one they were written with, the newest known."""
+"""Kubernetes: the oldest that the manifests are for, the one they were written with, the newest known."""
 
 
 def documents() -> Iterator[dict[str, Any]]:

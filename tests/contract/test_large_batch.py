@@ -63,7 +63,7 @@ def test_S1_E9_the_benchmarks_batch_fills_and_trains(tmp_path: Path) -> None:
     assert batch.slot_id.tolist() == list(range(SLOTS)), "every slot once, nothing empty, in order"
     steps = torch.arange(HORIZON)[:, None]
     assert torch.equal(batch.observation["obs"][..., 0], (1000.0 * batch.slot_id + steps).float())
-    # Of 64 steps nine episodes of 7 are whole and one has begun; agents 1 and 2 are away for 2 steps of each.
+    # 64 steps are nine episodes of 7 and the beginning of one; agents 1 and 2 are away for 2 steps of each.
     valid = GAMES * (HORIZON + 2 * (HORIZON - 9 * 2))
     assert int(batch.valid.sum()) == valid == train.counters.agent_steps
     assert driven.core.counters.ticks == 2 * GAMES * HORIZON

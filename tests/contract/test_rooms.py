@@ -7,7 +7,7 @@ import tomllib
 from check_rules import ROOT
 
 NO_ROOMS = {"__init__", "__main__", "web"}
-"""Of `backend/attract`: what every package has, and the browser side that a build puts there for a wheel."""
+"""Entries of `backend/attract` that every package has, and the web side that a wheel has there."""
 HALF = 55
 """Column at which the browser side begins."""
 SENTENCE = 29

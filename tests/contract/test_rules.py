@@ -10,8 +10,8 @@ import pytest
 from attract.schema import PROTOCOL_VERSION, close_codes, learner, messages
 from check_rules import (
     EXCEPTIONS,
-    MOST_CASTS,
-    MOST_LINES,
+    MAX_CASTS,
+    MAX_LINES,
     ROOT,
     UNTESTED,
     cast_problems,
@@ -142,9 +142,9 @@ def test_a_cast_to_never_says_why_and_is_one_of_few(repository: Path):
     module.write_text("const y = 1;\nf(x as never);\n")
     [problem] = cast_problems(repository)
     assert problem.startswith("web/worker/src/policy/session.ts:2 casts to never")
-    module.write_text("// Because.\nf(x as never);\n" * (MOST_CASTS + 1))
+    module.write_text("// Because.\nf(x as never);\n" * (MAX_CASTS + 1))
     [problem] = cast_problems(repository)
-    assert problem.startswith(f"{MOST_CASTS + 1} casts to never")
+    assert problem.startswith(f"{MAX_CASTS + 1} casts to never")
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_a_cast_to_never_says_why_and_is_one_of_few(repository: Path):
 )
 def test_a_file_that_somebody_writes_is_not_long(repository: Path, name: str):
     (repository / name).parent.mkdir(parents=True, exist_ok=True)
-    (repository / name).write_text("\n" * MOST_LINES)
+    (repository / name).write_text("\n" * MAX_LINES)
     assert length_problems(repository) == []
-    (repository / name).write_text("\n" * (MOST_LINES + 1))
+    (repository / name).write_text("\n" * (MAX_LINES + 1))
     assert length_problems(repository) == [f"{name} has 501 lines, 500 at the most: split it"]
 
 
@@ -176,7 +176,7 @@ def test_a_file_that_somebody_writes_is_not_long(repository: Path, name: str):
 )
 def test_what_is_generated_or_installed_may_be_long(repository: Path, name: str):
     (repository / name).parent.mkdir(parents=True, exist_ok=True)
-    (repository / name).write_text("\n" * (MOST_LINES + 1))
+    (repository / name).write_text("\n" * (MAX_LINES + 1))
     assert length_problems(repository) == []
 
 

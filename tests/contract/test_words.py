@@ -170,7 +170,7 @@ def _typescript_names(source: str) -> Iterator[str]:
     """What stands in no comment, string or regular expression; of a template what is computed in it."""
     at, last = 0, ""
     depths: list[int] = []
-    """Of each template that is open, the braces that are open in what it computes."""
+    """Per open template literal, the number of open braces in its expression."""
     while at < len(source):
         if source[at] == "`" or (source[at] == "}" and depths and depths[-1] == 0):
             if source[at] == "}":

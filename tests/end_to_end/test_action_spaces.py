@@ -82,7 +82,7 @@ export default defineGame({
 });
 """
 GOAL = 9
-"""Of 10, a tenth of it per right step."""
+"""The most is 10; a right step has a tenth of it."""
 
 
 @pytest.mark.parametrize(("name", "source"), [("dials", DIALS), ("switches", SWITCHES)])

@@ -418,7 +418,7 @@ def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: 
     assert outcome.json["agent_steps"] >= 30_000
     chance = {finding["id"]: finding for finding in outcome.json["check"]}["random"]
     assert (chance["severity"], chance["line"]) == ("error", 6)
-    # Of a run that goes on too: what is found decides whether guests can be told from forgers.
+    # Also in a run that goes on: what is found decides whether guests can be told from forgers.
     resumed = run_attract(
         "train", "--resume", "--run-id", outcome.json["run_id"], "--headless", "--workers", "2",
         "--total-steps", "60000", "--json", runs_dir=tmp_path / "runs",

@@ -279,7 +279,7 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
                 async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
                     await expect(page.locator(".game-card")).to_have_count(15)
                     # A picture that is out of sight is not drawn.
-                    # Of games that live in a page only a chosen one moves.
+                    # Among games in a page only a chosen one moves.
                     await expect(page.locator(".game-card:not(:has(canvas))")).to_have_count(6)
                     moving = page.locator(".game-card:has(canvas)")
                     await expect(moving).to_have_count(9)

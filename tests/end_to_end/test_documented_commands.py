@@ -27,7 +27,7 @@ BEFORE: dict[tuple[str, str], str] = {
 }
 """What has to be there before a page's command can be typed."""
 FILES = {"curriculum.md": ["web/games/snake/curriculum.yaml"]}
-"""Of the clone, which a page's commands name."""
+"""Files of the clone that a page's commands name."""
 NOT_RUN: list[dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("documented_commands.toml").read_text()
 )["not_run"]

@@ -28,7 +28,7 @@ from trainer_zygote import TrainerZygote
 SEED = 20261122
 MAX_MORE_BYTES = 64 << 20
 MIN_SHARE = 0.9
-"""Of the honest fleet's throughput without the flood."""
+"""Share of the honest fleet's throughput without the flood."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Flooded:
     control: list[Window]
     """Without a flood, but with as much processor time burnt beside the gateway as the flooder takes."""
     messages_per_second: float
-    """Of the flood where nothing holds it up."""
+    """Rate of the flood when nothing limits it."""
 
     @property
     def share_left(self) -> float:

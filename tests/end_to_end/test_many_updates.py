@@ -36,7 +36,7 @@ class Footprint:
 
 
 async def footprints(folder: Path, at: list[int]) -> list[Footprint]:
-    """Of a run with the fake learner, once it has made so many updates each."""
+    """Footprints of a run with the fake learner, after each of these numbers of updates."""
     taken: list[Footprint] = []
     async with gateway(folder) as world, world.fleet().joined() as fleet:
         view = await world.start(total_steps=STEPS)
@@ -65,7 +65,7 @@ async def test_100_000_updates_leave_memory_descriptors_and_files_bounded(tmp_pa
     early, late = await footprints(tmp_path, [10_000, 100_000])
     assert late.resident_bytes - early.resident_bytes <= MAX_MORE_BYTES
     assert late.num_descriptors <= early.num_descriptors + 8
-    # Of checkpoints, a hundred spread over the run stay, however long it is.
+    # A hundred checkpoints, spread over the run, stay, however long it is.
     assert late.num_files <= early.num_files + 100
     assert late.database_bytes <= MAX_DATABASE_BYTES
     assert late.event_bytes <= MAX_EVENT_FILE_BYTES

@@ -19,7 +19,7 @@ expect.set_options(timeout=60_000)
 SEATS = ["scout", "keeper", "keeper"]
 NAMES = ["scout", "keeper"]
 STEPS = 1500
-"""Of 384 steps an update at most; agents that are away make it fewer."""
+"""At most 384 steps per update; agents that are away make it fewer."""
 
 
 def train(runs_dir: Path, run_id: str, *arguments: str, seats: list[str] = SEATS) -> Outcome:

@@ -19,7 +19,7 @@ GAMES: dict[Template, tuple[str, str, str]] = {
     "physics": ("src/game.ts", "reward:", "rewards:"),
     "page": ("game.page.ts", "w.game.score", "w.game.points"),
 }
-"""Of each template: what is trained; what stands in it, and what only types find wrong in its place."""
+"""Per template: what is trained; what stands in it, and what only types find wrong in its place."""
 ENOUGH_REBOUNDS = 3
 """Random play of the page game has 0.4 in an episode, and hardly ever 4."""
 LOADED_AGENTS = """performance.getEntriesByType("resource")

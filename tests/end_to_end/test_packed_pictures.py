@@ -66,7 +66,7 @@ class Played:
     """Whether the fleet shows that its worker does, at the end."""
 
     def bytes_per_step(self) -> float:
-        """Of whole frames."""
+        """Bytes of whole frames per step."""
         steps = sum(math.prod(block.valid.shape) for block in self.blocks)
         return sum(len(encode(block)) for block in self.blocks) / steps
 

@@ -66,7 +66,7 @@ export default definePageGame({
 });
 """
 RANDOM_HITS = 1.0
-"""Of two who play at random each returns less than one ball before one of them misses."""
+"""Two random players each return less than one ball before one of them misses."""
 
 
 @pytest.mark.long

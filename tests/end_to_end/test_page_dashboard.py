@@ -25,7 +25,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 WATCH = '[data-testid="watch"]'
 PLAY = '[data-testid="play"]'
 BEZEL = (11, 13, 20)
-"""Of the dashboard's screen, where no page is."""
+"""Colour of the dashboard's screen where no page is."""
 SKY = (11, 16, 32)
 SAND = (239, 230, 210)
 HOLE = (107, 74, 43)
@@ -38,7 +38,7 @@ COLOURS = """async ([png, places]) => {
   context.drawImage(bitmap, 0, 0);
   return places.map(([x, y]) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3));
 }"""
-"""Of a picture of the page at some places."""
+"""Colours of a picture of the page at some places."""
 SHORT_GAME = """
 import { box, definePageGame, discrete } from "attract/page";
 export default definePageGame({
@@ -110,7 +110,7 @@ async def shown_in(page: Page, screen: str, size: tuple[int, int]) -> Shown:
 
 
 async def colours_at(page: Page, screen: str, places: list[Place]) -> list[tuple[int, ...]]:
-    """Of the screen as it is seen, at places within it."""
+    """Colours of the screen as it is seen, at places within it."""
     png = base64.b64encode(await page.locator(screen).screenshot()).decode()
     return [tuple(colour) for colour in await page.evaluate(COLOURS, [png, places])]
 
@@ -272,7 +272,7 @@ async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) ->
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
         async with chromium() as browser, open_page(browser, address) as (page, said):
-            # Of a browser without a graphics processor, whose picture is taken.
+            # A warning of a browser without a GPU, of which a screenshot is taken.
             said.expected.append("GPU stall due to ReadPixels")
             place = page.locator(".game-place", has_text="Juggler")
             picture = place.locator("img")

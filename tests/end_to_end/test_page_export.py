@@ -37,7 +37,7 @@ READ = {
     "moles": """[document.getElementById("begin").disabled ? "playing" : "over",
         Number(document.getElementById("score").textContent), false]""",
 }
-"""Of a page: whether it is played, what its score is, whether a key is held."""
+"""State of a page: whether it is played, what its score is, whether a key is held."""
 MORE_THAN_CHANCE = {"meteors": 4.0, "moles": 3.0}
 POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval'"
 
@@ -88,7 +88,7 @@ def test_what_a_page_loads_from_above_is_there_in_check_training_and_its_export(
     adapter.write_text(ADAPTER)
     checked = run_attract("check", str(adapter), runs_dir=runs_dir)
     assert checked.code == 0, checked.stdout + checked.stderr
-    assert "which is not there" not in checked.stdout + checked.stderr
+    assert "which does not exist" not in checked.stdout + checked.stderr
     words = ("train", str(adapter), "--headless", "--total-steps", "2000", "--run-id", "p", "--no-check")
     trained = run_attract(*words, runs_dir=runs_dir)
     assert trained.code == 0, trained.stderr
@@ -102,5 +102,7 @@ def test_what_a_page_loads_from_above_is_there_in_check_training_and_its_export(
     (project / "lib" / "engine.js").unlink()
     refused = run_attract("export", "p", "--page", "--out", str(tmp_path / "other"), runs_dir=runs_dir)
     assert refused.code != 0
-    assert "the exported page is dead: it asks for /lib/engine.js, which is not there" in refused.stderr
+    assert (
+        "the exported page does not work: it requests /lib/engine.js, which does not exist" in refused.stderr
+    )
     assert "engine is not defined" in refused.stderr

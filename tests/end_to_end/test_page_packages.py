@@ -18,7 +18,7 @@ from attract.server.page_games import PageGameMiddleware, nothing_else
 from attract_command import run_attract
 
 CERTIFICATE = Path(__file__).parents[1] / "data" / "self-signed.pem"
-"""Of nobody: key and certificate, for servers that a test's browser is made to trust."""
+"""Key and certificate of no real server, for servers that a test's browser is made to trust."""
 ENGINE = "globalThis.counter = { count: 0, press: () => { counter.count += 1; } };"
 MODULE = "export const step = 10;"
 STYLE = "#ship { width: 70px; }"
@@ -69,7 +69,7 @@ class Packages(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of a server of packages on this machine."""
+    """Port of a server of packages on this machine."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Packages)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)

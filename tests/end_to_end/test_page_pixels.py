@@ -44,7 +44,7 @@ export default definePageGame({
   over: (w) => w.look().state === "over",
 });
 """
-"""Of 20 lights in an episode each that is answered by its side is one up, each other one down."""
+"""An episode has 20 lights: each that is answered on its side counts 1, each other one -1."""
 MOSTLY_RIGHT = 14.0
 POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval'"
 

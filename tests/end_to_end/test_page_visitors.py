@@ -64,7 +64,7 @@ class Visit:
 
     @property
     def states(self) -> set[str]:
-        """Of its workers, which stay in the list for a while after they left."""
+        """States of its workers, which stay in the list for a while after they left."""
         return {worker.state for host in self.hosts for worker in host.workers}
 
     @property
@@ -155,4 +155,4 @@ async def test_a_visitor_is_told_where_a_page_is_not_for_them(tmp_path: Path) ->
                 join_url(gateway.url, gateway.guard.issue("worker"), 1), tmp_path / "profile"
             ) as page:
                 error = page.locator("#error")
-                await expect(error).to_contain_text("is played on its machine alone", timeout=20_000)
+                await expect(error).to_contain_text("can only be played on that machine", timeout=20_000)

@@ -35,7 +35,7 @@ def test_what_is_wrong_is_said_once_on_the_terminal_and_stands_in_the_final_obje
     assert finding["finding_id"] == "reward-constant"
     assert finding["first_agent_steps"] <= STEPS / 4
     assert unpaid.stderr.count("had the same reward, 0 (reward-constant).\n  Let `update()` return") == 1
-    assert unpaid.stderr.count("what may have kept it from learning, said above: reward-constant") == 1
+    assert unpaid.stderr.count("possible reasons why it did not learn (see above): reward-constant") == 1
 
 
 @pytest.mark.long

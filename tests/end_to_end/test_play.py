@@ -33,7 +33,7 @@ TOLERANCE = 1e-5
 EPISODE = 50
 """Decisions after which memory begins anew."""
 LARGEST_BYTES = 10 * 1024
-"""Of the player, compressed as servers do."""
+"""Size limit of the player, compressed as servers do."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Case:
     has_mask: bool = False
     settings: Any = ()
     share: float = 1.0
-    """Of the observations: a picture costs a thousand times a handful of numbers."""
+    """Share of the observations: a picture costs a thousand times a handful of numbers."""
 
 
 BOARD = DictSpace(

@@ -191,7 +191,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     words = ("train", ".", "--headless", "--total-steps", "8000", "--json")
     trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     assert trained.code == 0, trained.stderr
-    assert "is played as game.page.ts says" in trained.stderr
+    assert "is played with the adapter game.page.ts" in trained.stderr
     if kind == "drawn":
         assert found["starter"]["code"] == "Enter"
         assert [look.split("#")[0] for look in found["seen"]] == [

@@ -184,7 +184,7 @@ def test_ctrl_c_saves_and_leaves_no_process_on_a_cluster_of_its_own(tmp_path: Pa
         command.kill()
     heard.close()
     assert code == 130, lines
-    assert any("one was started on this machine, 1 node" in line for line in heard.lines)
+    assert any("started one on this machine, 1 node" in line for line in heard.lines)
     assert any(line.startswith("stopped: ") for line in lines)
     assert (tmp_path / "runs" / "r" / "export" / "policy.onnx").is_file()
     assert len(family) > 5 and psutil.wait_procs(family, timeout=60)[1] == []

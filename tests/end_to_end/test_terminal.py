@@ -19,7 +19,7 @@ def test_a_training_in_a_terminal_serves_its_dashboard_until_ctrl_c_and_keeps_it
     with open_terminal(tmp_path, columns=60) as terminal:
         # The goal is out of reach: exit code 3.
         terminal.start(f"{TRAIN} --until-return 400")
-        terminal.wait_for("done; the dashboard stays open, Ctrl-C ends it")
+        terminal.wait_for("done; the dashboard stays open until Ctrl-C")
         said = terminal.said
         assert "goal of 400 not reached" in said
         for command in (

@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_trials_and_says_how_to_go_on(tmp_path: Path) -> None:
     outcome = command.wait()
     assert outcome.code == 130
     assert outcome.json["state"] == "stopped"
-    assert "the same command goes on: attract tune cartpole --study s" in outcome.stderr
+    assert "to continue: attract tune cartpole --study s" in outcome.stderr
     _, alive = psutil.wait_procs(family, timeout=20)
     assert alive == []
 

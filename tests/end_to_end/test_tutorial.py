@@ -33,7 +33,7 @@ async def test_every_line_of_the_tutorial_works_where_it_is_read(tmp_path: Path)
             page = await browser.new_page()
             await page.goto(address)
             await page.get_by_role("button", name="Let the agent play").click()
-            # Of five balls; random play misses most.
+            # There are five balls; random play misses most.
             await expect(page.get_by_role("status")).to_contain_text(
                 re.compile(r"The agent scored [45]\.0"), timeout=90_000
             )

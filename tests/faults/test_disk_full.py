@@ -111,7 +111,7 @@ def test_a_full_disk_pauses_the_run_keeps_the_last_good_version_and_goes_on_with
     assert newest.policy_version - latest_of(runs) in (0, 1)
     assert shutil.disk_usage(runs).free < 64 * 1024
     ballast.unlink()
-    until(lines, "going on")
+    until(lines, "continuing")
     seen = until(lines, "policy: ")
     assert any(line.startswith("finished: ") for line in seen)
     document = json.loads((runs / "small" / "latest" / "checkpoint.json").read_text())

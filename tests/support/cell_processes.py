@@ -114,7 +114,7 @@ def _learn_all(
 
 
 def together(cases: Sequence[Case], num_updates: int, size: int) -> list[list[Learned]]:
-    """Of each case, what each of `size` cells came to, by rank."""
+    """Per case, the result of each of `size` cells, by rank."""
     by_rank = run_cells(size, _learn_all, cases, num_updates)
     return [list(cells) for cells in zip(*by_rank, strict=True)]
 
@@ -125,7 +125,7 @@ def run_cells(size: int, task: Callable[..., Answer], *arguments: Any) -> list[A
 
 
 def part(group: LearnerGroup) -> None:
-    """Wait for the others: nobody hangs up while another still counts on it."""
+    """Wait for the others: no cell may disconnect while another still needs it."""
     group.all_gather(torch.zeros(1))
 
 

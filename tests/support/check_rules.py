@@ -27,10 +27,10 @@ MIRRORED_BACK = ("web/worker/src", "web/sdk/src", "web/play/src", "web/dashboard
 """Folders of the source of which every module has a test of its name, or a reason in `UNTESTED` why not."""
 UNTESTED = Path("tests/support/untested_modules.toml")
 CAST = " as never"
-MOST_CASTS = 3
-"""Of the source in `web`: each has a comment on the line before that says why types cannot say it."""
-MOST_LINES = 500
-"""Of a file of source or tests that somebody writes: a longer one is split by what changes together."""
+MAX_CASTS = 3
+"""Limit for the source in `web`; a comment on the line before each cast says why types cannot express it."""
+MAX_LINES = 500
+"""Limit for a file of source or tests that is not generated; split a longer one by what changes together."""
 WRITTEN = {".py", ".ts", ".tsx", ".mjs", ".js", ".css"}
 NOT_WRITTEN = {"node_modules", "dist", "build", "built"}
 """Folders of what is installed, built or generated."""
@@ -224,13 +224,13 @@ def cast_problems(root: Path) -> list[str]:
             places.append(f"{path.relative_to(root)}:{number}")
             if not lines[number - 2].lstrip().startswith("//"):
                 problems.append(f"{places[-1]} casts to never without a comment that says why")
-    if len(places) > MOST_CASTS:
-        problems.append(f"{len(places)} casts to never, {MOST_CASTS} at the most: {', '.join(places)}")
+    if len(places) > MAX_CASTS:
+        problems.append(f"{len(places)} casts to never, {MAX_CASTS} at the most: {', '.join(places)}")
     return problems
 
 
 def length_problems(root: Path) -> list[str]:
-    """Files of source and tests with more than `MOST_LINES` lines."""
+    """Files of source and tests with more than `MAX_LINES` lines."""
     problems: list[str] = []
     for folder in ("backend", "benchmarks", "web", "tests", "shared_schema"):
         for path in sorted((root / folder).rglob("*")):
@@ -240,8 +240,8 @@ def length_problems(root: Path) -> list[str]:
             if NOT_WRITTEN & set(inside.parts) or inside.is_relative_to(BUILT_PAGES):
                 continue
             lines = len(path.read_text().splitlines())
-            if lines > MOST_LINES:
-                problems.append(f"{inside} has {lines} lines, {MOST_LINES} at the most: split it")
+            if lines > MAX_LINES:
+                problems.append(f"{inside} has {lines} lines, {MAX_LINES} at the most: split it")
     return problems
 
 

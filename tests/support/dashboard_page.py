@@ -81,7 +81,7 @@ async def open_page(
     device: Literal["desktop", "phone"] = "desktop",
     scheme: Literal["light", "dark"] = "light",
 ) -> AsyncGenerator[tuple[Page, Complaints]]:
-    """A page at `url`; leaving the block checks that nobody complained."""
+    """A page at `url`; leaving the block checks that there were no complaints."""
     width, height = VIEWPORTS[device]
     context = await browser.new_context(
         viewport={"width": width, "height": height},

@@ -11,7 +11,7 @@ from attract_command import AttractCommand, Outcome
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^```text\n.*?^```$", re.MULTILINE | re.DOTALL)
-"""What a command printed, which nobody types."""
+"""Output of a command, which is not typed."""
 FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.\w+)\n")
 """A block that is a file says so in its first line: `// catch.ts`, `# catch.train.yaml`."""
 COMMAND = re.compile(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", re.MULTILINE)

@@ -37,11 +37,11 @@ GOALS = {
     "exit": (-10.0, 1_500_000),
     "mountain-car": (-115.0, 1_500_000),
 }
-"""Of each game the mean return that ends a run, and the agent steps at which it has missed it."""
+"""Per game: the mean return that ends a run, and the agent steps after which the goal is missed."""
 SEEDS = (1, 2, 3, 4, 5)
 SCHEDULE_STEPS = 1_000_000
 """What the rate falls over where a user names no end; the cap of steps must not change it."""
-LEAST_BLOCKS = 4
+MIN_BLOCKS = 4
 
 
 class Combination(NamedTuple):
@@ -58,7 +58,7 @@ class Combination(NamedTuple):
 DEFAULTS = Combination(4, 2.5e-3, 256)
 FIELD = tuple(Combination(*each) for each in product((1, 2, 4), (1.25e-3, 2.5e-3, 5e-3), (128, 256, 512)))
 Times = dict[tuple[str, int], dict[Combination, float]]
-"""Of each block the seconds of each combination, doubled where the goal was missed."""
+"""Seconds per block and combination, doubled where the goal was missed."""
 
 
 def measure(combination: Combination, game: str, seed: int, folder: Path) -> dict[str, object]:
@@ -92,7 +92,7 @@ def times_of(rows: Iterable[dict[str, object]]) -> Times:
 
 
 def log_ratios(times: Times, combination: Combination) -> list[float]:
-    """Of each block that both have run, the logarithm of the time beside that of the defaults."""
+    """Log ratio of the time to that of the defaults, for each block that both have run."""
     return [
         math.log(block[combination] / block[DEFAULTS])
         for block in times.values()
@@ -102,7 +102,7 @@ def log_ratios(times: Times, combination: Combination) -> list[float]:
 
 def is_left_behind(ratios: list[float]) -> bool:
     """Whether a combination is slower than the defaults by more than one standard error."""
-    if len(ratios) < LEAST_BLOCKS:
+    if len(ratios) < MIN_BLOCKS:
         return False
     return statistics.mean(ratios) > statistics.stdev(ratios) / math.sqrt(len(ratios))
 

@@ -44,7 +44,7 @@ def drawn_by_steps(run_dir: Path, tag: str) -> list[tuple[int, float]]:
 
 
 def _events_of(run_dir: Path) -> Iterator[Event]:
-    """Of all its files, in the order in which TensorBoard reads them."""
+    """Events of all its files, in the order in which TensorBoard reads them."""
     for path in sorted(run_dir.glob("events.out.tfevents.*")):
         yield from _events(path)
 

@@ -98,11 +98,11 @@ class FakeWorker:
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order in which it plays them."""
     last_purpose: str = ""
-    """Of the lease that it played last."""
+    """Purpose of the lease that it played last."""
     ended: str | None = None
     unacknowledged: list[Block] = field(default_factory=list[Block])
     last_close: RolloutClose | EvaluationResult | None = None
-    """Of the newest finished lease: said again on a new socket, for it may have been lost."""
+    """Close message of the newest finished lease; sent again on a new socket, in case it was lost."""
     accepted: int = 0
     refused: list[str] = field(default_factory=list[str])
     _seen_leases: set[int] = field(default_factory=set[int])

@@ -4,7 +4,7 @@ Run as `flooder.py PORT TOKEN IDLE ACTIVE SLOW DEAF`; prints `up` once all are c
 standard input, and when that is closed, it prints a line of JSON: how many sockets are still open, how many
 messages the active ones sent, and the statuses of its requests. Then it ends.
 
-Run as `flooder.py burn SHARE` it floods nobody: it says `up` and keeps that share of a core busy.
+Run as `flooder.py burn SHARE` it sends nothing: it prints `up` and keeps that share of a core busy.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from attract.schema.frames import encode
 from attract.schema.messages import Hello, HostStatus
 
 PER_ADDRESS = 50
-"""Of the 64 that the server allows."""
+"""Sockets per address, of the 64 that the server allows."""
 STATUS_SECONDS = 0.5
 SLOW_SECONDS = 0.5
 BURN_SECONDS = 0.01

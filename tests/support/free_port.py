@@ -1,4 +1,4 @@
-"""A TCP port that nobody uses now."""
+"""A TCP port that is not in use."""
 
 import socket
 

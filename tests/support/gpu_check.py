@@ -46,7 +46,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "gpu.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
 TOLERANCE = 1e-5
-"""Of rule C9; C7 begins with 1e-4."""
+"""Tolerance of rule C9; C7 begins with 1e-4."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 
 import { box, defineGame, discrete } from "attract";
 
-/** Whoever listens here; the test fills it in. */
+/** The server that receives leaks; the test fills it in. */
 const FOREIGN = "FOREIGN_ORIGIN";
 const PATIENCE_MS = 4_000;
 
@@ -97,7 +97,7 @@ function ways() {
     made[`${where}: WebSocket`] = () => opened(new WebSocket(`${socket}/ws?socket`));
     made[`${where}: WebSocketStream`] = () => {
       const stream = new (there(globalThis.WebSocketStream))(`${socket}/ws?stream`);
-      // A rejection that nobody hears would end the worker, and with it the tries.
+      // An unhandled rejection would end the worker, and with it the attempts.
       stream.closed.catch(() => undefined);
       return stream.opened;
     };

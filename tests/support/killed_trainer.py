@@ -20,7 +20,7 @@ from trainer_zygote import RUN_ID, Trainer, TrainerZygote
 
 WAIT_SECONDS = 120.0
 EXIT_SECONDS = 10.0
-"""Of a process whose parent was killed: an update under way may go on for a second."""
+"""Limit for a process whose parent was killed: an update in progress may continue for a second."""
 HORIZON = SMALL["ppo"]["horizon"]
 STEPS = 10_000_000
 """Never reached: only a kill ends a life."""
@@ -116,7 +116,7 @@ class KilledTrainer:
         trained: dict[int, list[tuple[Any, ...]]] = {}
         for line in (self._folder / "trained.jsonl").read_text().splitlines():
             said = json.loads(line)
-            # An update that a kill took is made anew of other segments: the last telling counts.
+            # An update that was lost by a kill is repeated with other segments: the last entry counts.
             trained[said["update"]] = [(*said["seed"], *key) for key in said["keys"]]
         count = Counter(key for row in rows[1:] for key in trained[row["update"]])
         assert count.most_common(1)[0][1] == 1, "a segment was trained twice"

@@ -76,7 +76,7 @@ class Night:
         return self._fleets[-1]
 
     def page(self) -> "Page":
-        """A page that was opened by a join link, and nobody beside it who would know better."""
+        """A page that was opened by a join link, without an attendant."""
         self._pages.append(Page(self.networks.prefix("fleet"), join_url(self.url, self.token, 1)))
         return self._pages[-1]
 

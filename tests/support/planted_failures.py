@@ -126,7 +126,7 @@ class Stream:
 
     @classmethod
     def of(cls, folder: Path) -> "Stream":
-        """Of a run's folder."""
+        """The stream of the run in `folder`."""
         settings = RunSettings.from_mapping(yaml.safe_load((folder / "config.yaml").read_text())["settings"])
         game = GameDescription.model_validate(json.loads((folder / "game.json").read_text())["description"])
         store = MetricsStore(folder / "metrics.db")

@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, started as somebody would: `ray start` in each."""
+"""A Ray cluster of several nodes on this machine, started as a user would: `ray start` in each."""
 
 import contextlib
 import json

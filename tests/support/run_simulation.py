@@ -108,7 +108,7 @@ class RunSimulation(Simulation):
             self.say(inputs.DiskChanged(None))
 
     def ask_for_evaluation(self, request_id: int) -> bool:
-        """Somebody asks for one; whether it was accepted."""
+        """Request one; whether it was accepted."""
         if not self.run_core.has_policy:
             return False
         request = EvaluationRequest("asked", 2, True, 7, request_id=request_id)
@@ -262,7 +262,7 @@ class RunSimulation(Simulation):
         if self.learner_alive:
             super()._start_update(train)
         elif not self.updates or self.updates[-1].batch_id != train.batch_id:
-            # Nobody hears it; the learner that comes may get it again.
+            # It is lost; the next learner may get it again.
             self.updates.append(train)
             self.update_keys.append([self.row_key[row][0][0] for row in train.rows])
         self._open = train, self.core._state.learner.version

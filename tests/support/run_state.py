@@ -20,7 +20,7 @@ def run_state(
     handlers: Mapping[type[Any], Handler] = HANDLERS,
     **settings: Any,
 ) -> CoreState:
-    """The state of a run that has just begun; `collection`: None, one that nobody has joined."""
+    """The state of a run that has just begun; `collection`: None: one without workers."""
     run_settings = RunSettings.from_mapping(settings)
     controller = CurriculumController(run_settings)
     return CoreState(

@@ -133,7 +133,7 @@ async def _serve_run(
         log = os.open(folder / "trained.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         send = run._learner.send
 
-        def heed(message: Any) -> None:
+        def record(message: Any) -> None:
             if isinstance(message, Train):
                 store = run.browsers.store
                 keys = [[int(store[name][row]) for name in ("slot_id", "first_step")] for row in message.rows]
@@ -143,7 +143,7 @@ async def _serve_run(
                 os.writev(log, [json.dumps(line).encode() + b"\n"])
             send(message)
 
-        run._learner.send = heed
+        run._learner.send = record
         world.service.subscribe(
             lambda kind, body: os.write(2, f"{body}\n".encode()) if kind == "report" else None
         )

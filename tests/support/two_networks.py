@@ -121,7 +121,7 @@ class SlowNetworks(TwoNetworks):
 
     @contextlib.contextmanager
     def cut(self) -> Iterator[None]:
-        """No packet arrives, and nobody is told, for the time of the block."""
+        """Drop all packets silently, for the time of the block."""
         self.is_cut = True
         try:
             yield

@@ -68,7 +68,7 @@ def cases() -> list[Case]:
 
 
 def random_returns(case: Case) -> list[float]:
-    """Of random play, with seeds and random actions that the run did not have."""
+    """Returns of random play, with seeds and random actions that the run did not use."""
     if case.is_page:
         return played_returns(case.game, JUDGE_EPISODES)
     found: list[list[float]] = [[] for _ in range(NUM_ENVS)]
@@ -115,7 +115,7 @@ async def run(case: Case, service: RunService, random: Measured) -> dict[str, An
 
 
 def random_play(case: Case, file: Path) -> Measured:
-    """Of the judge, kept in the file: a game is trained several times."""
+    """Random play as the judge measures it, cached in the file: a game is trained several times."""
     known: dict[str, list[float]] = json.loads(file.read_text()) if file.exists() else {}
     if case.game not in known:
         known[case.game] = random_returns(case)

@@ -7,5 +7,5 @@ from collections.abc import Callable
 async def until(condition: Callable[[], bool], seconds: float) -> None:
     """Return once `condition` holds. Raises: TimeoutError: when it does not in time."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
+        while not condition():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.01)

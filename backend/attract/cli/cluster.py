@@ -1,4 +1,4 @@
-"""`attract cluster`: the flags of `attract train`, and how many there shall be of what."""
+"""`attract cluster`: the flags of `attract train`, and the numbers of cells, hosts and GPUs."""
 
 from typing import Annotated, Any
 
@@ -26,24 +26,24 @@ def cluster(
 ) -> int:
     """Train GAME on a Ray cluster: attract cluster GAME --cells 2 --hosts 8 [flags of attract train].
 
-    Each cell is an `attract train`, their learners make each update together, and what cell 0 says is shown
-    here. GAME, a --config file and Attract itself are at the same place on every node; so is --runs-dir, on
-    a file system that all share, where a cell shall outlive its node. Needs pip install 'attract[ray]'.
+    Each cell is an `attract train`. Their learners compute each update together; the output of cell 0 is
+    shown here. GAME, a --config file and Attract must have the same path on every node. For a cell to survive
+    the loss of its node, --runs-dir must be on a shared file system. Needs pip install 'attract[ray]'.
 
     Parameters
     ----------
     game
-        As for attract train, and before all flags.
+        As for attract train; it comes before all flags.
     cells
-        Trainings that learn as one, each with its browsers on one node.
+        Ranks of the distributed training, each with its browsers on one node.
     hosts
-        Headless browsers spread over all nodes, each with --workers workers; they play for the cells in turn,
-        which then have none of their own.
+        Headless browsers spread over all nodes, each with --workers workers. They are assigned to the cells
+        in turn, which then start none of their own.
     gpus
-        Whole GPUs of each cell's learner.
+        GPUs per cell's learner.
     address
-        HOST:PORT of the cluster's head node. auto: the cluster that this machine is a node of, or that
-        $RAY_ADDRESS names; where there is none, one is started on this machine. local: always that.
+        HOST:PORT of the cluster's head node. auto: the cluster of this machine or of $RAY_ADDRESS; without
+        one, a cluster is started on this machine. local: always start one on this machine.
     """
     from attract.commands.cluster import ClusterOptions, train_on_cluster
     from attract.commands.train import settings_beneath
@@ -64,7 +64,7 @@ def cluster(
 
         game = str(run_async(adapter_of(game, server)))
     game, server = served_game(game, server)
-    # A run to go on with may lie on the nodes alone: what it had is read there.
+    # A run to resume may exist only on the nodes: its settings are read there.
     beneath = settings_beneath(game, server, resumed=None)
     aliases = {name: given.get(name) for name in ("workers", "max_workers", "instances", "demonstrations")}
     own = run_settings(beneath, given.get("config"), given.get("settings"), **aliases)
@@ -84,7 +84,7 @@ def cluster(
 
 
 def _train_flags(game: str, words: tuple[str, ...]) -> dict[str, Any]:
-    """What `attract train` understands of these words, by its parameters' names; a mistake ends it."""
+    """The words parsed as by `attract train`, by parameter name; exits on a mistake."""
     app = App(
         name="attract cluster",
         default_command=train,

@@ -42,9 +42,9 @@ GROUPS = {
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
 }
-"""What each word after `attract` calls, in the groups and the order of `attract --help`.
+"""Subcommands by name, in the groups and the order of `attract --help`.
 
-Each imports what it needs only then, so that `--help` is quick.
+Each imports what it needs when it is called, so that `--help` is fast.
 """
 if importlib.util.find_spec("attract_benchmarks") is not None:
     # In a clone. The package that is installed carries no benchmarks.
@@ -59,7 +59,7 @@ WRITTEN_SO = {"--resume=auto": "--resume-auto", HELP_ALL: "--help"}
 """
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing fails with, which names no file: of the disk that output or a file goes to."""
+"""Error codes of a full or broken disk, which can come without a file name."""
 
 app = App(
     name="attract",
@@ -123,7 +123,7 @@ def _run() -> int:
     except OSError as error:
         if error.filename is None and error.errno not in UNWRITABLE:
             raise
-        # What stdout still holds would be tried once more at exit.
+        # Python would flush what stdout still holds at exit, and fail again.
         silence(sys.stdout)
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"error: {where}{error.strerror}", file=sys.stderr)
@@ -132,7 +132,7 @@ def _run() -> int:
 
 
 def _flags() -> dict[str, str]:
-    """Flags of all commands by the variable that somebody might take for theirs."""
+    """Flags of all commands, by the environment variable that a user might expect to set them."""
     arguments = (argument for command in COMMANDS for argument in app[command].assemble_argument_collection())
     names = (name for argument in arguments for name in argument.names if name.startswith("--"))
     return {PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names}

@@ -1,4 +1,4 @@
-"""What a shell completes while a command is typed: games and runs that are there now."""
+"""Shell completion of games and runs."""
 
 import os
 from collections.abc import Iterator
@@ -44,6 +44,6 @@ def _runs(context: CompletionContext) -> Iterator[str]:
 
 
 GameWord: Final = Parameter(completer=_games)
-"""A parameter that a shell completes by bundled games, modules and pages."""
+"""A parameter that is completed with bundled games, modules and pages."""
 RunWord: Final = Parameter(completer=_runs)
-"""A parameter that a shell completes by runs."""
+"""A parameter that is completed with runs."""

@@ -1,4 +1,4 @@
-"""Merges flags, variables and files, and says where a game is served from."""
+"""Merges flags, variables and files; resolves the path of a game."""
 
 import os
 from pathlib import Path
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def server_settings(**given: Any) -> ServerSettings:
-    """Server settings from flags, with the environment below them; logs are shown where that is asked for.
+    """Server settings from flags, then from the environment; turns logging on if they ask for it.
 
     Raises: ConfigurationError: for a value that cannot work.
     """
     server = ServerSettings.from_environment(os.environ, **given)
     if {"log_format", "log_level"} & server.model_fields_set:
         show_logs(server.log_format, server.log_level)
-        # The learner and the browser's process are told so.
+        # The learner and the browser process read these.
         os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
     return server
 
@@ -30,12 +30,12 @@ def run_settings(beneath: "Layer", config: Path | None, flags: Any, **aliases: s
     """Run settings given by a file, variables, flags and short flags, each above the one before.
 
     Args:
-        beneath: what stands below them, a game's or a resumed run's, and is not in the answer.
+        beneath: the layer below, a game's or a resumed run's, which the result does not contain.
         config: YAML file, or none.
         flags: what the parameter of all settings got.
         aliases: what the flags of `attract.settings.given.ALIASES` got.
 
-    Raises: ConfigurationError: for what no run could have, naming each setting as it was written.
+    Raises: ConfigurationError: for invalid values, naming each setting as it was written.
     """
     from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
 

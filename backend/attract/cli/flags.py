@@ -1,4 +1,4 @@
-"""How settings become flags of commands, in groups, and how a mistake in a flag is told."""
+"""Turns settings into flags of commands, in groups, and reports mistakes in flags."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,11 +27,11 @@ def _settings(name: str, place: int, text: str = "") -> Group:
     return Group(name, help=text, sort_key=place, help_formatter=SettingsLayout())
 
 
-LEARNING: Final = _settings("Learning", 4, "How experience becomes a better policy.")
-POLICY: Final = _settings("Policy", 5, "The network.")
-COLLECTION: Final = _settings("Collection", 6, "Who plays the games, and how many at once.")
-EVALUATION: Final = _settings("Evaluation", 7, "How a policy is judged.")
-COURSE: Final = _settings("Curriculum", 8, "What the games are started with, and what falls due.")
+LEARNING: Final = _settings("Learning", 4, "The training algorithm and its hyperparameters.")
+POLICY: Final = _settings("Policy", 5, "The policy network.")
+COLLECTION: Final = _settings("Collection", 6, "Workers, games and batches.")
+EVALUATION: Final = _settings("Evaluation", 7, "How a policy is evaluated.")
+COURSE: Final = _settings("Curriculum", 8, "Game parameters, lessons, and actions at intervals.")
 FEDERATED: Final = _settings("Averaging with other trainers", 9)
 OTHER: Final = Group("Other", sort_key=10)
 
@@ -61,23 +61,23 @@ KINDS: Final = {int: "a whole number", float: "a number"}
 
 
 class GivenFlags(dict[str, Any]):
-    """Settings given by flags: nested texts that nobody has checked yet."""
+    """Settings given by flags: nested texts, not checked yet."""
 
 
 def given_flags(arrived: Any) -> dict[str, Any]:
-    """What a parameter that takes settings as flags gave; nothing where its default arrived."""
+    """Settings that were given as flags; empty without any."""
     return cast("dict[str, Any]", arrived) if isinstance(arrived, GivenFlags) else {}
 
 
 def flag_help(field: FieldInfo) -> str:
-    """What `--help` says of a setting: its docstring, with the text that unsets it where it may be unset."""
+    """Help of a setting: its docstring, with the text that unsets it in the place of None."""
     unset = unset_text(field.annotation)
     text = " ".join((field.description or "").split())
     return text if unset is None else text.replace("None:", f"`{unset}`:")
 
 
 def _as_flags(settings: type[Settings], groups: Mapping[str, Group]) -> Any:
-    """The class with a text for each flag, and with its group."""
+    """The class with a help text and a group for each flag."""
     fields: Any = {}
     for name, field in settings.model_fields.items():
         shape: Any = field.annotation
@@ -104,7 +104,7 @@ def _own_shapes() -> dict[str, Any]:
 
 
 SettingFlags: Final[type[RunSettings]] = _as_flags(RunSettings, GROUPS)
-"""The shape of the flags; none is ever made: what flags give is checked together with all other layers."""
+"""Declares the flags. It is never instantiated: flags are checked together with all other layers."""
 RunFlags = Annotated[
     SettingFlags,
     Parameter(name="*", negative_iterable=()),
@@ -118,7 +118,7 @@ def _as_text(_kind: Any, tokens: Sequence[Token]) -> str:
 
 
 Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
-"""A parameter that gives a setting by a shorter name, as a text that nobody has checked yet."""
+"""A parameter that gives a setting by a shorter name, as a text that is not checked yet."""
 
 
 SERVED_FLAGS: Final = (
@@ -130,11 +130,11 @@ SERVED_FLAGS: Final = (
     "tls_cert",
     "tls_key",
 )
-"""Settings of the server that every command takes as flags which serves others."""
+"""Settings of the server that are flags of every command that serves other machines."""
 
 
 def server_help(name: str) -> str:
-    """What `--help` says of a setting of the server: its docstring, its variable and its default."""
+    """Help of a setting of the server: its docstring, its variable and its default."""
     default = server_default(name)
     otherwise = "" if default is None else f" or {default}"
     return f"{flag_help(ServerSettings.model_fields[name])} By default ${variable(name)}{otherwise}."
@@ -149,13 +149,13 @@ def _served_flags() -> type[BaseModel]:
 
 
 ServedFlags: Final = _served_flags()
-"""The shape of the server's flags; what they give is checked together with the environment."""
+"""Declares the server's flags; they are checked together with the environment."""
 ServerFlags = Annotated[
     ServedFlags,
     Parameter(name="*", negative=(), negative_iterable=(), group=SERVER),
     PlainValidator(lambda values: GivenFlags(cast("dict[str, Any]", values))),
 ]
-"""A parameter that takes each of them; `GivenFlags` arrive, or the default without any."""
+"""A parameter that takes every such flag; `GivenFlags` arrive, or the default without any."""
 Host = Annotated[str | None, Parameter(help=server_help("host"))]
 Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
@@ -165,7 +165,7 @@ AtLeastOne = Parameter(validator=Number(gte=1))
 
 
 def mistake(error: CycloptsError) -> Text:
-    """One line on what was wrong with the words of a command line, and what would be right."""
+    """One line: what is wrong in a command line, and what would be valid."""
     return Text.assemble(("error:", "red"), f" {_mistake(error)}")
 
 
@@ -180,14 +180,14 @@ def _mistake(error: CycloptsError) -> str:
         return f"{name.lstrip('-') if name.isupper() else name} is missing; {command} --help shows all"
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return (
-            f"nothing takes {error.unused_tokens[0]!r}: an option has one value, "
-            "and a list is one text with commas, such as --policy.hidden-sizes 64,64"
+            f"unexpected {error.unused_tokens[0]!r}: an option takes one value, "
+            "and a list is one word with commas, for example --policy.hidden-sizes 64,64"
         )
     return str(error)
 
 
 def _wanted(kind: Any) -> str | None:
-    """What a value of this type looks like, None for types whose own message is clear."""
+    """Description of valid values of this type; None for types whose own message is clear."""
     kinds = [arg for arg in (get_args(kind) or (kind,)) if arg is not type(None)]
     if get_origin(kind) is Literal:
         *others, last = (str(kind) for kind in kinds)

@@ -1,4 +1,4 @@
-"""Commands for who writes a game: `new`, `check`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `probe`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -36,9 +36,9 @@ def check(
     project_dir: GameProjectDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Play GAME at random in a headless browser and say what would keep agents from learning it.
+    """Play GAME at random in a headless browser and report problems that keep agents from learning it.
 
-    Exit code 0 without errors, 1 with errors, 2 for wrong use.
+    Exit code: 0 without errors, 1 with errors, 2 for wrong usage.
 
     Parameters
     ----------
@@ -63,21 +63,21 @@ def probe(
     force: Annotated[bool, Parameter(negative=())] = False,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Look into a PAGE that a game lives in, play it at random, and write a first adapter for it.
+    """Inspect a PAGE with a game, play it at random, and write a first adapter for it.
 
-    Says what it found: keys that have an effect, numbers that move, what may be the score and the end, how it
-    is begun, which engine drew it, and what it offers agents by itself.
+    Prints what it found: keys with an effect, readable state variables, likely score and end, how to start
+    the game, its engine, and interfaces for agents that it has.
 
     Parameters
     ----------
     page
         Folder with an index.html, .html file, or address on this machine.
     out
-        Adapter to write; by default game.page.ts in the page's folder, or beside a folder that is built.
+        Adapter to write; by default game.page.ts in the page's folder, or next to a build folder.
     size
-        Of the page's window in pixels: width and height.
+        Width and height of the page's window in pixels.
     force
-        Replace an adapter that is there.
+        Replace an existing adapter.
     json_output
         Print one JSON object and nothing else on stdout.
     """

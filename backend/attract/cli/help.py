@@ -1,4 +1,4 @@
-"""How `--help` is laid out: commands in groups, examples first, the many settings only with `--help-all`."""
+"""Layout of `--help`: commands in groups, examples first, all settings only with `--help-all`."""
 
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 HELP_ALL: Final = "--help-all"
-EVERY_SETTING: Final = f"{HELP_ALL} shows every setting too."
-"""What the help of a command that takes settings ends with."""
+EVERY_SETTING: Final = f"{HELP_ALL} also shows every setting."
+"""Last line of the help of commands that take settings."""
 
 BEGIN: Final = Group("Begin", sort_key=1)
 TRAIN: Final = Group("Train", sort_key=2)
@@ -26,24 +26,24 @@ OPTIONS: Final = Group("Options", sort_key=7)
 
 EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "": (
-        ("attract train cartpole --until-return 475", "begin here: a bundled game, learned in seconds"),
-        ("attract new my-game", "then a game of your own"),
-        ("attract serve", "all of it in the browser"),
+        ("attract train cartpole --until-return 475", "start here: a bundled game, learned in seconds"),
+        ("attract new my-game", "then your own game"),
+        ("attract serve", "everything in the browser"),
     ),
     "new": (
         ("attract new my-game", "cells and a few actions"),
         ("attract new hover --template physics", "forces and continuous actions"),
-        ("attract new rebound --template page", "a game that lives in its page"),
+        ("attract new rebound --template page", "a game in a page"),
     ),
     "check": (
-        ("attract check src/game.ts", "a game of your own"),
+        ("attract check src/game.ts", "your own game"),
         ("attract check snake", "a bundled game"),
         ("attract check src/game.ts --json", "for scripts"),
     ),
     "probe": (
-        ("attract probe dist", "a folder that is built"),
+        ("attract probe dist", "a build folder"),
         ("attract probe http://localhost:5173", "a development server"),
-        ("attract probe dist --size 400 600 --force", "a window of another size, again"),
+        ("attract probe dist --size 400 600 --force", "another window size; replaces the adapter"),
     ),
     "doctor": (
         ("attract doctor", "what is missing on this machine"),
@@ -52,48 +52,48 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "train": (
         ("attract train cartpole --until-return 475", "until it is good enough"),
-        ("attract train src/game.ts --total-steps 200000", "a game of your own"),
-        ("attract train --resume --run-id latest --total-steps 500000", "go on with a run"),
+        ("attract train src/game.ts --total-steps 200000", "your own game"),
+        ("attract train --resume --run-id latest --total-steps 500000", "continue a run"),
     ),
     "tune": (
         ("attract tune src/game.ts --minutes 10", "a short search"),
-        ("attract tune cartpole --until-return 475 --total-steps 300000", "the soonest to reach a goal"),
-        ("attract tune src/game.ts --trials 40 --out tuned.yaml", "a longer one, into a file"),
+        ("attract tune cartpole --until-return 475 --total-steps 300000", "settings that reach a goal first"),
+        ("attract tune src/game.ts --trials 40 --out tuned.yaml", "a longer search, into a file"),
     ),
     "imitate": (
         ("attract imitate keydoor", "from what the dashboard recorded"),
         ("attract imitate keydoor --from episodes", "from a folder"),
-        ("attract imitate keydoor --run-id copy --epochs 500", "a name of its own, fewer passes"),
+        ("attract imitate keydoor --run-id copy --epochs 500", "another name, fewer passes"),
     ),
     "cluster": (
-        ("attract cluster cartpole --cells 2 --workers 4", "two learners that learn as one"),
+        ("attract cluster cartpole --cells 2 --workers 4", "two ranks that train together"),
         ("attract cluster snake --hosts 8 --workers 2", "browsers on all nodes"),
-        ("attract cluster snake --address local", "on this machine alone"),
+        ("attract cluster snake --address local", "only on this machine"),
     ),
     "serve": (
         ("attract serve", "for this machine"),
-        ("attract serve --lan", "for phones in your network too"),
+        ("attract serve --lan", "also for phones in your network"),
         ("attract serve --port 9000 --runs-dir old-runs", "other runs, another port"),
     ),
     "eval": (
         ("attract eval latest", "the newest run"),
-        ("attract eval latest --episodes 20 --seed 7", "fewer episodes, others"),
+        ("attract eval latest --episodes 20 --seed 7", "fewer and other episodes"),
         ("attract eval latest --json", "for scripts"),
     ),
     "export": (
         ("attract export latest --out policy --format js", "for a page, without ONNX Runtime"),
-        ("attract export latest --out policy", "policy.onnx and policy.json alone"),
-        ("attract export latest --out site --page", "a whole page to show"),
+        ("attract export latest --out policy", "only policy.onnx and policy.json"),
+        ("attract export latest --out site --page", "a complete page"),
     ),
     "report": (
         ("attract report latest", "the newest run"),
-        ("attract report latest --out trouble.zip", "into a file of this name"),
+        ("attract report latest --out trouble.zip", "into this file"),
         ("attract report latest --runs-dir old-runs", "from another folder"),
     ),
     "join": (
         ("attract join 'http://192.168.0.2:8000/join.html#token=...'", "the link that the trainer printed"),
-        ("attract join - --workers 4 < link.txt", "without the token among the processes"),
-        ("attract join http://trainer:8000 --until-gone 60", "with the token in a variable"),
+        ("attract join - --workers 4 < link.txt", "without the token in the process list"),
+        ("attract join http://trainer:8000 --until-gone 60", "token from a variable; gives up after 60 s"),
     ),
     "health": (
         ("attract health", "the trainer on this machine"),
@@ -101,9 +101,9 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract health || exit 1", "in a script"),
     ),
     "rollback": (
-        ("attract rollback latest --to-version 40", "set aside what came after version 40"),
+        ("attract rollback latest --to-version 40", "set aside all versions after 40"),
         ("attract rollback latest --to-version 40 --runs-dir old-runs", "in another folder"),
-        ("attract train --resume --run-id latest", "go on from there"),
+        ("attract train --resume --run-id latest", "continue from there"),
     ),
     "bench": (
         ("attract bench --list", "what can be measured"),
@@ -113,14 +113,14 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "results": (
         ("attract results --only cartpole", "one game"),
         ("attract results --suite defaults --scale 0.1", "a quick try of the plain games"),
-        ("attract results --suite pages --out pages.md", "the games that live in a page"),
+        ("attract results --suite pages --out pages.md", "games in a page"),
     ),
 }
-"""Commands to copy, with a remark each, by command; "": of `attract` itself."""
+"""Examples by command, each with a remark; "": those of `attract` itself."""
 
 
 class Layout(DefaultFormatter):
-    """A command's description, three examples, then what it takes."""
+    """A command's description, three examples, then its parameters."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Commands for what a run leaves: `eval`, `export`, `rollback`, `report`."""
+"""Commands for existing runs: `eval`, `export`, `rollback`, `report`."""
 
 import os
 import shlex
@@ -37,13 +37,13 @@ def evaluate(
     run
         A run id, or `latest`: the newest run that has a policy.
     episodes
-        How many; by default the run's own `evaluation.episodes`.
+        Number of episodes; by default the run's `evaluation.episodes`.
     seed
-        Seed of the evaluation; by default the run's own `evaluation.seed`.
+        Seed of the evaluation; by default the run's `evaluation.seed`.
     deterministic
-        Take the most probable actions, or sample them; by default the run's own `evaluation.deterministic`.
+        Take the most probable actions, or sample them; by default the run's `evaluation.deterministic`.
     game
-        Where the adapter of a game that lives in a page is now, or its folder; by default where it was.
+        Adapter of a game in a page, or its folder; by default where it was during training.
     json_output
         Print one JSON object and nothing else on stdout.
     """
@@ -68,23 +68,23 @@ def export(
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
-    A run of several policies gives one <name>.onnx each.
+    A run with several policies writes one <name>.onnx each.
 
     Parameters
     ----------
     run
         A run id, or `latest`: the newest run that has a policy.
     out
-        The folder; made if it is not there.
+        Output folder; created if needed.
     export_format
-        js: with agent.js, which plays the policy in any page, without ONNX Runtime.
+        js: adds agent.js, which runs the policy in any page without ONNX Runtime.
     page
-        A whole page: the game with the agent playing it, and you in its place. Any static server shows it.
+        Write a complete page with the game and the agent that plays it; you can take over. Any static server
+        can serve it.
     version
-        Another than the run's best, such as a weaker opponent; one of those that are kept.
+        Version to export, for example a weaker opponent; by default the best. It must be one of those kept.
     game
-        With --page, where the adapter of a game that lives in a page is now, or its folder; by default
-        where it was.
+        With --page: adapter of a game in a page, or its folder; by default where it was during training.
     """
     from attract.commands.export import export_run
     from attract.commands.exported_page import left_out_text
@@ -119,33 +119,33 @@ def export(
 
 
 def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: RunsDir = None) -> int:
-    """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
+    """Reset RUN to an earlier version, for example from before a guest sent false experience.
 
-    The run must not be active. `attract train --resume` then goes on from there.
+    Later versions are set aside. The run must not be active. `attract train --resume` continues from there.
 
     Parameters
     ----------
     run
         A run id, or `latest`: the newest run that has a policy.
     to_version
-        The last version to keep; where it is no longer there, the next older one, or else the oldest.
+        The last version to keep. If it no longer exists: the next older one, or else the oldest.
     """
     from attract.run.rollback import roll_back
 
     run, version = roll_back(server_settings(port=0, runs_dir=runs_dir).runs_dir, run, to_version)
-    print(f"run {run} is at version {version}; go on with `attract train --resume --run-id {run}`")
+    print(f"run {run} is at version {version}; continue with `attract train --resume --run-id {run}`")
     return 0
 
 
 def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
-    """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
+    """Pack RUN's logs, settings and metrics into a zip for a bug report, without secrets.
 
     Parameters
     ----------
     run
-        A run id, also of a run in the trash, or `latest`: the newest run, with a policy or without.
+        A run id, also of a run in the trash, or `latest`: the newest run, with or without a policy.
     out
-        The file; by default <run>-report.zip in the current folder.
+        Output file; by default <run>-report.zip in the current folder.
     """
     from attract.commands.report import pack_report
 

@@ -1,4 +1,4 @@
-"""Commands that serve, join or look after a machine: `serve`, `join`, `health`, `doctor`."""
+"""Commands that serve, join or examine a machine: `serve`, `join`, `health`, `doctor`."""
 
 import os
 import sys
@@ -55,23 +55,23 @@ def join(
     token: str | None = None,
     until_gone: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
 ) -> int:
-    """Join a trainer elsewhere with a headless browser, until the trainer says good-bye or Ctrl-C.
+    """Join a remote trainer with a headless browser, until its run ends or Ctrl-C.
 
-    While the trainer is away it waits. What will not mend itself (a wrong token, a certificate that is not
-    trusted, nobody at the address) ends it with exit code 2 and the reason.
+    It waits while the trainer is away. An error that waiting cannot fix (a wrong token, an untrusted
+    certificate, no server at the address) ends it with exit code 2 and the reason.
 
     Parameters
     ----------
     url
-        Address of the trainer, or a join link with its token; `-` reads it from stdin, so that the list of
-        processes does not show the token.
+        Address of the trainer, or a join link with its token. `-` reads it from stdin, so that the token is
+        not visible in the process list.
     workers
-        How many workers to run.
+        Number of workers to run.
     token
         Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN.
     until_gone
-        Seconds that the trainer may be away, at the start too; then exit code 4. By default it waits for ever
-        for a trainer that it has reached.
+        Seconds that the trainer may be unreachable, also at the start, before exit code 4. By default a
+        trainer that was reached once is waited for indefinitely.
     """
     from attract.commands.join import join_trainer, worker_token
     from attract.server.in_process import run_async
@@ -82,7 +82,7 @@ def join(
 
 
 def health(url: str = DEFAULT_URL, /) -> int:
-    """Exit 0 when the gateway at URL answers; for health checks of containers.
+    """Exit with 0 if the server at URL answers; for health checks of containers.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ def health(url: str = DEFAULT_URL, /) -> int:
 
     problem = ill_health(url)
     if problem is not None:
-        print(f"{url} is not well: {problem}", file=sys.stderr)
+        print(f"{url} is unhealthy: {problem}", file=sys.stderr)
     return DONE if problem is None else FAILED
 
 
 def doctor() -> int:
-    """Report what this machine has and lacks, with the command that mends it."""
+    """Check this machine for what Attract needs, and print the command that fixes each problem."""
     from attract.commands.doctor import examine, table_of
 
     findings = examine()

@@ -1,4 +1,4 @@
-"""Commands that make a policy: `train`, `tune`, `imitate`."""
+"""Commands that train a policy: `train`, `tune`, `imitate`."""
 
 import os
 import sys
@@ -57,40 +57,40 @@ def train(
 ) -> int:
     """Train an agent on GAME: a bundled name, a .js or .ts module, or a page (./dist, index.html).
 
-    Without --until-return or --total-steps it goes on until Ctrl-C, which saves and exports. Every setting
-    below can also stand in a file (--config), or in a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
+    Without --until-return or --total-steps it runs until Ctrl-C, which saves and exports. Every setting below
+    can also be given in a file (--config) or a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
 
     Parameters
     ----------
     game
-        Bundled name, path to a game module, or a page that a game lives in: its folder, its .html file, or
-        its address on this machine. A run that is resumed knows its own.
+        Bundled name, path to a game module, or a page with a game: its folder, its .html file, or its address
+        on this machine. A resumed run needs none.
     run_id
         Name of the run's folder; by default game, time and four random digits.
     resume
-        Go on with the run named by --run-id, which may be `latest`.
+        Continue the run named by --run-id, which may be `latest`.
     resume_auto
-        Also written --resume=auto: go on with the run named by --run-id, or start it where there is none yet.
+        Also written --resume=auto: continue the run named by --run-id, or start it if it does not exist.
     force
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     initialize_from
-        Start from the policy of this run; `latest` is the newest one.
+        Start with the policy of this run; `latest` is the newest one.
     demonstrations
         The same as --cloning.demonstrations.
     config
         YAML file with settings; variables and flags win over it.
     check
-        Check the game for a moment while the learner starts, and print what was found (see attract check).
+        Check the game briefly while the learner starts, and print the findings (see attract check).
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
     json_lines
-        The same after a line with a JSON object for each update.
+        As --json, with one line with a JSON object per update before it.
     verbose
-        Say at the start how an update is made too.
+        Also print at the start how an update is computed.
     exit_at_end
-        End with the training. Otherwise, in a terminal, the dashboard is served until Ctrl-C.
+        Exit when the training ends. Otherwise, in a terminal, the dashboard is served until Ctrl-C.
     headless
-        Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+        Start headless Chromium on this machine; with --no-headless, browsers join by the dashboard or a link.
     workers
         The same as --collection.num-workers.
     max_workers
@@ -170,34 +170,34 @@ def tune(
     instances: Alias = None,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
-    """Search for settings with which GAME is learned better or sooner than with the defaults.
+    """Search for settings with which GAME is learned better or faster than with the defaults.
 
-    Trials are trainings of --total-steps each, by default 100,000; with --until-return they end at the goal.
-    The best are trained again on fresh seeds beside the defaults, and are written to a file only if they
-    hold. Ctrl-C stops, and the same command goes on. Settings that are given stay as they are.
+    Each trial is a training of --total-steps, by default 100,000; with --until-return it ends at the goal.
+    The best trials and the defaults are trained again on fresh seeds. The winner is written to a file only if
+    it beats the defaults there. Ctrl-C stops; the same command continues. Given settings are not searched.
 
     Parameters
     ----------
     game
-        Bundled name, path to a game module, or a page that a game lives in.
+        Bundled name, path to a game module, or a page with a game.
     study
         Name of the study's folder in tuning/ of the runs folder; by default the game's.
     trials
-        How many the search has, the defaults among them.
+        Number of trials, including the defaults.
     minutes
-        End the search in time for the last trial and the confirmation to be done by then, about.
+        Approximate time limit, including the last trial and the confirmation.
     parallel
-        Trials at once; by default as many as have a core for each worker and one for the learner, with --ray
-        of the whole cluster.
+        Parallel trials; by default as many as there are cores for all workers and one learner per trial, with
+        --ray on the whole cluster.
     seeds
         Fresh seeds on which the best trials and the defaults are compared, 3 to 8.
     search
-        YAML file with what is searched: by setting a range, a list of values, or null for not at all.
+        YAML file with the search space: per setting a range, a list of values, or null to leave it out.
     out
-        Where to write the winner; by default GAME.train.yaml beside a module of yours, and for a bundled game
-        the study's folder alone.
+        File for the winner; by default GAME.train.yaml next to your module, or for a bundled game only the
+        study's folder.
     force
-        Replace that file.
+        Replace the file of --out.
     config
         YAML file with settings; variables and flags win over it.
     json_output
@@ -259,26 +259,26 @@ def imitate(
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
-    """Make a policy for GAME that plays as it was demonstrated, without playing a step of its own.
+    """Train a policy for GAME from demonstrations only (behaviour cloning), without playing.
 
-    What it leaves is a run: `attract eval`, `export` and `serve` take it, `attract train --resume` goes on
-    from it, and `attract train --initialize-from` starts another from it.
+    The result is a run, for `attract eval`, `export` and `serve`. `attract train --resume` continues it, and
+    `attract train --initialize-from` starts a new run with its policy.
 
     Parameters
     ----------
     game
         Bundled name or path to a game module.
     source
-        A demonstration, or a folder of them; by default those of this game that the dashboard recorded, in
-        demonstrations/ beside the runs folder.
+        A demonstration, or a folder of them; by default those that the dashboard recorded of this game, in
+        demonstrations/ next to the runs folder.
     run_id
         Name of the run's folder; by default game, time and four random digits.
     force
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     epochs
-        Passes over the demonstrations, at most.
+        Maximum passes over the demonstrations.
     held_out
-        Share of the demonstrations by which it is judged how many passes are best; 0 makes all of them.
+        Share of the demonstrations held out to choose the best number of passes; 0: all passes are made.
     config
         YAML file with settings; variables and flags win over it.
     json_output

@@ -1,4 +1,4 @@
-"""`attract check`: has a headless browser play a game and says what would keep agents from learning it."""
+"""`attract check`: plays a game in a headless browser and reports what keeps agents from learning it."""
 
 import json
 import re
@@ -30,7 +30,7 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     json_output: bool = False
@@ -70,7 +70,7 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
 
 
 def check_lines(view: CheckView) -> list[str]:
-    """What is printed: the game, its findings, and how many there are."""
+    """The printed lines: the game, its findings, and their number."""
     lines = [] if view.description is None else [_described(view.description)]
     if view.play is not None:
         play = view.play
@@ -117,7 +117,7 @@ def _not_loaded(game: str, error: GameError) -> CheckView:
         id="load",
         severity="error",
         text=error.text,
-        fix="mend the module",
+        fix="fix the module",
         file=place[1] if place else None,
         line=int(place[2]) if place else None,
         column=int(place[3]) + 1 if place else None,

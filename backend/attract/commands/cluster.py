@@ -33,7 +33,7 @@ TOKEN_BYTES = 32
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     """A bundled name, or an absolute path."""
@@ -43,7 +43,7 @@ class ClusterOptions:
     hosts: int
     gpus: int
     workers: int
-    """Of each host, or of each cell without hosts."""
+    """Workers per host, or per cell without hosts."""
     address: str = "auto"
     run_id: str | None = None
     headless: bool = True
@@ -52,19 +52,19 @@ class ClusterOptions:
 def plan_of(
     order: ClusterOptions, server: ServerSettings, environment: Mapping[str, str], folder: Path
 ) -> ClusterPlan:
-    """What is to be started.
+    """The plan of what to start.
 
     Raises: ConfigurationError: when it cannot be.
     """
     if order.hosts and "--headless" in order.words:
         raise ConfigurationError(
-            "cells have no browsers of their own where there are hosts",
+            "with --hosts, cells have no browsers of their own",
             setting="--headless",
-            fix="leave out either --headless or --hosts",
+            fix="remove --headless or --hosts",
         )
     if 0 < order.hosts < order.cells:
         raise ConfigurationError(
-            f"{order.hosts} for {order.cells} cells: some would have nobody who plays",
+            f"{order.hosts} for {order.cells} cells: some cells would have no workers",
             setting="--hosts",
             fix=f"--hosts {order.cells} or more; without --hosts each cell has browsers of its own",
         )
@@ -72,7 +72,7 @@ def plan_of(
         raise ConfigurationError(
             "hosts of a cluster join their cells directly, in plain text",
             setting="--hosts",
-            fix="leave out --tls-cert and --behind-proxy, on a network of your own",
+            fix="remove --tls-cert and --behind-proxy, and use a private network",
         )
     chosen = chosen_tokens(server)
     port = server.port if "port" in server.model_fields_set else 0
@@ -109,7 +109,7 @@ def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
     say = _sayer()
     with connected(order.address, plan.demand()) as cluster:
         say(cluster_text(cluster))
-        # Where all is on this machine, nobody else is let in.
+        # On a single machine other devices need no access.
         plan = dataclasses.replace(plan, lan=not cluster.is_local)
         return run_async(_train(plan, cluster))
 
@@ -130,7 +130,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
     ends: list[asyncio.Future[None]] = []
 
     def on_interrupt() -> None:
-        say("ending in order; Ctrl-C again ends at once")
+        say("stopping; Ctrl-C again exits at once")
         ends.append(asyncio.ensure_future(supervisor.end(interrupts.exit_code or INTERRUPTED)))
 
     interrupts = Interrupts(on_interrupt)
@@ -157,11 +157,11 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
 
 
 def cluster_text(cluster: RayCluster) -> str:
-    """Which cluster it is."""
+    """The printed line about the cluster."""
     nodes = cluster.node_cpus()
     size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, CPUs: {sum(nodes)}"
     if cluster.is_local:
-        return f"no Ray cluster was found or asked for: one was started on this machine, {size}"
+        return f"no Ray cluster was found or given: started one on this machine, {size}"
     return f"Ray at {cluster.address}: {size}"
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that a command was told to write: checked before the work, named when they fail."""
+"""Output files and folders of a command: checked before the work, named when they fail."""
 
 import contextlib
 import errno
@@ -29,7 +29,7 @@ def check_writable(path: Path) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Name `path`, as somebody would type it, where the block cannot write it.
+    """Name `path`, as a user would type it, when the block cannot write it.
 
     Raises: ConfigurationError: in place of any OSError but one about a reader that left.
     """

@@ -1,4 +1,4 @@
-"""Reports what this machine has and lacks for Attract, each gap with the command that mends it."""
+"""Checks this machine for what Attract needs; each problem has the command that fixes it."""
 
 import importlib.metadata
 import importlib.util
@@ -54,7 +54,7 @@ def examine() -> list[Finding]:
 
 
 def table_of(findings: Iterable[Finding]) -> Table:
-    """What a terminal shows: a row for each finding, and one for what mends it."""
+    """The printed table: a row per finding, and one for its fix."""
     table = Table(box=None, show_header=False, padding=(0, 2))
     for finding in findings:
         missing = "[red]missing[/]" if finding.required else "[yellow]look[/]"
@@ -154,14 +154,14 @@ def _shared_memory() -> Finding:
     folder = Path("/dev/shm")
     if not folder.is_dir():
         return Finding(
-            "shared memory", True, "no /dev/shm: the store lies in the run directory", required=False
+            "shared memory", True, "no /dev/shm: the store is in the run directory", required=False
         )
     free_mib = shutil.disk_usage(folder).free >> 20
     return Finding(
         "shared memory",
         free_mib >= 64,
         f"{free_mib} MiB free in {folder}",
-        "in Docker: `shm_size: 1gb`; else the store lies in the run directory",
+        "in Docker: `shm_size: 1gb`; otherwise the store is in the run directory",
         required=False,
     )
 

@@ -22,7 +22,7 @@ from attract.settings.run import ServerSettings
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """What the command line was asked for; None is taken from the run's own settings."""
+    """Options of the command line; None: as in the run's settings."""
 
     run_id: str
     """Or `latest`."""
@@ -108,10 +108,10 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
 
 
 def hint_of_best(newest: int, best: int | None) -> str:
-    """What to say where `attract export` ships another version than the one that was played; else empty."""
+    """A hint if `attract export` ships another version than the one evaluated; else empty."""
     if best is None or best == newest:
         return ""
     return (
-        f"v{newest} is the newest; the best evaluation while it trained was that of v{best}, which "
-        f"`attract export` ships unless told --version {newest}"
+        f"v{newest} is the newest; v{best} had the best evaluation during training. "
+        f"`attract export` ships v{best} unless you give --version {newest}"
     )

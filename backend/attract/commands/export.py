@@ -25,10 +25,10 @@ PAGE = WEB / "exported-page"
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote."""
+    """Result of an export."""
 
     run_id: str
-    """Which `latest` does not name."""
+    """The run's id, also for `latest`."""
     version: int
     written: list[Path]
     """The files beside policy.json, the policies first."""
@@ -50,7 +50,7 @@ async def export_run(
     with_page: bool = False,
     game_path: Path | None = None,
 ) -> Exported:
-    """Write models and policy.json of a version of the run, its best unless told, into `out` (absolute).
+    """Write models and policy.json of a version of the run, by default its best, into `out` (absolute).
 
     Args:
         version: one of those that are kept, such as a weaker opponent.
@@ -69,7 +69,7 @@ async def export_run(
             f"version {version} of {run_id} is not kept",
             setting="--version",
             fix=f"the nearest are {near}; "
-            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more",
+            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more versions",
         )
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
@@ -80,14 +80,14 @@ async def export_run(
         own_page = None if description is None else description.page
         if own_page is not None and folder is None:
             raise ConfigurationError(
-                f"the page of {run_id} is given by a server, {own_page}: there is no folder to copy",
+                f"the page of {run_id} is served by {own_page}: there is no folder to copy",
                 setting="--page",
                 fix="export without --page, and put `attachAgent` into the page (docs/page-games.md)",
             )
         if with_page and description is not None and own_page is not None and description.num_agents > 1:
             raise ConfigurationError(
                 f"{description.id} has {description.num_agents} agents in its page: "
-                "`attachAgent` plays in the pages of games of one",
+                "`attachAgent` supports only one",
                 setting="--page",
                 fix="export without --page, and have the page ask `loadAgent` for each agent's action",
             )
@@ -129,7 +129,7 @@ def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> 
         game: a bundled module.
         seats: the policy of each agent, where they are named.
     """
-    # Of one policy for all there is no name to choose by.
+    # One policy for all agents needs no name.
     policies = ",".join(seats) if len(set(seats)) > 1 else ""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("{{title}}", html.escape(title)).replace("{{policies}}", html.escape(policies))
@@ -144,7 +144,7 @@ def _kept_game(run_dir: Path) -> Path:
     game = RunDirectory(run_dir, None).inside(run_dir / CODE)
     if not game.exists():
         raise ConfigurationError(
-            f"{run_dir.name} has no {CODE}: it is of a time when runs did not keep their game",
+            f"{run_dir.name} has no {CODE}: it is older than the saved game code of runs",
             setting="--page",
         )
     return game

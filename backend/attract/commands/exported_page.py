@@ -17,9 +17,9 @@ from attract.games.project import find_project_dir
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"
-"""What plays a policy in a page: built from `web/play`."""
+"""The player of a policy in a page, built from `web/play`."""
 AGENT_FOLDER: Final = "attract"
-"""What the agent in the page needs is in a folder of its own."""
+"""Folder of the agent's files in the exported page."""
 ATTACH: Final = """\
 // After ten seconds without a key, a click or a touch the agent plays; any of them gives the game back.
 import definition from "./game.js";
@@ -48,13 +48,13 @@ NOT_SHIPPED: Final = (
     "tsconfig*.json",
     "vite.config.*",
 )
-"""What lies beside a page that nobody built, and is none of what it loads."""
+"""Files beside a page without a build step that the page does not load."""
 NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 
 @dataclass(frozen=True)
 class PageCopy:
-    """What is copied of a page's folder, found before anything is written."""
+    """The files to copy from a page's folder, collected before anything is written."""
 
     page: Path
     files: list[Path] = field(default_factory=list[Path])
@@ -63,7 +63,7 @@ class PageCopy:
     """See `ExportedPage.left_out`."""
 
     def write(self, out: Path) -> None:
-        """Copy the files into `out`. Raises: FileError: a file is gone, or is no regular file any more."""
+        """Copy the files into `out`. Raises: FileError: a file is missing or no longer a regular file."""
         for below in self.files:
             (out / below).parent.mkdir(parents=True, exist_ok=True)
             copy_file(self.page.parent / below, out / below)
@@ -82,11 +82,11 @@ class ExportedPage:
     hidden: frozenset[Path]
     """Folders that are copied nowhere."""
     files: PageFolder
-    """What the source's page may ask for, in its folder and above."""
+    """Files that the source's page may request, in its folder and above."""
     written: list[Path]
     """Its page, and the module by which the agent is attached."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
+    """Omitted files of the page's folder: path there to size in bytes; folders end with a slash."""
 
     def add(self, path: str) -> bool:
         """Copy what the page asks for at `path`, from the site's root; False: the source has no such file.
@@ -110,7 +110,8 @@ class ExportedPage:
 
 
 def find_page_copy(source: Path, root: Path, hidden: Collection[Path]) -> PageCopy:
-    """What of a page's folder a site needs: all but `NOT_SHIPPED` and packages that the page does not name.
+    """The part of a page's folder that a site needs: all but `NOT_SHIPPED` and packages that the page does
+    not name.
 
     Args:
         source: the page.
@@ -139,12 +140,12 @@ def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidde
         if not is_shown_file(target, root):
             raise FileError(path, "is a link to a hidden file", fix="put the file itself there")
         if path.is_dir():
-            # A link to a folder that it lies in would be copied for ever.
+            # A link to its own parent folder would be copied endlessly.
             _find_files(copy, path, root, named, (*hidden, target))
         elif path.is_file():
             copy.files.append(below)
         else:
-            raise FileError(path, "is no file that could be copied", fix="remove it, or put a file there")
+            raise FileError(path, "is not a regular file", fix="remove it, or put a file there")
 
 
 def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> ExportedPage:
@@ -165,7 +166,7 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
     files = PageFolder(source.parent, runs_dir, find_project_dir(source))
     files.find(f"/{source.name}")
     place = source.relative_to(files.root)
-    # The site may lie in the folder that it is made of.
+    # The site may be inside its source folder.
     hidden = frozenset({out.resolve(), runs_dir.resolve()})
     written = [out / place, out / AGENT_FOLDER / "main.js"]
     site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
@@ -184,7 +185,7 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
 
 
 def left_out_text(left_out: dict[str, int]) -> str:
-    """What was left out, the largest first, with its size; empty where nothing was."""
+    """The omitted files with their sizes, the largest first; empty without any."""
     largest = sorted(left_out.items(), key=lambda entry: (-entry[1], entry[0]))
     shown = [f"{name} ({_bytes_text(size)})" for name, size in largest[:5]]
     if len(largest) > len(shown):

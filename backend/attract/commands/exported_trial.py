@@ -18,9 +18,9 @@ from attract.server.in_process import serving_app
 from attract.server.page_games import GAME_POLICY
 
 STEP_SECONDS: Final = 20.0
-"""Of real time: a menu may have to be gone through first."""
+"""Real time; the page may have a menu to pass first."""
 MAX_ROUNDS: Final = 8
-"""What is added may ask for more."""
+"""Added files may request more files."""
 TRY: Final = """\
 import definition from "./game.js";
 import { loadAgent } from "./agent.js";
@@ -54,12 +54,12 @@ class _Site(StaticFiles):
 
 @dataclass
 class _Opened:
-    """What became of the page in a browser."""
+    """Result of opening the page in a browser."""
 
     missing: set[str] = field(default_factory=set[str])
-    """Paths that it asked the site for in vain."""
+    """Paths that it requested from the site without success."""
     foreign: set[str] = field(default_factory=set[str])
-    """Other servers that it asked in vain."""
+    """Other servers that it requested without success."""
     errors: list[str] = field(default_factory=list[str])
     steps: int = 0
 
@@ -73,7 +73,7 @@ async def try_site(site: ExportedPage) -> list[str]:
     """
     chromium = find_chromium()
     if chromium is None:
-        return ["the page was not tried: there is no Chromium"]
+        return ["the page was not tested: there is no Chromium"]
     app = Starlette(routes=[Mount("/", _Site(directory=site.out))])
     async with serving_app(app) as port, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
@@ -88,16 +88,20 @@ async def try_site(site: ExportedPage) -> list[str]:
                 opened = await _open(browser, port, site.page)
         finally:
             await browser.close()
-    lacks = [f"it asks for /{path}, which is not there" for path in sorted(opened.missing)]
+    lacks = [f"it requests /{path}, which does not exist" for path in sorted(opened.missing)]
     if opened.steps > 0:
         return lacks
-    asks = [f"it asks {host}, which this browser does not reach" for host in sorted(opened.foreign)]
+    asks = [f"it requests {host}, which this browser cannot reach" for host in sorted(opened.foreign)]
     if opened.foreign or not (lacks or opened.errors):
-        return [f"the agent played no step within {STEP_SECONDS:g} s: open the page and see", *lacks, *asks]
+        return [
+            f"the agent played no step within {STEP_SECONDS:g} s: open the page to see why",
+            *lacks,
+            *asks,
+        ]
     raise ConfigurationError(
-        f"the exported page is dead: {'; '.join([*lacks, *opened.errors[:3]])}",
+        f"the exported page does not work: {'; '.join([*lacks, *opened.errors[:3]])}",
         setting="--page",
-        fix="put what it asks for beside the page, or build the page first; the files are written anyway",
+        fix="put the missing files next to the page, or build the page first; the export was written anyway",
     )
 
 

@@ -46,7 +46,7 @@ LINE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class ImitateOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     settings: Mapping[str, Any]
@@ -77,7 +77,7 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
     if not has_trees():
         _say(
             console,
-            "pip install 'attract[imitate]' (scikit-learn) makes more of few episodes",
+            "pip install 'attract[imitate]' (scikit-learn) learns more from few episodes",
         )
     plan = FitPlan(epochs=order.epochs, held_out=order.held_out)
     fitted = await asyncio.to_thread(_fit, console, game, settings, played, plan)
@@ -111,7 +111,7 @@ async def _recorded(module: GameModule, server: ServerSettings) -> Path:
     folder = demonstrations_folder(server.runs_dir, await asyncio.to_thread(game_id))
     if not folder.is_dir():
         raise ConfigurationError(
-            f"nothing was recorded of {module.reference.name}: there is no folder {folder}",
+            f"no demonstrations of {module.reference.name}: there is no folder {folder}",
             setting="--from",
             fix="record episodes on the dashboard (Play yourself, Record), or name a file or folder",
         )
@@ -257,7 +257,7 @@ def _print_result(
     for model in models:
         _say(console, f"policy: {model}")
     run_id = directory.run_id
-    _say(console, f"in {seconds:.1f} s; judge it: attract eval {run_id}")
+    _say(console, f"in {seconds:.1f} s; evaluate it: attract eval {run_id}")
     if order.json_output:
         values = {
             "run_id": run_id,

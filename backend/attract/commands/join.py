@@ -37,12 +37,12 @@ def ill_health(url: str) -> str | None:
 
 
 def problem_of(url: str) -> Problem | None:
-    """As `ill_health`, and whether waiting helps: not where certificate, name or address is wrong."""
+    """As `ill_health`, with whether waiting can help: not if certificate, name or address is wrong."""
     by = ""
     try:
         proxy = _proxy_for(url)
         by = "" if proxy is None else f" through the proxy {_without_user(proxy)} of the environment"
-        # Of urllib's own finding nothing is left: it sends loopback through the proxy too.
+        # Replaces urllib's own proxy lookup, which sends loopback through the proxy too.
         proxies = urllib.request.ProxyHandler({} if proxy is None else {urlsplit(url).scheme: proxy})
         opener = urllib.request.build_opener(proxies)
         with opener.open(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
@@ -80,13 +80,13 @@ def _without_user(proxy: str) -> str:
 def split_link(link: str, token: str | None) -> tuple[str, str]:
     """Base URL and token of a join link, or of a plain address and a token given apart.
 
-    Raises: ConfigurationError: when it is no http address, or there is no token.
+    Raises: ConfigurationError: when it is not an http address, or there is no token.
     """
     address, fragment = urldefrag(link)
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(
-            f"{link!r} is no http address", setting="URL", fix="e.g. http://127.0.0.1:8000"
+            f"{link!r} is not an http address", setting="URL", fix="e.g. http://127.0.0.1:8000"
         )
     token = token or next(iter(parse_qs(fragment).get("token", [])), None)
     if not token:
@@ -114,7 +114,7 @@ async def join_trainer(
 ) -> int:
     """Run a headless host until a signal, the trainer's good-bye, or until it cannot join.
 
-    It stays while the trainer is away, says so once, and says once when it is back.
+    It stays while the trainer is away, and prints one line when it goes and one when it is back.
 
     Args:
         link: join link, or address of the trainer.
@@ -141,7 +141,7 @@ async def join_trainer(
 
 
 class _Guest:
-    """The host process of `attract join` and what is heard of it and of its trainer."""
+    """The host process of `attract join`, and the state of its page and its trainer."""
 
     def __init__(self, base_url: str, watch: TrainerWatch) -> None:
         self.watch = watch
@@ -197,7 +197,7 @@ class _Guest:
                     self.watch.refused_by_browser(text)
                 self._say([f"browser: {text}"])
             case "restart":
-                self._say(["browser: the page is opened again"])
+                self._say(["browser: reopening the page"])
             case _:
                 pass
 

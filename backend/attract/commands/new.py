@@ -18,10 +18,10 @@ PARTS: dict[Template, tuple[str, ...]] = {
 }
 """The folders that make a project: `player` is the page of a game that has none of its own."""
 NAME = "my-game"
-"""What a template calls itself."""
+"""Placeholder for the package's name in templates."""
 NAMED_FILES = ("package.json", "README.md", "index.html")
 PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
-"""What the SDK needs beside a game; its sources are for messages of the bundler."""
+"""Files of the SDK that a game needs; its sources are for messages of the bundler."""
 
 
 def create_project(folder: Path, template: Template) -> list[Path]:
@@ -35,11 +35,11 @@ def create_project(folder: Path, template: Template) -> list[Path]:
         is_taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     if is_taken:
         raise ConfigurationError(
-            f"{folder} is there already", setting="attract new", fix="give the name of a new folder"
+            f"{folder} already exists", setting="attract new", fix="give the name of a new folder"
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", folder.name):
         raise ConfigurationError(
-            f"{folder.name!r} cannot be the name of a package: small letters, digits and -",
+            f"{folder.name!r} is not a valid package name: use lower-case letters, digits and -",
             setting="attract new",
             fix=f"attract new {_package_name(folder.name)}",
         )
@@ -55,7 +55,7 @@ def _written(folder: Path, template: Template) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS[template]:
         shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)
-    # Under its own name it would count for the repository that the template lies in.
+    # Under its own name it would apply to the repository of the template.
     (folder / "gitignore").rename(folder / ".gitignore")
     for name in NAMED_FILES:
         path = folder / name
@@ -71,13 +71,13 @@ def _written(folder: Path, template: Template) -> list[Path]:
 
 def _package_name(name: str) -> str:
     """The nearest that a package may be called; `NAME` where nothing is left."""
-    # Of a path as Windows writes it, its end.
+    # The last part of a Windows path.
     last = name.rstrip("\\").rpartition("\\")[2].lower()
     return re.sub(r"[^a-z0-9._]+", "-", last).strip("-._")[:100] or NAME
 
 
 def next_steps(folder: Path, template: Template) -> str:
-    """What to type first in a new project."""
+    """The first commands to type in a new project."""
     name = shlex.quote(str(folder))
     if template == "page":
         return (

@@ -61,7 +61,7 @@ class GuardedOutput:
 
 
 class Unread(io.StringIO):
-    """A text stream that nobody reads, and that keeps nothing."""
+    """A text stream that discards what is written."""
 
     @override
     def write(self, text: str, /) -> int:
@@ -69,7 +69,7 @@ class Unread(io.StringIO):
 
 
 class CommandConsole(Console):
-    """A console that leaves it to the command what is done when nobody reads: `rich` would exit with 1."""
+    """A console that raises on a broken pipe, for the command to handle; `rich` would exit with 1."""
 
     @override
     def on_broken_pipe(self) -> None:

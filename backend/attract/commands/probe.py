@@ -1,4 +1,4 @@
-"""`attract probe`: opens a page in a headless browser, says what it found, and writes a first adapter."""
+"""`attract probe`: opens a page in a headless browser, prints what it found, and writes a first adapter."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ WANTED: Final = {"keys": "what it may press", "observe": "what an agent sees", "
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     page: str
     out: Path | None = None
@@ -60,7 +60,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         _say(console, line)
     write_adapter(path, place, found)
     shown = _shown(path)
-    _say(console, f"\nwrote {shown}: read it through, then\n  attract check {shown}\n  attract train {shown}")
+    _say(console, f"\nwrote {shown}: review it, then run\n  attract check {shown}\n  attract train {shown}")
     if order.json_output:
         print(
             json.dumps({"adapter": str(path), **{name: found[name] for name in found if name != "adapter"}})
@@ -69,7 +69,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
 
 
 async def adapter_of(given: str, server: ServerSettings) -> Path:
-    """The adapter of a page: the one that lies beside it, or else one that is written now.
+    """The adapter of a page: the one next to it, or else a new one.
 
     Raises:
         ConfigurationError: there is no such page, there are several adapters, or what was written does not
@@ -86,34 +86,34 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             fix=f"name one: {', '.join(map(_shown, known))}",
         )
     if known:
-        _say(console, f"{given} is played as {_shown(known[0])} says")
+        _say(console, f"{given} is played with the adapter {_shown(known[0])}")
         return known[0]
     path = place.folder / ADAPTER
     if path.exists():
         raise ConfigurationError(
             f"{_shown(path)} is for another page than {given}",
             setting="game",
-            fix=f"write `page: {json.dumps(place.page)}` there, or move it away: another is written then",
+            fix=f"write `page: {json.dumps(place.page)}` there, or move it away to have a new one written",
         )
     # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
     refuse_project(Path(given), given)
-    _say(console, f"nothing says yet how an agent plays {given}: looking into it")
+    _say(console, f"{given} has no adapter yet: probing the page")
     found = await found_in(place, server, SIZE)
     for line in found_lines(found):
         _say(console, line)
     write_adapter(path, place, found)
     if found["unfinished"]:
         raise ConfigurationError(
-            f"wrote {_shown(path)}, which does not say yet what is needed: {', '.join(missing(found))}",
+            f"wrote {_shown(path)}, which is incomplete: {', '.join(missing(found))}",
             setting="game",
-            fix=f"write it there and delete `unfinished`, then: attract train {_shown(path)}",
+            fix=f"add it there and delete `unfinished`, then: attract train {_shown(path)}",
         )
-    _say(console, f"wrote {_shown(path)}; what it took for the score and the end is a guess: read it\n")
+    _say(console, f"wrote {_shown(path)}; its score and end are guesses: review it\n")
     return path
 
 
 async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
-    """What a headless browser finds in the page: a `ProbeReport` of `web/page-probe`.
+    """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
@@ -155,7 +155,7 @@ async def _check_answers(files: PageFiles) -> None:
         raise ConfigurationError(
             f"nothing answers at {files.address}",
             setting="PAGE",
-            fix="start the page's server, and give the address that it prints",
+            fix="start the page's server and give the address that it prints",
         ) from None
     writer.close()
 
@@ -171,31 +171,31 @@ class _One:
 
 
 def found_lines(found: dict[str, Any]) -> list[str]:
-    """What is printed of a `ProbeReport`."""
+    """The printed lines of a `ProbeReport`."""
     starter = found["starter"]
     begun = {
         "none": "by itself"
         if found["restart"] is None or found["restartsByMenu"]
         else f"by {found['restart']}",
         "key": f"by the key {starter.get('code')}",
-        "click": "by a click in its middle",
+        "click": "by a click in the middle of the page",
         "spot": f"by a click on {starter.get('name')!r}, which it draws",
         "element": f"by a click on {starter.get('selector')} ({starter.get('text')!r})",
     }[starter["kind"]]
     seen = found["seen"]
     lines = [
-        f"{found['title']}: made with {found['engine'] or 'no engine that is known'}",
-        f"  speaks:   {', '.join(found['contracts']) or 'no contract that is known'}",
-        f"  begins:   {begun}",
-        f"  heeds:    {', '.join(found['moves']) or 'no key and no pointer, as far as could be seen'}"
+        f"{found['title']}: made with {found['engine'] or 'no known engine'}",
+        f"  api:      {', '.join(found['contracts']) or 'none known'}",
+        f"  start:    {begun}",
+        f"  controls: {', '.join(found['moves']) or 'no responsive key or pointer was found'}"
         + (" (each press counts once)" if found["taps"] else ""),
-        f"  keeps:    {found['numPlaces']} values within reach, of which {len(seen)} are taken to be seen"
-        + ("; an agent sees its canvas (train with --preset pixels)" if found["seesPixels"] else ""),
+        f"  state:    {found['numPlaces']} readable variables; the observation takes {len(seen)}"
+        + ("; the agent observes its canvas (train with --preset pixels)" if found["seesPixels"] else ""),
         *(f"            {text}" for text in seen[:8]),
         *([f"            and {len(seen) - 8} more"] if len(seen) > 8 else []),
         f"  score:    {found['score'] or 'not found'}",
         f"  end:      {found['end'] or 'not found: an episode ends by its time limit'}",
-        f"  restart:  {found['restart'] or 'none was found: each episode has a fresh page'}",
+        f"  restart:  {found['restart'] or 'not found: each episode loads a new page'}",
     ]
     lines += [f"  note:     it {what}" for what in found["unheld"]]
     lines += [f"  threw:    {text}" for text in found["errors"][:3]]
@@ -203,13 +203,13 @@ def found_lines(found: dict[str, Any]) -> list[str]:
 
 
 def missing(found: dict[str, Any]) -> list[str]:
-    """What the adapter does not say yet."""
+    """The missing parts of the adapter."""
     names: list[str] = found["unfinished"]
     return [WANTED.get(name, name) for name in names]
 
 
 def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
-    """Write the adapter that was found; its page is named as from the folder that it lies in."""
+    """Write the adapter; the path of its page is relative to the adapter's folder."""
     page = place.page
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()
@@ -221,16 +221,18 @@ def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
 def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
     path = (place.folder / ADAPTER if out is None else out).resolve()
     if not path.name.endswith((".page.ts", ".page.js")):
-        raise ConfigurationError(f"{path.name} is no name of an adapter", setting="--out", fix="game.page.ts")
+        raise ConfigurationError(
+            f"{path.name} is not a valid name of an adapter", setting="--out", fix="game.page.ts"
+        )
     if "://" not in place.page and not (place.folder / place.page).is_relative_to(path.parent):
         raise ConfigurationError(
             f"an adapter in {path.parent} cannot name {place.folder / place.page}",
             setting="--out",
-            fix="put it into the page's folder, or into one above",
+            fix="put it into the page's folder or a parent folder",
         )
     if path.exists() and not force:
         raise ConfigurationError(
-            f"{_shown(path)} is there already",
+            f"{_shown(path)} already exists",
             setting="--out",
             fix="give another --out, or --force to replace it",
         )
@@ -239,7 +241,7 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
 
 
 def _shown(path: Path) -> str:
-    """As somebody in this folder would write it."""
+    """`path`, relative to the working directory where it is below it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

@@ -1,4 +1,4 @@
-"""`attract report`: packs what somebody needs to look into a run's trouble, and no secret, into a zip."""
+"""`attract report`: packs a run's logs, settings and metrics into a zip for a bug report, without secrets."""
 
 import contextlib
 import getpass
@@ -25,20 +25,20 @@ from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
 
 TAIL_BYTES = 256 << 10
-"""Of each log, its end."""
+"""The end of each log that is packed."""
 POINTS = 200
-"""Of each metric, with the extremes between them."""
+"""Per metric; the extremes between two points are kept."""
 LOGS = ("gateway.log.1", "gateway.log", "learner.log.1", "learner.log")
 LEFT_OUT = (
     "the game's code and its source map, checkpoints, weights and exported policies",
     "what the game wrote to its console, and the audit trail: who joined, from where",
     "tokens, cookies, invitations and passwords, also those in variables of the environment",
-    "names of this machine and its user, paths of home folders, addresses but the loopback ones",
+    "names of this machine and its user, paths of home folders, addresses except loopback",
 )
 PARTS = {
-    "settings.yaml": "the run's settings as it was started with them",
-    "game.json": "what the game says of itself: spaces, times, parameters",
-    "run.json": "how the run stood last: counters, state, error, findings, reports of checks and failures",
+    "settings.yaml": "the run's settings at its start",
+    "game.json": "the game's description: spaces, times, parameters",
+    "run.json": "last status of the run: counters, state, error, findings, reports of checks and failures",
     "metrics.json": f"every metric in at most {POINTS} points, with extremes",
     "files.json": "names and sizes of the run's files",
     "doctor.json": "what `attract doctor` finds on this machine",
@@ -50,7 +50,7 @@ PARTS = {
 def pack_report(
     run: str, runs_dir: Path, out: Path | None, environment: Mapping[str, str]
 ) -> tuple[Path, list[str]]:
-    """Write the zip, readable by its owner alone; where it is, and lines that say what is in it and what not.
+    """Write the zip, readable only by its owner; its path, and lines about what it contains and omits.
 
     Args:
         run: id of a run, also of one in the trash, or `latest`: the newest, whether it has a policy or not.
@@ -77,7 +77,7 @@ def pack_report(
         *(f"  {name}: {PARTS[name]}" for name in packed),
         "not in it:",
         *(f"  {what}" for what in LEFT_OUT),
-        "Look through it before you send it: a game may write anything into its errors.",
+        "Review it before you send it: a game's errors may contain anything.",
     ]
     packed["CONTENTS.txt"] = (
         "\n".join([f"Report of run {folder.name}, made by Attract {__version__}", *said]) + "\n"
@@ -95,7 +95,7 @@ def _write(out: Path, packed: Mapping[str, str]) -> None:
         file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise ConfigurationError(
-            f"{out} is there already", setting="out", fix="remove it, or name another with --out"
+            f"{out} already exists", setting="out", fix="remove it, or give another --out"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"{out} cannot be written: {error.strerror}", setting="out") from None
@@ -159,7 +159,7 @@ def _tail(path: Path, folder: Path) -> str | None:
         size = os.fstat(stream.fileno()).st_size
         stream.seek(max(0, size - TAIL_BYTES))
         text = stream.read(TAIL_BYTES).decode(errors="replace")
-    # What stands before the first whole line may be the rest of a secret's.
+    # The rest of a cut line may be part of a secret.
     return text.partition("\n")[2] if size > TAIL_BYTES else text
 
 

@@ -1,4 +1,4 @@
-"""`attract train --resume=auto`: one command that starts a run, goes on with it, or finds it done."""
+"""`attract train --resume=auto`: starts a run, continues it, or finds it complete."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ def goes_on(runs_dir: Path, run_id: str | None) -> bool:
         raise ConfigurationError("which run?", setting="--resume=auto", fix="name it with --run-id")
     if run_id == LATEST:
         return bool(trained_run_ids(runs_dir))
-    # One that was killed before it had a policy has nothing to go on from; what is left of it is in the way.
+    # A run that was killed before it had a policy cannot be resumed; its remains block the new one.
     discard_unused(runs_dir, run_id, keep_logs=True)
     return (runs_dir / run_id).is_dir()
 
@@ -44,7 +44,7 @@ def finished_code(runs_dir: Path, run_id: str, settings: Mapping[str, Any]) -> i
     Args:
         runs_dir: where it is.
         run_id: of the run, or `latest`.
-        settings: that it would go on with, nested; more `total_steps`, another `until_return` are more to do.
+        settings: nested; with more `total_steps` or another `until_return` the run continues.
 
     Raises: ConfigurationError: when there is no such run.
     """

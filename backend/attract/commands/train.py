@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class TrainOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     settings: Mapping[str, Any]
@@ -78,11 +78,11 @@ class TrainOptions:
     """With `json_output`: an object after each update, too."""
     verbose: bool = False
     stays: bool = False
-    """Go on serving the dashboard after the end, until a signal."""
+    """Keep serving the dashboard after the end, until a signal."""
 
 
 def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) -> Layer:
-    """What stands below the settings given now: those of the run to go on with, or those of the game.
+    """The layer below the given settings: those of the resumed run, or those of the game.
 
     Args:
         game: bundled name or path.
@@ -100,18 +100,18 @@ def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) 
 
 
 def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
-    """The same for this cell of several: cell 0 has the run's name and tells of it, others have their own.
+    """The options of this cell: cell 0 has the run's name and prints progress; others have own names.
 
-    Another cell goes on with its run where it has one, and begins otherwise: what it knows, cell 0 tells it.
+    A cell other than 0 resumes its run if it has one; otherwise it begins and gets its state from cell 0.
 
-    Raises: ConfigurationError: the run to go on with is not named.
+    Raises: ConfigurationError: the run to resume is not named.
     """
     cell = server.cell
     if cell is None:
         return order
     if order.resume and order.run_id in (None, "latest"):
         raise ConfigurationError(
-            "all cells must mean the same run", setting="run_id", fix="give --run-id NAME"
+            "all cells must use the same run", setting="run_id", fix="give --run-id NAME"
         )
     if cell.leads:
         return order
@@ -129,15 +129,15 @@ def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
 async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
     """Train until the goal, the step count, a failure or a signal; the exit code.
 
-    The first signal finishes the update, saves and exports; the second ends at once. That nobody reads the
-    output any more is as good as a signal. An order that `stays` serves the dashboard after an end that no
+    The first signal finishes the update, saves and exports; the second ends at once. A closed
+    output counts as a signal. An order that `stays` serves the dashboard after an end that no
     signal brought about, until a signal, which does not change the code.
     """
     if order.headless:
         require_chromium()
     order = of_cell(order, server)
     follows = server.cell is not None and not server.cell.leads
-    # With --json only the final object may go to stdout. Of several cells one speaks.
+    # With --json only the final object may go to stdout. Only one of several cells prints.
     spoken = sys.stderr if order.json_output else sys.stdout
     output = GuardedOutput(Unread() if follows else spoken)
     console = Console(file=cast("IO[str]", output))
@@ -193,13 +193,13 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     if follows:
         if result.error is not None:
             print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
-        # Whether the goal is reached, cell 0 says.
+        # Cell 0 decides whether the goal is reached.
         return exit_code(result, None, stopped_by)
     return exit_code(result, started.goal, stopped_by)
 
 
 def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = None) -> int:
-    """How a run's end is told to the shell (docs/commands.md).
+    """The exit code of a run that has ended (docs/commands.md).
 
     Args:
         result: of the run.
@@ -245,7 +245,7 @@ async def _watch(
         elif isinstance(body, Finding):
             display.say(finding_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
-            # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
+            # A game that fails in every episode is reported at 1, 2, 4, 8, ... failures.
             display.reported(body)
         elif isinstance(body, LogLine):
             display.say(log_text(body))
@@ -257,7 +257,7 @@ async def _watch(
     stopping: list[asyncio.Future[Any]] = []
 
     def on_interrupt() -> None:
-        display.say("finishing the update, saving and exporting; Ctrl-C again ends at once")
+        display.say("finishing the update, saving and exporting; Ctrl-C again exits at once")
         if not follows:
             stopping.append(asyncio.ensure_future(service.stop(run_id)))
 
@@ -283,7 +283,7 @@ async def _watch(
                     display.refreshed(run)
             second.cancel()
             if not finished.done():
-                display.say("ended at once; the newest checkpoint is kept")
+                display.say("stopped at once; the newest checkpoint is kept")
                 await service.abort()
                 return None, interrupts.exit_code
             await asyncio.gather(*stopping, return_exceptions=True)
@@ -295,7 +295,7 @@ async def _watch(
 async def _serve_on(gateway: Gateway, console: Console) -> None:
     """Serve the dashboard of a run that is over, as `attract serve` does, until a signal."""
     with Interrupts().listening() as interrupts:
-        for line in ("", "done; the dashboard stays open, Ctrl-C ends it", *gateway.addresses()[:1]):
+        for line in ("", "done; the dashboard stays open until Ctrl-C", *gateway.addresses()[:1]):
             _say(console, line)
         await interrupts.first.wait()
         if gateway.service.active is not None:
@@ -303,7 +303,7 @@ async def _serve_on(gateway: Gateway, console: Console) -> None:
 
 
 class _Plan:
-    """Says once what follows from the settings, as soon as the first worker has told what the game is."""
+    """Prints the plan once, as soon as the first worker has described the game."""
 
     def __init__(self, display: Display, *, verbose: bool) -> None:
         self._display = display
@@ -321,7 +321,7 @@ class _Plan:
 
 
 class _Standing:
-    """Says when a run is paused and why, and when it goes on."""
+    """Prints when a run is paused and why, and when it continues."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
@@ -330,13 +330,13 @@ class _Standing:
     def update(self, run: RunView) -> None:
         """The run as it stands now; what was said last is not said again."""
         if run.state == "paused":
-            now = run.error or "paused: it goes on when it is resumed on the dashboard"
+            now = run.error or "paused: resume it on the dashboard"
         elif run.state in ("running", "evaluating") and self._printed is not None:
             now = None
         else:
             return
         if now != self._printed:
-            self._display.say(now or "going on")
+            self._display.say(now or "continuing")
         self._printed = now
 
 
@@ -348,7 +348,7 @@ def _host_event(display: Display, service: RunService, event: Mapping[str, Any])
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":
         service.host_restarts += 1
-        display.say("browser: the page is opened again")
+        display.say("browser: reopening the page")
 
 
 def _policy_ids(run: RunView) -> tuple[str, ...]:
@@ -356,7 +356,7 @@ def _policy_ids(run: RunView) -> tuple[str, ...]:
 
 
 def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
-    """Leave no run behind that never had a policy; the result, which says where its logs are now.
+    """Remove a run that never had a policy; the result, with the new path of its logs.
 
     What its processes said is moved to the trash, unless the run was refused, which says all there is to say.
     """
@@ -365,7 +365,7 @@ def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunRes
     if kept is None or result is None:
         return result
     error = (result.error or "").replace(str(runs_dir / run_id), str(kept))
-    return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
+    return dataclasses.replace(result, error=error or f"it ended before it had a policy; see {kept / 'logs'}")
 
 
 def _say(console: Console, text: str) -> None:
@@ -377,7 +377,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
     goal = started.goal
     mean = result.episode_return_mean
     outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
-    # Where nothing was done the error says it all.
+    # Without any step the error is the whole result.
     if result.error is None or (result.updates > 0 and not result.refused):
         say(
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
@@ -396,7 +396,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
         say(_evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
-        say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
+        say(f"possible reasons why it did not learn (see above): {names}; see docs/not-learning.md")
     if result.export is not None:
         for model in export_models(Path(result.export), _policy_ids(started)):
             say(f"policy: {model}")
@@ -412,7 +412,7 @@ def _evaluated(view: EvaluationView) -> str:
 
 
 def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
-    """The three commands that go on from here, each ready to be copied."""
+    """The three next commands, each ready to be copied."""
     usual = ServerSettings.from_environment(os.environ).runs_dir
     where = "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
     say("next:")

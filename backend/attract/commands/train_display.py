@@ -21,7 +21,7 @@ PHASES = (
     ("policy", "fleet/inference_fraction"),
     ("waiting", "fleet/wait_fraction"),
 )
-"""Where the workers' time goes; the learner's share is told beside it."""
+"""Where the workers' time goes; the learner's share is printed beside it."""
 
 
 NO_EPISODE = "no episode has ended yet"
@@ -32,29 +32,29 @@ WIDE_COLUMNS = 76
 OTHER_REPORTS = {
     "crash": "a worker crashed",
     "policy": "a worker cannot run the policy",
-    "update": "an update was undone",
-    "verification": "experience was left out",
+    "update": "an update was reverted",
+    "verification": "experience was rejected",
     "check": "check",
     "audit": "what guests play",
     "bounds": "what guests play",
-    "quarantine": "somebody is left out",
-    "conduct": "somebody plays again",
-    "strangers": "nobody of your own is here",
+    "quarantine": "a worker is banned",
+    "conduct": "a worker plays again",
+    "strangers": "no trusted worker has joined",
     "federated": "averaging",
 }
-"""What reports say by kind that are not of the game; every other kind is."""
+"""Titles of reports that are not about the game, by kind; all other kinds are."""
 
 
 GENERAL_NAMES = ("Error", "GameError")
-"""Classes of errors that say nothing: our checks' own, and the one for everything."""
+"""Error classes without information: those of our own checks, and the generic one."""
 WITH_STACK = ("contract", "load", "parameter", "draw-throws")
-"""Findings of exceptions: the other ones are told by one place."""
+"""Findings of exceptions; for the others one source line is enough."""
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal would obey, or what makes a line read other than it is: games may write anything."""
+"""Control and bidirectional characters, which games could use to manipulate a terminal."""
 
 
 class Display(ABC):
-    """What the train command tells while it runs; a context manager."""
+    """Output of the train command while it runs; a context manager."""
 
     def __init__(self) -> None:
         self._stacks_shown: set[str] = set()
@@ -82,7 +82,7 @@ class Display(ABC):
         """A game broke, or something else went wrong that the run survived."""
 
     def _text_of(self, report: GameReport) -> str:
-        """The report with its stack, or without one that stands above already."""
+        """Print the report, with its stack unless it was printed before."""
         if report.stack is None or report.stack not in self._stacks_shown:
             self._stacks_shown.add(report.stack or "")
             return report_text(report)
@@ -238,7 +238,7 @@ def create_display(console: Console, address: str) -> Display:
 def progress_share(run: RunView) -> float | None:
     """Progress in [0, 1]: towards the goal where there is one, else by steps; None where that has no scale.
 
-    `progressOf` of the dashboard says the same: both are held to `tests/contract/golden/progress.json`.
+    `progressOf` of the dashboard does the same; `tests/contract/golden/progress.json` tests both.
     """
     if run.goal is not None:
         if run.episode_return_mean is None:
@@ -266,7 +266,7 @@ def duration(seconds: float) -> str:
 
 
 def report_title(report: GameReport) -> str:
-    """What went wrong, in a few words: the game is named only where it is its fault."""
+    """Short title of a report; it names the game only if the game is at fault."""
     return OTHER_REPORTS.get(report.kind, f"the game failed ({report.kind})")
 
 
@@ -302,7 +302,7 @@ def report_text(report: GameReport, *, again: bool = False) -> str:
     if report.stack:
         lines.append(report.stack)
     elif report.kind == "hang":
-        lines.append("no stack: the game never came back from its call")
+        lines.append("no stack: the game's call never returned")
     return printable("\n".join(lines))
 
 
@@ -329,15 +329,15 @@ def printable(text: str) -> str:
 
 
 def finding_text(finding: Finding) -> str:
-    """The lines that tell of a finding, or that it no longer holds."""
+    """The lines about a finding, or that it is resolved."""
     if finding.withdrawn:
-        return f"no longer so: {finding.text} ({finding.finding_id})"
+        return f"resolved: {finding.text} ({finding.finding_id})"
     look = "not learning?" if finding.kind == "learning" else "slow?"
     return f"{look} {finding.text} ({finding.finding_id}).\n  {finding.advice}."
 
 
 def lesson_text(lesson: LessonView) -> str:
-    """The line that tells of a change of lesson."""
+    """The line about a change of lesson."""
     why = "" if lesson.reason is None else f": {lesson.reason}"
     return (
         f"lesson {lesson.number} of {lesson.num_lessons}, {lesson.name}, "

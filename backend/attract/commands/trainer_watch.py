@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 AWAY_SECONDS: Final = 5.0
-"""A trainer that has not answered for so long is away; one late answer says nothing."""
+"""Without an answer for so long, the trainer counts as away; one late answer does not."""
 FIRST_CONTACT_SECONDS: Final = 8.0
-"""How long a trainer that nobody has reached yet may be starting."""
+"""How long a trainer that has not been reached yet may take to start."""
 REFUSED_SECONDS: Final = 3.0
-"""A page that has ended for so long stays away: one of an old build loads itself anew within that time."""
+"""A page that ended this long ago will not return: a page of an old build reloads sooner."""
 NOT_LET_IN_SECONDS: Final = 10.0
 
 Outcome = Literal["done", "refused", "gone"]
@@ -25,13 +25,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class PageStatus:
-    """What the host page says of itself, which `window.attractHost` holds."""
+    """Status of the host page, from `window.attractHost`."""
 
     connected: bool
     ended: bool
     error: str | None = None
     is_done: bool = False
-    """Whether it ended by the trainer's good-bye."""
+    """Whether it ended because the trainer dismissed it."""
 
 
 class TrainerWatch:
@@ -54,9 +54,9 @@ class TrainerWatch:
         self._was_let_in = False
         self._problem: Problem | None = None
         self.outcome: Outcome | None = None
-        """How it ended; None as long as there is reason to stay."""
+        """How it ended; None while it should stay."""
         self.reason = ""
-        """Of the outcome, in a sentence."""
+        """The outcome's reason, one sentence."""
 
     @property
     def is_reached(self) -> bool:
@@ -93,7 +93,7 @@ class TrainerWatch:
         return []
 
     def page(self, status: PageStatus | None, now: float) -> list[str]:
-        """How the page is, as it said last; None: it has said nothing yet."""
+        """Last status of the page; None: none yet."""
         if self._page != status:
             self._page, self._page_since = status, now
         if status is None:
@@ -102,7 +102,7 @@ class TrainerWatch:
         if status.is_done:
             self._end("done", status.error or "the trainer is done")
         elif status.ended and for_seconds >= REFUSED_SECONDS:
-            self._end("refused", status.error or "the trainer turned this host away")
+            self._end("refused", status.error or "the trainer refused this host")
         elif status.connected:
             self._is_wait_reported = False
             if not self._was_let_in:
@@ -111,7 +111,7 @@ class TrainerWatch:
         elif self._silent_since is None and for_seconds >= NOT_LET_IN_SECONDS and not self._is_wait_reported:
             self._is_wait_reported = True
             why = "" if status.error is None else f": {status.error}"
-            return [f"the trainer answers, its socket has not let this host in yet; trying again{why}"]
+            return [f"the trainer answers, but has not accepted this host yet; trying again{why}"]
         return []
 
     def _answered(self, now: float) -> list[str]:
@@ -119,7 +119,7 @@ class TrainerWatch:
         was_reported = self._is_away_reported
         self._silent_since, self._is_away_reported, self._reached = None, False, True
         if was_reported:
-            # What the page has said while nobody could answer it is no refusal.
+            # What the page said while the trainer was away is no refusal.
             self._page_since = now
         return [f"back after {away:.0f} s"] if was_reported else []
 

@@ -33,13 +33,13 @@ from attract.tuning.runner import TrialRunner
 from attract.tuning.space import read_search
 
 TRIAL_STEPS: Final = 100_000
-"""Of a trial, unless told: most games show within so many whether they learn."""
+"""Agent steps per trial by default; most games show by then whether they learn."""
 WINNER: Final = "winner.train.yaml"
 
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What the command line was asked for."""
+    """Options of the command line."""
 
     game: str
     """A bundled name, or an absolute path."""
@@ -57,12 +57,12 @@ class TuneOptions:
     force: bool = False
     json_output: bool = False
     project_dir: Path | None = None
-    """What a module of one's own may import from; None: the game is bundled."""
+    """Folder from which a user's module may import; None: the game is bundled."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """What runs the trials, and how many there are at once."""
+    """The runner of the trials, and the number of parallel ones."""
 
     runner: TrialRunner
     parallel: int
@@ -73,14 +73,14 @@ TrialsOf = Callable[[TuneOptions, RunSettings, Path], Trials]
 
 
 def trials_here(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
-    """As processes of this machine."""
+    """A runner of trials as processes of this machine."""
     return Trials(ProcessRunner(folder), parallel_of(order, settings))
 
 
 async def tune_game(order: TuneOptions, server: ServerSettings, trials_of: TrialsOf = trials_here) -> int:
     """Search, confirm, and write the winner's file if there is one; the exit code.
 
-    The first signal ends the trials in order, the second at once; the same command goes on.
+    The first signal ends the trials cleanly, the second at once; the same command continues.
 
     Args:
         order: what was asked for.
@@ -134,7 +134,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
         task = asyncio.ensure_future(tuner.run())
 
         def on_interrupt() -> None:
-            display.say("ending the trials; the same command goes on; Ctrl-C again ends at once")
+            display.say("stopping the trials; the same command continues; Ctrl-C again exits at once")
             task.cancel()
 
         error: TrialError | ConfigurationError | None = None
@@ -190,7 +190,7 @@ def check_optuna() -> None:
 
 
 def parallel_of(order: TuneOptions, settings: Any, cores: int | None = None) -> int:
-    """How many trials run at once: as told, or as many as have a core for each worker and for the learner."""
+    """Number of parallel trials: as given, or as cores suffice for all workers and one learner per trial."""
     if order.parallel is not None:
         return order.parallel
     available = usable_cores() if cores is None else cores
@@ -214,9 +214,9 @@ def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:
     if own.is_file() and target.is_file() and own.read_bytes() == target.read_bytes():
         return
     raise ConfigurationError(
-        f"{target} is there already, and its settings would be lost",
+        f"{target} already exists, and its settings would be lost",
         setting="attract tune",
-        fix="name another file with --out, or replace it with --force",
+        fix="give another --out, or --force to replace it",
     )
 
 

@@ -17,7 +17,7 @@ SHOWN_TRIALS: Final = 15
 
 
 class StudyDisplay:
-    """Tells how a study goes on; a context manager, owned by the tune command."""
+    """Prints the progress of a study; a context manager, owned by the tune command."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -110,13 +110,15 @@ def study_table(view: StudyView) -> Group:
         for state in ("finished", "pruned", "failed")
     }
     totals = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    lines = [f"{totals or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]
+    lines = [
+        f"{totals or 'no trial has finished yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"
+    ]
     lines += [confirmation_text(row) for row in view.confirmations if row.seeds]
     return Group(table, *(Text(line) for line in lines))
 
 
 def confirmation_text(row: StudyConfirmation) -> str:
-    """What a finalist, or the defaults, came to so far."""
+    """Result so far of a finalist or of the defaults."""
     who = "the defaults" if row.trial == 0 else f"trial {row.trial}"
     verdict = "" if row.verdict is None else f": {row.verdict} (chance {row.chance:.2g})"
     return (
@@ -126,20 +128,20 @@ def confirmation_text(row: StudyConfirmation) -> str:
 
 
 def result_lines(view: StudyView) -> list[str]:
-    """What came of the study, when the command ends."""
+    """Result of the study at the end of the command."""
     lines = [confirmation_text(row) for row in view.confirmations if row.seeds]
     if view.state == "stopped":
         done = len(view.trials)
-        return [*lines, f"stopped after {done} trials; the same command goes on: {view.command}"]
+        return [*lines, f"stopped after {done} trials; to continue: {view.command}"]
     if view.state == "failed":
         return [*lines, f"error: {printable(view.error or '')}"]
     if not view.confirmations and len(view.trials) < 2:
         return [
             *lines,
-            "no time for a trial beside the defaults: give more --minutes, or fewer --total-steps",
+            "no time for a trial besides the defaults: give more --minutes or fewer --total-steps",
         ]
     if view.winner is None:
-        return [*lines, "the defaults are as good: nothing is written"]
+        return [*lines, "no trial beats the defaults: nothing is written"]
     return [*lines, f"trial {view.winner} wins; its settings: {view.file}"]
 
 

@@ -23,7 +23,7 @@ STAGES: Mapping[BeginningStage, str] = {
 
 
 class BeforeFirstUpdate:
-    """Says now and then how far a run is with what comes before its first update."""
+    """Prints the progress of a run before its first update, at intervals."""
 
     def __init__(self, display: Display, now: float) -> None:
         """`now`: monotonic seconds, as in `update`."""
@@ -31,7 +31,7 @@ class BeforeFirstUpdate:
         self._due = now + FIRST_LINE_SECONDS
 
     def update(self, run: RunView, now: float) -> None:
-        """The run as it stands now. Where nobody is there to play, another line says so."""
+        """Takes the run's present state. A run without workers has another line."""
         if run.beginning is None or run.waiting_seconds is not None or now < self._due:
             return
         self._due = now + NEXT_LINE_SECONDS
@@ -41,7 +41,7 @@ class BeforeFirstUpdate:
 def beginning_text(beginning: BeginningView) -> str:
     """The stage, with steps, speed and time left where it is measured by steps.
 
-    `beginningText` of the dashboard says the same: both are held to `tests/contract/golden/beginnings.json`.
+    `beginningText` of the dashboard does the same; `tests/contract/golden/beginnings.json` tests both.
     """
     stage = STAGES[beginning.stage]
     if not beginning.total_steps:
@@ -58,7 +58,7 @@ def beginning_text(beginning: BeginningView) -> str:
 
 
 class WaitingForWorkers:
-    """Says once that a run waits for workers, by which link they come, and when they are there."""
+    """Prints once that a run waits for workers, with the join link, and when they have joined."""
 
     def __init__(self, display: Display, join_link: Callable[[], str], *, has_own: bool) -> None:
         """`join_link` makes a link when one is to be shown; `has_own`: a browser was started with the run."""
@@ -69,19 +69,19 @@ class WaitingForWorkers:
         self._waited: float | None = None
 
     def update(self, run: RunView, *, last_left_seconds: float | None, has_workers: bool) -> None:
-        """The run as it stands now; `last_left_seconds` of its fleet, and whether somebody is in it."""
+        """The run as it stands now; `last_left_seconds` of its fleet, and whether it has workers now."""
         self._had_workers = self._had_workers or last_left_seconds is not None
         seconds = run.waiting_seconds
         if seconds is None:
-            # A run that is about to end waits for nobody either.
+            # A run that is about to end does not wait either.
             if self._waited is not None and has_workers:
-                self._display.say(f"workers are here after {duration(self._waited)}")
+                self._display.say(f"workers joined after {duration(self._waited)}")
             self._waited = None
             return
         if self._waited is None:
             if self._has_own and not self._had_workers and seconds < STARTING_SECONDS:
                 return
-            ago = f"the last one left {seconds:.0f} s ago" if self._had_workers else "none has come yet"
+            ago = f"the last one left {seconds:.0f} s ago" if self._had_workers else "none has joined yet"
             link = self._join_link()
             self._display.say(f"waiting for workers: {ago}\n  join: {link}\n  or: attract join '{link}'")
         self._waited = seconds

@@ -59,7 +59,7 @@ class SessionEntry(WireModel):
     seen: Text
     """When it was last used, to some minutes."""
     agent: Text
-    """What the browser says of itself."""
+    """The browser's User-Agent, shortened."""
     is_own: bool
     """It is the one that asks."""
 
@@ -70,7 +70,7 @@ class InvitationEntry(WireModel):
     entry_id: Name
     tier: GrantedTier
     note: Text
-    """What it was made for."""
+    """Purpose of the invitation."""
     created: Text
     expires: Text
     sockets: Count
@@ -78,7 +78,7 @@ class InvitationEntry(WireModel):
 
 
 class AccessView(WireModel):
-    """Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave."""
+    """Body of `GET /api/access`: all sessions and invitations, without the operator's tokens."""
 
     sessions: list[SessionEntry]
     invitations: list[InvitationEntry]

@@ -12,7 +12,7 @@ from attract.schema.tiers import Tier
 
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
-"""`damaged`: what was kept of a past run cannot be read; its `error` says why."""
+"""`damaged`: saved data of a past run cannot be read; `error` has the reason."""
 LONGEST_STEPS: Final = 65_536
 """Longer episodes are not kept."""
 PlayedAction = int | list[int] | list[float] | None
@@ -20,7 +20,7 @@ PlayedAction = int | list[int] | list[float] | None
 
 
 class GameCard(WireModel):
-    """What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it."""
+    """Metadata of a bundled page game; its picture and a trained policy are next to it."""
 
     about: Text
     random_return: Amount
@@ -51,7 +51,7 @@ class StartRun(WireModel):
 
 
 class SettingProblem(WireModel):
-    """What is wrong with one setting."""
+    """The problem with one setting."""
 
     setting: Text
     """Its path, as `ppo.learning_rate`; empty where several together cannot work."""
@@ -91,7 +91,7 @@ class SettingsRequest(WireModel):
     game: Name
     settings: dict[str, Any] = {}
     description: GameDescription | None = None
-    """What the game says of itself, where the asker has loaded it: several settings depend on it."""
+    """The game's description, if the client has loaded the game: several settings depend on it."""
 
 
 class SettingsView(WireModel):
@@ -102,7 +102,7 @@ class SettingsView(WireModel):
     effective: dict[str, Any] | None
     """Every setting with what was sent; None when that cannot work."""
     resolved: dict[str, Any]
-    """What a run uses in place of what stands in `effective` (else `own`), by path, such as
+    """What a run uses instead of the value in `effective` (else `own`), by path, for example
     {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled."""
     undecided: dict[str, Text]
     """A sentence for each setting whose value is known only once the game is loaded or the run has begun."""
@@ -126,7 +126,7 @@ class WorkerView(WireModel):
     episodes: Count
     last_seen_seconds: float
     identity: Text = ""
-    """What its conduct is counted for; named to let it in again."""
+    """Key of its conduct record; used to lift a ban."""
     left_out: Text | None = None
     """Why it gets no leases, or is on probation; None: it is like any other."""
     deflates: bool = False
@@ -142,7 +142,7 @@ class HostView(WireModel):
     hidden: bool
     workers: list[WorkerView]
     identity: Text = ""
-    """Who stands behind it, as the server knows: the token it showed and where it came from."""
+    """Its owner, as far as the server knows: its token and address."""
 
 
 class FleetView(WireModel):
@@ -192,7 +192,7 @@ class GameReport(WireModel):
     step_values: Text | None = None
     """Action and observation of the step that failed, in one line."""
     fix: Text | None = None
-    """What to do about it, where that is known."""
+    """What to do about it, if known."""
     rollback_to: Count | None = None
     """The newest version before a caught guest's first share (rule C10); None: no version holds any."""
     count: Count = 1
@@ -207,21 +207,21 @@ class CheckFinding(WireModel):
     text: Text
     fix: Text
     file: Text | None
-    """Where to look first, as a source map names it; None where no place is known."""
+    """Source position after the source map; None: unknown."""
     line: Count | None
     column: Count | None
     stack: Text | None
 
 
 class CheckView(WireModel):
-    """What `attract check` found out about a game."""
+    """Result of `attract check` for a game."""
 
     game: Name
     findings: list[CheckFinding]
     description: GameDescription | None
     """None when the game could not be loaded."""
     play: CheckedPlay | None
-    """Of random play; None when a game failed in it."""
+    """The random play; None when a game failed in it."""
     unplayable: bool
     """No game could be loaded, made or played for some hundred steps."""
     seconds: float
@@ -280,15 +280,15 @@ class EvaluationView(WireModel):
 
 
 class RandomPlay(WireModel):
-    """What random play of a run's game returns, measured in a browser of this machine."""
+    """Return of random play of a run's game, measured in a browser of this machine."""
 
     episodes: Count
     return_mean: float
     """Raw and undiscounted, over episodes and agents."""
     standard_error: float
-    """Of that mean."""
+    """Standard error of that mean."""
     parameters: dict[str, ParameterDistribution] = {}
-    """Of the game, where the run sets some; a lesson's are not among them."""
+    """Game parameters that the run sets, without those of a lesson."""
 
 
 class LessonView(WireModel):
@@ -300,7 +300,7 @@ class LessonView(WireModel):
     num_lessons: Count
     agent_steps: Count = 0
     global_episode_index: Count = 0
-    """Of the episode after which it changed."""
+    """The episode after which it changed."""
     reason: Text | None = None
     """Why it changed; None where it did not."""
 
@@ -312,7 +312,7 @@ learner works on it."""
 
 
 class BeginningView(FiniteModel):
-    """What a run does before the first update of a session."""
+    """Stage of a run before the first update of a session."""
 
     stage: BeginningStage
     seconds: Seconds
@@ -322,7 +322,7 @@ class BeginningView(FiniteModel):
     total_steps: Count = 0
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
-    """The stage ends after so long, whatever was played; None: it has no such bound."""
+    """Time limit of the stage; None: none."""
 
 
 class RunSummary(WireModel):
@@ -355,9 +355,9 @@ class RunView(RunSummary):
     model_config = ConfigDict(allow_inf_nan=False)
 
     waiting_seconds: float | None = None
-    """How long no worker has been here though the run would go on; None: one is here, or none is missed."""
+    """How long the run has waited without workers; None: it has one, or needs none."""
     beginning: BeginningView | None = None
-    """What is done before the first update of this session; None from then on."""
+    """Stage before the first update of this session; None afterwards."""
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
@@ -367,11 +367,11 @@ class RunView(RunSummary):
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None
     """Whether the return is above random play's by three standard errors of the difference; None where that
-    cannot be told, as with fewer than 20 episodes on either side."""
+    is unknown, as with fewer than 20 episodes on either side."""
     lesson: LessonView | None = None
     """None without lessons."""
     parameters: dict[str, ParameterDistribution] = {}
-    """How the game's parameters are drawn at each start now: the run's own, and the lesson's above them."""
+    """Current distributions of the game's parameters: the run's, overridden by the lesson's."""
     description: GameDescription | None = None
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}
@@ -425,21 +425,21 @@ class PolicyView(WireModel):
     policy_version: Count
     agent_steps: Count
     urls: dict[Name, Text]
-    """Of the ONNX model of each policy, by its id; relative to the page's base, immutable."""
+    """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
 
 
 class RecordedEpisode(FiniteModel):
-    """One played episode, as who played it tells it; observations come from playing it again."""
+    """One played episode as its player recorded it; replaying it gives the observations."""
 
     game_id: Name
-    """Of the game's description."""
+    """The id in the game's description."""
     game_sha256: str | None = None
-    """Of the module that was played."""
+    """Hash of the module that was played."""
     seed: Seed
     episode: Count
     """With `seed` it names the random stream of the game, instance 0 (rule C5)."""
     parameters: dict[str, float] = {}
-    """Of the game, in this episode; those that are left out have their defaults."""
+    """Game parameters of this episode; a missing one has its default."""
     actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
     """By step and agent."""
     returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
@@ -469,7 +469,7 @@ class ReadyPart(WireModel):
 
     ready: bool
     problem: Text | None = None
-    """What it waits for or what is wrong; None when it is ready."""
+    """The problem, or what it waits for; None: it is ready."""
 
 
 class ReadyView(WireModel):

@@ -17,7 +17,7 @@ class WireModel(BaseModel):
 
 
 class FiniteModel(WireModel):
-    """A record without NaN and infinities: whatever a browser sends or gets."""
+    """A record without NaN and infinities; base of all messages from and to browsers."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -26,10 +26,10 @@ WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
 """Raw bytes: MessagePack `bin`, `Uint8Array` in TypeScript; not checked by the JSON validators."""
 
 MAX_AGENTS: Final = 256
-"""Of a game: a lease has a seat for each."""
+"""Agents per game; a lease has a seat for each."""
 MAX_AMOUNT: Final = 1e30
 Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
-"""A number that a worker tells: sums, squares and means of very many stay finite."""
+"""A number from a worker: sums, squares and means of very many stay finite."""
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]

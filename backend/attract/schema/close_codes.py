@@ -1,4 +1,4 @@
-"""Websocket close codes, each with the one reason for it; `PROTOCOL.md` says what a client does then."""
+"""Websocket close codes, each with the one reason for it; `PROTOCOL.md` has the client's reaction."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A demonstration: one episode that somebody played, as seed and actions."""
+"""A demonstration: one recorded episode of a player, as seed and actions."""
 
 from typing import Literal
 

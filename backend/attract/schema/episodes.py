@@ -70,7 +70,7 @@ class Episodes:
 
     @property
     def returns(self) -> Iterator[tuple[float, ...]]:
-        """Of each episode, one per agent."""
+        """Returns of each episode, one per agent."""
         return zip(*[iter(self.columns.returns)] * self.num_agents, strict=True)
 
     def finished(self) -> "Episodes":
@@ -81,7 +81,7 @@ class Episodes:
 
 
 def check_columns(columns: EpisodeColumns) -> None:
-    """That every column but `returns`, whose length hangs on the game, has an entry for each episode.
+    """Check that every column except `returns`, whose length depends on the game, has an entry per episode.
 
     Raises: ProtocolError: naming the one that has not, or that has a negative number where there is none.
     """
@@ -105,7 +105,7 @@ def check_columns(columns: EpisodeColumns) -> None:
 
 
 def check_names(named: EpisodeColumns | EpisodeResult, description: GameDescription) -> None:
-    """That an episode tells only of what its game declares: each name becomes a metric of the run.
+    """Check that an episode has only names that its game declares: each name becomes a metric of the run.
 
     Raises: ProtocolError: naming one that is not declared.
     """

@@ -1,4 +1,4 @@
-"""How many names and items a frame holds, counted from its bytes: before anything is made of them."""
+"""Counts the names and items of a frame from its bytes, before it is decoded."""
 
 import re
 from typing import Any, Final
@@ -7,7 +7,7 @@ from attract.errors import ProtocolError
 from attract.schema.close_codes import MALFORMED
 
 MAX_NAMES: Final = 1024
-"""Keys of one map, and of all maps of a frame that stand in no list: each may be a problem to report."""
+"""Keys of one map, and of all maps of a frame outside lists: each may be a problem to report."""
 MAX_ITEMS: Final = 1 << 19
 """Keys, values and list items of a frame: 8,192 games that end at once, with ten metrics each, have fewer."""
 MAX_CONTAINERS: Final = 1 << 16
@@ -36,7 +36,7 @@ _CONTAINERS: Final = {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}
 def check_size(data: bytes | bytearray | memoryview) -> None:
     """Refuse a frame that has too many names or items.
 
-    A frame that is not MessagePack passes: the parser says so.
+    A frame that is not MessagePack passes: the parser refuses it.
 
     Raises: ProtocolError: code `malformed`.
     """

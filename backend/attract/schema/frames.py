@@ -18,7 +18,7 @@ from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBro
 MAX_KEYS = 64
 """Top-level keys of a frame; no message has half as many, and an error is reported per unknown key."""
 MAX_PROBLEMS = 100
-"""With more, only their number is told: a report of each takes longer than to find it."""
+"""With more, only their number is reported: listing them takes longer than finding them."""
 MAX_SHOWN = 80
 """Characters of an offending value that are quoted back."""
 MAX_FIX = 400
@@ -27,7 +27,7 @@ MAX_FIX = 400
 LENGTH = struct.Struct("<I")
 """Stands before each frame on the socket pairs between our processes: its bytes, little-endian."""
 MAX_MESSAGE_BYTES = 1 << 30
-"""Of a frame behind a `LENGTH`."""
+"""Size of a frame after a `LENGTH`."""
 
 Message = TypeVar("Message")
 
@@ -38,7 +38,7 @@ def encode(message: WireModel) -> bytes:
 
 
 def message_length(data: bytes | bytearray, at: int = 0) -> int:
-    """How many bytes of frame follow the `LENGTH.size` bytes that stand in `data` from `at` on.
+    """Length of the frame after the `LENGTH.size` bytes of `data` at `at`.
 
     Raises: ProtocolError: code `too_large`, above `MAX_MESSAGE_BYTES`.
     """
@@ -123,7 +123,7 @@ def _decode(
     except ValidationError as error:
         if error.error_count() > MAX_PROBLEMS:
             raise malformed(
-                f"the frame has {error.error_count()} problems", fix="send what the schema says"
+                f"the frame has {error.error_count()} problems", fix="follow the schema"
             ) from None
         first = error.errors(include_url=False, include_context=False)[0]
         more = error.error_count() - 1
@@ -136,7 +136,7 @@ def _decode(
 
 
 def malformed(reason: str, *, fix: str) -> ProtocolError:
-    """The error for a frame or tensor that is not what the schema says; the socket closes with 4005."""
+    """The error for a frame or tensor that violates the schema; the socket closes with 4005."""
     return ProtocolError(reason, code="malformed", close_code=MALFORMED, fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""The game description: what a trainer must know of a game, as data that the game's own code produces."""
+"""The game description: all that a trainer needs to know of a game, produced by the game's own code."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -38,7 +38,7 @@ class RewardRange(FiniteModel):
 
 
 class GameDescription(FiniteModel):
-    """What `describe(definition)` of the SDK returns; one per game module content hash."""
+    """Description of a game, from `describe(definition)` of the SDK; one per content hash of the module."""
 
     contract_version: Literal[1] = 1
     id: Name
@@ -94,7 +94,7 @@ class GameDescription(FiniteModel):
 
 
 class GameReference(FiniteModel):
-    """Where a host finds the module of a run's game; `url` is relative to the page's base."""
+    """Location of the module of a run's game; `url` is relative to the page's base."""
 
     name: Name
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

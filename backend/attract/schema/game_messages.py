@@ -9,7 +9,7 @@ from attract.schema.game import GameDescription, GameReference
 
 
 class GameDescribed(FiniteModel):
-    """Host: the module was loaded in a worker; this is what it says of itself."""
+    """Host: the module was loaded in a worker; its description."""
 
     type: Literal["game_described"] = "game_described"
     run_id: Name
@@ -38,7 +38,7 @@ class GameFailed(FiniteModel):
     """The error's class name."""
     text: Text
     stack: Text | None
-    """Of the game's own exception, source-mapped at the server; None where the game threw nothing."""
+    """Stack of the game's own exception, source-mapped at the server; None where the game threw nothing."""
     method: MethodSource | None = None
     """The method that failed, where that is known."""
     step_values: Text | None = None
@@ -106,7 +106,7 @@ class GameLog(FiniteModel):
 
 
 class ParameterDistribution(FiniteModel):
-    """How a game parameter is drawn at each `start()`, from stream `parameters`."""
+    """Distribution of a game parameter, drawn at each `start()` from stream `parameters`."""
 
     kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
     values: Annotated[list[float], Field(min_length=1, max_length=64)]
@@ -124,4 +124,4 @@ class CheckGame(FiniteModel):
     random_episodes: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
-    """Of that play, drawn at each start; a parameter that is left out has its default."""
+    """Game parameters of that play, drawn at each start; a missing one has its default."""

@@ -36,7 +36,7 @@ class BeginInference(WireModel):
     outbound_path: str
     """Rings, as this process sees them."""
     trace_path: str | None = None
-    """Where to write the timeline at the end; None: nowhere."""
+    """File for the timeline at the end; None: none."""
 
 
 class InferPolicy(WireModel):
@@ -110,7 +110,7 @@ class ForwardedFrame(WireModel):
 
 
 class ObserveRefused(WireModel):
-    """What a worker observed cannot be: its socket is to be closed."""
+    """A worker's observation is invalid: its socket must be closed."""
 
     type: Literal["observe_refused"] = "observe_refused"
     worker_id: Count
@@ -119,7 +119,7 @@ class ObserveRefused(WireModel):
 
 
 class InferenceFailed(WireModel):
-    """Last words of a process that cannot go on."""
+    """Last message of a process that failed."""
 
     type: Literal["inference_failed"] = "inference_failed"
     text: Text

@@ -21,12 +21,12 @@ class Counters(WireModel):
 
 
 class GroupState(WireModel):
-    """What cells that learn as one have come to together."""
+    """Common state of the cells of a distributed run."""
 
     counters: Counters
     """Rule T4's, of all of them."""
     curriculum: dict[str, Any] = {}
-    """As cell 0 has it."""
+    """The value of cell 0."""
 
 
 # --- gateway to learner -----------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ class Begin(WireModel):
     settings: dict[str, Any]
     """RunSettings as a mapping."""
     resume: bool = False
-    """Go on from the newest valid checkpoint of `run_dir`."""
+    """Resume from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
     cell: dict[str, Any] | None = None
@@ -70,12 +70,12 @@ class Train(WireModel):
     verify: Literal["sample", "all"]
     """`sample`, for local hosts: only `verify_rows` are recomputed. `all`: every row is, and trained on."""
     counters: Counters
-    """As they stand once this batch is committed."""
+    """Counters after this batch is committed."""
     rows_by_policy: dict[Name, list[int]] = {}
     """With several policies, the rows of each, in the order of `rows`; empty with one."""
     curriculum: dict[str, Any] = {}
     metrics: dict[str, float] = {}
-    """What the gateway has to say of the update as it begins. The checkpoint keeps it beside what the learner
+    """The gateway's metrics of the update at its start. The checkpoint keeps it beside what the learner
     reports: a row that was not written in time is written from there."""
     federated_rounds: list[Count] = []
     """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""
@@ -108,7 +108,7 @@ class Ready(WireModel):
     onnx: dict[Name, WireBytes]
     """The model of each policy, by its id."""
     weights_sha256: str
-    """Of all policies together."""
+    """Hash of the weights of all policies together."""
     num_parameters: Count
     device: Text
     counters: Counters
@@ -195,7 +195,7 @@ class GroupEnded(WireModel):
 
 
 class Noted(WireModel):
-    """Something that a person should know, and that changes nothing for the gateway."""
+    """A note for the user; the gateway does not act on it."""
 
     type: Literal["noted"] = "noted"
     kind: Name
@@ -203,7 +203,7 @@ class Noted(WireModel):
 
 
 class Failed(WireModel):
-    """The learner cannot go on."""
+    """The learner has failed."""
 
     type: Literal["failed"] = "failed"
     text: Text

@@ -1,4 +1,4 @@
-"""Every message on a websocket, by direction; `PROTOCOL.md` tells when each is sent."""
+"""Every message on a websocket, by direction; `PROTOCOL.md` has when each is sent."""
 
 from typing import Annotated, Literal
 
@@ -52,7 +52,7 @@ Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class Device(FiniteModel):
-    """What a host says of itself; shown, never trusted."""
+    """Description of a host by itself; shown, never trusted."""
 
     user_agent: Text = ""
     hardware_concurrency: Annotated[int, Field(ge=0, le=4096)] = 0
@@ -211,7 +211,7 @@ class RolloutClose(FiniteModel):
 
 
 class StepOutcome(OutcomeNumbers):
-    """What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+    """Outcomes of the last action for the slots of a group (rule I1); k slots, agents inside instances.
 
     The numbers of a step are [k].
     """
@@ -223,7 +223,7 @@ class StepOutcome(OutcomeNumbers):
     episodes: Annotated[list[EpisodeResult], FailFast()] = []
     """Episodes that ended in this step; their `step` is 0 here."""
     step_seconds: Seconds
-    """How long the games took."""
+    """Time that the games took."""
 
 
 class Observe(FiniteModel):
@@ -270,7 +270,7 @@ class Goodbye(FiniteModel):
 
 
 class Refused(FiniteModel):
-    """Last message before the server closes: why, and what mends it."""
+    """Last message before the server closes: the reason and the fix."""
 
     type: Literal["refused"] = "refused"
     code: RefusalCode
@@ -288,7 +288,7 @@ class WelcomeHost(FiniteModel):
 
 
 class Assignment(FiniteModel):
-    """Host: run (or go on running) this many workers of this run's game; `run_id` None means none."""
+    """Host: run (or keep running) this many workers of this run's game; `run_id` None means none."""
 
     type: Literal["assignment"] = "assignment"
     run_id: Name | None
@@ -297,7 +297,7 @@ class Assignment(FiniteModel):
     describe: bool = False
     """Load the game once and answer `game_described` before starting workers."""
     silence_seconds: float = 5.0
-    """End a worker that has not been heard for this long while it holds a lease."""
+    """End a worker that holds a lease and has been silent for this long."""
 
 
 class WelcomeWorker(FiniteModel):
@@ -319,7 +319,7 @@ class WelcomeWorker(FiniteModel):
 
 
 class Seat(FiniteModel):
-    """Who controls one agent of the game."""
+    """The controller of one agent of the game."""
 
     policy_id: Name = "main"
     policy_version: Version = 0
@@ -337,14 +337,14 @@ class EpisodeOrder(FiniteModel):
 
 
 class EpisodeTerms(FiniteModel):
-    """What an episode was started with: the lesson and the distributions of the lease in play (rule C6)."""
+    """Terms of an episode: the lesson and the distributions of its lease (rule C6)."""
 
     lesson_id: Annotated[str, Field(max_length=64)] | None = None
     parameters: dict[str, ParameterDistribution] = {}
 
 
 class ReplayOrder(FiniteModel):
-    """One segment of one instance that another worker says it played: play it again (rule C10)."""
+    """One segment of one instance that another worker claims to have played: replay it (rule C10)."""
 
     instance_id: Count
     episode: Count
@@ -356,9 +356,9 @@ class ReplayOrder(FiniteModel):
     action: Tensor
     """[num_before + horizon, agents], or with components as in a block: what every agent did."""
     begun: EpisodeTerms = EpisodeTerms()
-    """Of the episode that begins first."""
+    """Terms of the first episode that begins."""
     terms: EpisodeTerms = EpisodeTerms()
-    """Of those that begin later."""
+    """Terms of the later episodes."""
 
 
 class Lease(FiniteModel):
@@ -388,13 +388,13 @@ class Lease(FiniteModel):
     them on `act` messages (rule I2). Empty: the worker runs the policy itself."""
     tells_terminal: bool = False
     """With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
-    ones (rule E2): nobody learns from them, but environments of other libraries give them."""
+    ones (rule E2). Training does not use them, but environments of other libraries return them."""
     replays: Annotated[list[ReplayOrder], Field(max_length=64)] = []
     """`replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10)."""
 
 
 class Act(FiniteModel):
-    """Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2)."""
+    """Central inference: step one group of a lease's games once, or only send observations (rules I1, I2)."""
 
     type: Literal["act"] = "act"
     run_id: Name

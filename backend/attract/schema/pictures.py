@@ -1,4 +1,4 @@
-"""How pictures travel in a block where they do not travel as they are."""
+"""Compressed forms of pictures in a block."""
 
 from typing import Final
 
@@ -16,9 +16,10 @@ WHOLE: Final = 2
 class PackedStacks(FiniteModel):
     """How each stack of one observation of a block is rebuilt from its newest picture.
 
-    Of k slots and n final observations, all uint8. The stack before the one of a step is that of the step
-    before; before the bootstrap observation's that of the last step; before a final observation's that of its
-    own step. What comes before a segment's first step is not known, so that nothing continues there.
+    Shapes are for k slots and n final observations; all uint8. The stack before the one of a step is that of
+    the step before; before the bootstrap observation's that of the last step; before a final observation's
+    that of its own step. What comes before a segment's first step is not known, so that nothing continues
+    there.
     """
 
     step: Tensor
@@ -33,7 +34,7 @@ class PackedStacks(FiniteModel):
 
 
 class PackedPictures(FiniteModel):
-    """What was done to one observation of a block."""
+    """Packing of one observation of a block."""
 
     stacks: PackedStacks | None = None
     """Not None: its tensors in the block have the newest picture of each stack alone."""

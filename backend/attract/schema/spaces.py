@@ -23,7 +23,7 @@ class BoxSpace(FiniteModel):
 
     has_masks: ClassVar[bool] = False
     action_type: ClassVar[StoredType] = "float32"
-    """What an action is stored as."""
+    """Element type of a stored action."""
     kind: Literal["box"] = "box"
     dtype: Literal["float32", "uint8"] = "float32"
     shape: Annotated[list[Dimension], Field(max_length=4)]
@@ -45,22 +45,22 @@ class BoxSpace(FiniteModel):
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """Of an action's components; a box has none."""
+        """Number of choices per component of an action; empty for a box."""
         return ()
 
     @property
     def action_shape(self) -> tuple[int, ...]:
-        """Of an action, which is flat."""
+        """Shape of an action, which is flat."""
         return (self.size,)
 
     @property
     def stored_type(self) -> StoredType:
-        """Of an observation."""
+        """Element type of an observation."""
         return self.dtype
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Of an observation."""
+        """Shape of an observation."""
         return tuple(self.shape)
 
     @model_validator(mode="after")
@@ -79,23 +79,23 @@ class ChoiceSpace(FiniteModel):
     has_masks: ClassVar[bool] = True
     """Whether a game can forbid some of its choices."""
     stored_type: ClassVar[StoredType] = "int32"
-    """Of an observation."""
+    """Element type of an observation."""
     action_type: ClassVar[StoredType] = "int32"
-    """What an action is stored as, bits too."""
+    """Element type of a stored action, also for bits."""
 
     @property
     @abstractmethod
     def choices(self) -> tuple[int, ...]:
-        """How many there are for each component."""
+        """Number of choices per component."""
 
     @property
     @abstractmethod
     def stored_shape(self) -> tuple[int, ...]:
-        """Of an observation or action."""
+        """Shape of an observation or action."""
 
     @property
     def action_shape(self) -> tuple[int, ...]:
-        """Of an action."""
+        """Shape of an action."""
         return self.stored_shape
 
 
@@ -108,12 +108,12 @@ class DiscreteSpace(ChoiceSpace):
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """How many there are for its one component."""
+        """Number of choices of its one component."""
         return (self.n,)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Of an observation or action: a single number."""
+        """Shape of an observation or action: a single number."""
         return ()
 
     @model_validator(mode="after")
@@ -131,12 +131,12 @@ class MultiDiscreteSpace(ChoiceSpace):
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """How many there are for each component."""
+        """Number of choices per component."""
         return tuple(self.nvec)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Of an observation or action."""
+        """Shape of an observation or action."""
         return (len(self.nvec),)
 
 
@@ -155,7 +155,7 @@ class MultiBinarySpace(ChoiceSpace):
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Of an observation or action."""
+        """Shape of an observation or action."""
         return (self.n,)
 
 

@@ -21,22 +21,22 @@ class Tensor(FiniteModel):
 
 @dataclass(frozen=True)
 class Kept:
-    """As what a step's number is kept in the segment store; `bool` travels as uint8."""
+    """Element type of a step's number in the segment store; `bool` is uint8 on the wire."""
 
     dtype: Literal["float32", "bool", "uint16"]
 
 
 class DecidedNumbers(FiniteModel):
-    """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
+    """A policy's numbers per action. A new one is one line here: it is sent, checked, stored and loaded."""
 
     log_prob: Annotated[Tensor, Kept("float32")]
-    """Of the action, under the behaviour policy."""
+    """Log-probability of the action under the behaviour policy."""
     value: Annotated[Tensor, Kept("float32")]
     """V(observation) under the same policy."""
 
 
 class OutcomeNumbers(FiniteModel):
-    """What a game says of each step; one more is a line here, and is sent, checked, kept and loaded."""
+    """A game's numbers per step. A new one is one line here: it is sent, checked, stored and loaded."""
 
     reward: Annotated[Tensor, Kept("float32")]
     """Raw, summed over the step's ticks."""

@@ -1,11 +1,11 @@
-"""Studies of `attract tune`: what is kept of each, and what the HTTP API and `--json` say of it."""
+"""Studies of `attract tune`: their stored state, and their form in the HTTP API and `--json`."""
 
 from typing import Literal
 
 from attract.schema.base import Count, FiniteModel, Name, Text
 
 StudyState = Literal["searching", "confirming", "finished", "stopped", "failed"]
-"""`stopped`: no process works at it; the same command goes on."""
+"""`stopped`: no process works on it; the same command continues it."""
 TrialState = Literal["running", "finished", "pruned", "failed"]
 VerdictKind = Literal["better", "quicker", "no better"]
 SearchedValue = None | bool | int | float | str | list[int]
@@ -18,12 +18,12 @@ class StudyTrial(FiniteModel):
     """0 are the defaults: what the run would have without a search."""
     state: TrialState
     settings: dict[Name, SearchedValue]
-    """What was searched over, by dotted name."""
+    """The searched settings, by dotted name."""
     score: float | None = None
     """Mean return of the last 100 episodes of training, no more than the goal where one is set; of a trial
     that was ended early, when it was. None: no episode ended."""
     seconds: float | None = None
-    """Of training, from the first lease on; starting and saving are not counted."""
+    """Training time from the first lease on, without starting and saving."""
     agent_steps: Count = 0
     on_front: bool = False
     """No other trial has a higher score in as few seconds, or as high a score in fewer."""
@@ -31,18 +31,18 @@ class StudyTrial(FiniteModel):
 
 
 class StudyConfirmation(FiniteModel):
-    """What a finalist, or the defaults, came to on fresh seeds."""
+    """Result of a finalist or of the defaults on fresh seeds."""
 
     trial: Count
     seeds: list[Count]
-    """Of the runs that have ended, in order."""
+    """Seeds of the runs that have ended, in order."""
     scores: list[float]
     """Mean return of an evaluation of each, no more than the goal where one is set."""
     seconds: list[float]
     verdict: VerdictKind | None = None
     """Against the defaults; None: of the defaults themselves, or not known yet."""
     chance: float | None = None
-    """How often seeds dealt out by chance show as large a difference, in [0, 1]."""
+    """Permutation p-value of the difference, in [0, 1]."""
 
 
 class StudyView(FiniteModel):
@@ -52,13 +52,13 @@ class StudyView(FiniteModel):
     game: Text
     state: StudyState
     total_steps: Count
-    """Of one trial."""
+    """Agent steps of one trial."""
     goal: float | None = None
     num_trials: Count
-    """How many the search is to have."""
+    """Planned number of trials."""
     parallel: Count
     elapsed_seconds: float
-    """Of all calls together."""
+    """Wall-clock time of all calls together."""
     trials: list[StudyTrial] = []
     confirmations: list[StudyConfirmation] = []
     """The defaults first."""
@@ -67,9 +67,9 @@ class StudyView(FiniteModel):
     winner_yaml: Text | None = None
     """The winner as a file of settings."""
     file: Text | None = None
-    """Where that was written for the game."""
+    """File with the winner for the game."""
     command: Text = ""
-    """What goes on with the study."""
+    """The command that continues the study."""
     error: Text | None = None
 
 

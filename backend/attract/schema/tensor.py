@@ -81,7 +81,7 @@ def step_numbers(
 
     Args:
         wanted: name to dtype, `STEP_NUMBERS` or a part of them.
-        name: the message, for what is told ("block").
+        name: the message, for error texts ("block").
         shape: of each.
 
     Returns: read-only views; no bytes are copied.

@@ -1,8 +1,8 @@
-"""How far a worker is trusted, by the credential that it showed."""
+"""Trust tiers of workers, by credential."""
 
 from typing import Literal
 
 GrantedTier = Literal["local", "invited"]
-"""What a token can grant: a fleet of the operator's own, or one that was invited."""
+"""Tiers that a token can grant: the operator's own fleet, or an invited one."""
 Tier = Literal["local", "invited", "public"]
 """`public` is for workers without any invitation, which no token grants today."""

@@ -31,18 +31,20 @@ def add_access_routes(
     hub: SocketHub,
     info: Callable[[str], ServerInfo],
 ) -> None:
-    """Add them to `app`; `info`: what the server says of itself to a role."""
+    """Add them to `app`; `info`: the server's description for a role."""
 
     @app.post("/api/session")
     @role("public")
     async def open_session(session: Session, request: Request) -> JSONResponse:
         grant = guard.grant_of(session.token)
         if grant is None or grant.role == "worker":
-            raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
+            raise HTTPException(
+                401, Problem(error="this token cannot open a session", fix=_LINK_FIX).model_dump()
+            )
         secret, key = guard.access.open_session(grant.role, request.headers.get("user-agent", ""))
         opened = OpenedSession(info=info(grant.role), key=key)
         response = JSONResponse(opened.model_dump(mode="json"))
-        # Without a path the cookie is for this folder of the browser's URL, whatever prefix a proxy adds.
+        # Without a path the cookie is for this folder of the browser's URL, including a proxy's prefix.
         response.set_cookie(
             guard.access.cookie_name,
             secret,
@@ -53,7 +55,7 @@ def add_access_routes(
         )
         return response
 
-    # Of the same folder as /api/session: only from there can the cookie be taken away.
+    # In the same folder as /api/session: the cookie can only be removed from there.
     @app.post("/api/logout")
     @role("viewer")
     async def log_out(request: Request) -> JSONResponse:

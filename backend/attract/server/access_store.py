@@ -25,7 +25,7 @@ DATABASE: Final = "access.db"
 KEY_BYTES: Final = 32
 SESSION_SECONDS: Final = 30 * 24 * 3600.0
 SEEN_SECONDS: Final = 300.0
-"""How exactly the time of a session's last use is known."""
+"""Resolution of the time of a session's last use."""
 BUSY_SECONDS: Final = 2.0
 MARK: Final = "invite"
 """An invitation is `invite.<id>.<tier>.<expires>.<signature>`."""
@@ -68,13 +68,14 @@ class Invitation:
     created: float
     expires: float
     note: str
-    """What it was made for."""
+    """Purpose of the invitation."""
     session: str | None
     """The session whose tab it is for, with which it ends."""
 
 
 class AccessStore:
-    """Keeps who was let in, in `<runs folder>/.access`: a key of 256 bits and a small database, mode 0600.
+    """Stores sessions and invitations in `<runs folder>/.access`: a key of 256 bits and a small database,
+    mode 0600.
 
     Owned by the guard, used on the event loop. Several servers of one runs folder share it, so that what one
     revokes is revoked for all. Of a session only hashes are kept; an invitation is signed with the key, and
@@ -110,7 +111,7 @@ class AccessStore:
                 database.execute(_SESSION).fetchall()
                 database.execute(_INVITATION).fetchall()
         except sqlite3.Error as error:
-            fix = f"remove {self._folder}: all sessions and join links end with it, and new ones are made"
+            fix = f"remove {self._folder}: this ends all sessions and join links"
             raise ConfigurationError(f"{self._folder / DATABASE} is damaged: {error}", fix=fix) from None
 
     @property
@@ -202,7 +203,9 @@ class AccessStore:
             f"DELETE FROM invitations WHERE id IN ({marks})", tuple(ended)
         )
         if not kept:
-            raise AccessError(f"{entry_id} is ended, but {self._folder} takes nothing: end it again later")
+            raise AccessError(
+                f"{entry_id} was revoked, but {self._folder} is not writable: revoke it again later"
+            )
         return True
 
     def _invitations(self, only: str | None) -> list[Invitation]:
@@ -253,17 +256,17 @@ class AccessStore:
         if mode & 0o077:
             raise ConfigurationError(
                 f"{path} may be read by others (mode {mode:03o})",
-                fix=f"remove {self._folder}: all sessions and join links end with it, and new ones are made",
+                fix=f"remove {self._folder}: this ends all sessions and join links",
             )
         key = path.read_bytes()
         if len(key) != KEY_BYTES:
-            fix = f"remove {self._folder}: all sessions and join links end with it, and new ones are made"
+            fix = f"remove {self._folder}: this ends all sessions and join links"
             raise ConfigurationError(f"{path} has {len(key)} bytes, not {KEY_BYTES}", fix=fix)
         return key
 
     @contextlib.contextmanager
     def _database(self) -> Generator[sqlite3.Connection]:
-        """Opened anew each time, in some 0.1 ms: nothing to be closed later, and a file put back is seen."""
+        """A new connection each time (about 0.1 ms): nothing stays open, and a restored file is read."""
         with contextlib.closing(sqlite3.connect(self._folder / DATABASE, timeout=BUSY_SECONDS)) as database:
             yield database
 
@@ -274,7 +277,7 @@ class AccessStore:
             with self._database() as database:
                 return database.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            # Who cannot be looked up is not let in.
+            # A client that cannot be looked up is refused.
             log.error("%s cannot be read: %s", self._folder / DATABASE, error)
             return []
 

@@ -126,5 +126,5 @@ def read_build(web_dir: Path) -> str | None:
         return None
     build = parse_object(data, path).get("build")
     if not isinstance(build, str):
-        raise FileError(path, "does not say which build it is of", fix="npm run build")
+        raise FileError(path, "names no build", fix="npm run build")
     return build

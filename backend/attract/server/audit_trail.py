@@ -16,10 +16,10 @@ AUDIT_FILE: Final = "audit.jsonl"
 MAX_BYTES: Final = 4 << 20
 """Past this the file becomes `audit.jsonl.1`, in the place of the one before."""
 MAX_CHARACTERS: Final = 200
-"""Of one text in a line."""
+"""Limit of one text in a line."""
 ALLOWANCES: Final = {"refused": (0.1, 100.0), "joined": (1.0, 2000.0), "left": (1.0, 2000.0)}
 """What strangers, or a fleet that comes and goes, may have written: lines a second over time, and at once.
-What is beyond is counted, and the next line says how many there were: a flood must not push out the rest."""
+Further lines are only counted, and the next line has their number: a flood must not push out the rest."""
 
 Action = Literal[
     "run_started",
@@ -40,7 +40,7 @@ class AuditTrail:
     """Appends lines; owned by the app, used on its event loop. Several servers may share a runs folder.
 
     A line never holds a secret: a credential is named by its digest, or its entry in the list of sessions and
-    invitations. A disk that takes no writes changes nothing else: the line is lost, and the log says so once.
+    invitations. If the disk refuses a write, the line is lost, and the log has one warning.
     """
 
     def __init__(self, runs_dir: Path, clock: Callable[[], float]) -> None:
@@ -87,7 +87,7 @@ class AuditTrail:
             self._is_refused = False
         except OSError as error:
             if not self._is_refused:
-                log.warning("what is done to this server is not being recorded: %s", error.strerror)
+                log.warning("the audit trail cannot be written: %s", error.strerror)
             self._is_refused = True
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class BuiltPages:
-    """Knows every file under one folder; looks anew when that was built anew. Used from several threads."""
+    """Knows every file under one folder; reads it again after a new build. Used from several threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

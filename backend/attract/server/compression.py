@@ -1,4 +1,4 @@
-"""Answers in fewer bytes: made ones are compressed on a thread, built ones lie there compressed."""
+"""Compresses responses: dynamic ones on a thread; built files are stored compressed."""
 
 import asyncio
 import gzip
@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COMPRESSED_KINDS = ("application/json", "text/javascript")
-"""Of answers that are made for a request. Models and other bytes are as small as they get."""
+"""Content types of dynamic responses. Models and other binary data do not compress."""
 MIN_BYTES = 1024
 LEVEL = 4
 """Nearly as small as the highest, in a fifth of the time."""
@@ -52,13 +52,13 @@ class _Compressor:
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether a client says that it can read gzip."""
+    """Whether a client accepts gzip."""
     offers = [part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(",")]
     return any(offer.split(";")[0] == "gzip" and not offer.endswith(";q=0") for offer in offers)
 
 
 def smallest(file: Path, headers: Headers) -> tuple[Path, dict[str, str]]:
-    """What to send for a built file, and headers for it: `<file>.gz` where that is there and can be read."""
+    """The file to send for a built file, and its headers: `<file>.gz` if it exists and is readable."""
     built = file.with_name(f"{file.name}.gz")
     if not built.is_file():
         return file, {}

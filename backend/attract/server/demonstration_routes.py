@@ -8,8 +8,8 @@ from attract.runs.demonstrations import DemonstrationStore
 from attract.schema.api import DemonstrationEntry, Problem, RecordedEpisode
 from attract.server.guard import role
 
-MOST_BYTES: Final = 4 << 20
-"""Of an episode's body; one of the longest, with a number a step, has a sixteenth of that."""
+MAX_BYTES: Final = 4 << 20
+"""Limit of an episode's body; the longest episode with one number per step has a sixteenth of that."""
 GameId = Annotated[str, Query(min_length=1, max_length=120)]
 """As `Name` of the schema, in an address."""
 
@@ -23,7 +23,7 @@ def add_demonstration_routes(app: FastAPI, store: DemonstrationStore) -> None:
         return store.entries(game_id)
 
     @app.post("/api/demonstrations", status_code=201)
-    @role("admin", body_bytes=MOST_BYTES)
+    @role("admin", body_bytes=MAX_BYTES)
     def keep_demonstration(body: RecordedEpisode) -> DemonstrationEntry:
         return store.add(body)
 

@@ -22,20 +22,23 @@ DURATIONS = {
     "time/update_seconds": ("attract_update_seconds", "The learner's time for one update."),
     "time/idle_seconds": (
         "attract_learner_idle_seconds",
-        "How long the learner waited for a batch.",
+        "Time that the learner waited for a batch.",
     ),
     "time/checkpoint_seconds": (
         "attract_checkpoint_seconds",
-        "Writing one version's checkpoint.",
+        "Time to write one version's checkpoint.",
     ),
-    "time/federated_seconds": ("attract_allreduce_seconds", "Averaging with other trainers, one round."),
+    "time/federated_seconds": (
+        "attract_allreduce_seconds",
+        "Time of one averaging round with other trainers.",
+    ),
 }
 """Metric of an update's row to the histogram that counts it: one observation an update, none a segment."""
 
 
 @dataclass(frozen=True)
 class ServerNumbers:
-    """What the server itself counts, at one moment; codes are those that refused sockets are told."""
+    """Snapshot of the server's own counters; codes are the close codes of refused sockets."""
 
     sockets: int
     received_bytes: int
@@ -76,7 +79,7 @@ class Exposition:
 
 
 class _StandingCollector(Collector):
-    """Reads everything anew at each scrape."""
+    """Reads current values at each scrape."""
 
     def __init__(self, server: Callable[[], ServerNumbers], health: Callable[[], RunHealth | None]) -> None:
         self._server = server
@@ -95,14 +98,14 @@ class _StandingCollector(Collector):
 
 
 def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
-    info = GaugeMetricFamily("attract_info", "Always 1; says what runs.", labels=["version"])
+    info = GaugeMetricFamily("attract_info", "Always 1; labelled with the version.", labels=["version"])
     info.add_metric([__version__], 1)
     yield info
-    yield _gauge("attract_sockets", "Open sockets that said a good hello.", server.sockets)
+    yield _gauge("attract_sockets", "Open sockets after a valid hello.", server.sockets)
     yield _counter("attract_received_bytes_total", "Bytes of frames from browsers.", server.received_bytes)
     refused = CounterMetricFamily(
         "attract_sockets_refused_total",
-        "Sockets turned away or closed for what they sent, by the code they were told.",
+        "Sockets refused or closed for what they sent, by close code.",
         labels=["code"],
     )
     for code, count in sorted(server.sockets_refused.items()):
@@ -110,7 +113,7 @@ def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
     yield refused
     requests = CounterMetricFamily(
         "attract_http_refused_total",
-        "Requests turned away: no token (401), another origin (403), another name (421).",
+        "Requests refused: no token (401), another origin (403), another name (421).",
         labels=["status"],
     )
     for status, count in sorted(server.http_refused.items()):
@@ -118,12 +121,12 @@ def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
     yield requests
     yield _gauge(
         "attract_event_loop_lag_seconds",
-        "How late the event loop was at most in the last half minute.",
+        "Maximum lag of the event loop in the last half minute.",
         server.loop_lag_seconds,
     )
     yield _counter(
         "attract_host_restarts_total",
-        "Times the headless browser of `attract train` was started again.",
+        "Restarts of the headless browser of `attract train`.",
         server.host_restarts,
     )
     cpu = os.times()
@@ -133,26 +136,28 @@ def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
 
 
 def _run_metrics(health: RunHealth) -> Iterator[Metric]:
-    """Each has the run's id as its label: a counter of one run never goes on in another's."""
+    """Each has the run's id as a label, so that a counter never continues in another run."""
     run = health.run_id
     counters, collection = health.counters, health.collection
-    info = GaugeMetricFamily("attract_run_info", "Always 1; says what is trained.", labels=["run", "game"])
+    info = GaugeMetricFamily(
+        "attract_run_info", "Always 1; labelled with the run and its game.", labels=["run", "game"]
+    )
     info.add_metric([run, health.game], 1)
     yield info
     for name, text, count in (
         ("agent_steps", "Valid steps of committed updates (rule T4).", counters.agent_steps),
-        ("collected_steps", "Every step that was received, refused ones too.", counters.collected_steps),
+        ("collected_steps", "All received steps, including refused ones.", counters.collected_steps),
         ("updates", "Updates committed.", counters.updates),
-        ("dropped_updates", "Updates undone (rule P8).", health.updates_dropped),
+        ("dropped_updates", "Updates reverted (rule P8).", health.updates_dropped),
         ("episodes", "Episodes that ended by themselves.", counters.episodes),
         ("leases_lapsed", "Leases whose worker did not answer in time.", collection.leases_lapsed),
-        ("learner_restarts", "Learners started in the place of one that died.", health.learner_restarts),
+        ("learner_restarts", "Restarts of the learner after a crash.", health.learner_restarts),
     ):
         yield _of_run(CounterMetricFamily, f"attract_{name}_total", text, run, count)
     yield _labelled(
         CounterMetricFamily,
         "attract_blocks_total",
-        "Blocks of segments, by what became of them.",
+        "Blocks of segments, by outcome.",
         run,
         ("verdict",),
         {("accepted",): collection.blocks_accepted, ("refused",): collection.blocks_refused},
@@ -161,7 +166,7 @@ def _run_metrics(health: RunHealth) -> Iterator[Metric]:
         ("policy_version", "The newest version that was announced.", health.policy_version),
         (
             "public_version_lag",
-            "Versions trained and not yet announced: they wait for the disk.",
+            "Trained versions that wait for the disk before they are announced.",
             collection.versions_unpublished,
         ),
         ("leases_open", "Leases that workers hold.", collection.leases_open),

@@ -1,4 +1,4 @@
-"""Who may do what: Host and Origin allow-lists, tokens and sessions, a role for every route."""
+"""Access control: Host and Origin allow-lists, tokens and sessions, a role for every route."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ CONTENT_SECURITY_POLICY: Final = (
     "frame-ancestors 'none'"
 )
 GAMES_HERE: Final = "http://*.localhost:*"
-"""Where page games are framed from on the server's own machine."""
+"""Frame source of page games on the server's own machine."""
 HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -44,7 +44,7 @@ HEADERS: Final = [
 ]
 
 OPENER_POLICY: Final = (b"cross-origin-opener-policy", b"same-origin")
-"""Browsers complain of it in plain text over a network, and heed it nowhere there."""
+"""Not sent over plain HTTP on a network: browsers ignore it there and log a warning."""
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -77,19 +77,19 @@ def check_roles(routes: Iterable[BaseRoute]) -> None:
 
 @dataclass(frozen=True)
 class Grant:
-    """What a credential allows; the secret itself is kept only as its SHA-256, or signed and not at all."""
+    """The rights of a credential. Its secret is stored only as SHA-256, or if signed not at all."""
 
     role: Literal["admin", "viewer", "worker"]
     tier: GrantedTier
     expires: float | None = None
-    """On the guard's clock; None: as long as the server runs, or as what it was found in says."""
+    """Expiry on the guard's clock; None: that of the server, or of its session or invitation."""
     entry: str | None = None
-    """Id of the session or invitation it stands in, which can be ended; None: a token of this process."""
+    """Id of its session or invitation, which can be revoked; None: a token of this process."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An HTTP answer that says no, and what would mend it."""
+    """An HTTP refusal, with the fix."""
 
     status: int
     error: str
@@ -98,17 +98,17 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What a request shows: a bearer's token, or a cookie, which may be sent without being meant."""
+    """Credential of a request: a bearer token, or a cookie, which a browser also sends for other sites."""
 
     grant: Grant | None
     session: KeptSession | None = None
     by_cookie: bool = False
     name: str | None = None
-    """What the credential is called in the audit trail, valid or not."""
+    """Name of the credential in the audit trail, valid or not."""
 
 
 class Guard:
-    """Issues and checks credentials, and knows the names this server goes by.
+    """Issues and checks credentials, and has the allowed names of this server.
 
     One per app, used on its event loop; `clock` is monotonic seconds. Tokens of `issue` and `accept` end with
     the process; sessions and invitations are the `access` store's, and outlive it.
@@ -121,9 +121,9 @@ class Guard:
         self.names = ServerNames(settings)
         self.access = AccessStore(settings.runs_dir)
         self.refused: Counter[int] = Counter()
-        """How many requests were turned away before any route, by HTTP status."""
+        """Number of requests refused before any route, by HTTP status."""
         self.audit = AuditTrail(settings.runs_dir, clock)
-        """Who came, was turned away, or changed something: the one trail of this server."""
+        """Audit trail of this server: accesses, refusals and changes."""
         self.admin_token = self.issue("admin")
 
     def issue(
@@ -178,7 +178,7 @@ class Guard:
         self._on_end.append(listener)
 
     def grant_of(self, token: str | None) -> Grant | None:
-        """What a token allows, None for an unknown or expired one; found by hash, so timing tells nothing."""
+        """The rights of a token; None: unknown or expired. It is found by hash, so timing reveals nothing."""
         if not token:
             return None
         grant = self._grants.get(_digest(token))
@@ -188,19 +188,19 @@ class Guard:
         return None if grant.expires is not None and grant.expires <= self._clock() else grant
 
     def check_request(self, scope: Scope, required: Role, body_bytes: int = MAX_BODY_BYTES) -> Refusal | None:
-        """What stands against this HTTP request, given its route's role; None when it may go on."""
+        """The refusal of this HTTP request, given its route's role; None: it is allowed."""
         headers = Headers(scope=scope)
         changes = scope["method"] not in SAFE_METHODS
         if changes:
             if _length(headers, otherwise=body_bytes + 1) > body_bytes:
-                return Refusal(413, f"a body may have {body_bytes} bytes")
+                return Refusal(413, f"the body is larger than {body_bytes} bytes")
             if not self.names.is_own_origin(scope):
                 return Refusal(403, f"origin {headers.get('origin')!r} is not this server's", _ORIGIN_FIX)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return Refusal(403, "the request comes from another site's page", _ORIGIN_FIX)
             kind = headers.get("content-type", "").split(";")[0].strip().lower()
             if kind != "application/json":
-                return Refusal(415, "only JSON bodies are read here", "send content-type: application/json")
+                return Refusal(415, "the body must be JSON", "send content-type: application/json")
         if required == "public":
             return None
         shown = self._shown(headers)
@@ -210,13 +210,13 @@ class Guard:
             if "origin" not in headers:
                 return Refusal(403, "a session cookie needs an Origin", "use a page, or a bearer token")
             if shown.session is None or not shown.session.is_key(headers.get(KEY_HEADER, "")):
-                return Refusal(403, "this browser may look, and change nothing", _KEY_FIX)
+                return Refusal(403, "this browser has read-only access", _KEY_FIX)
         if shown.grant.role == required or shown.grant.role == "admin":
             return None
         return Refusal(403, f"this needs the {required}'s token, yours is a {shown.grant.role}'s")
 
     def who(self, scope: Scope) -> dict[str, Detail]:
-        """Who asks, for the audit trail: no secret is in it."""
+        """Name of the client for the audit trail, without secrets."""
         shown, client = self._shown(Headers(scope=scope)), scope.get("client")
         return {
             "address": client[0] if client else None,
@@ -226,7 +226,7 @@ class Guard:
         }
 
     def credential(self, scope: Scope) -> Grant | None:
-        """The credential that a request carries, whatever its route asks."""
+        """The credential of a request, independent of its route's role."""
         return self._shown(Headers(scope=scope)).grant
 
     def _shown(self, headers: Headers) -> _Shown:
@@ -253,7 +253,7 @@ class Guard:
 
 
 class GuardMiddleware:
-    """Pure ASGI, so that websockets pass through it too; stands before everything else of the app."""
+    """Pure ASGI, so that websockets pass through it too; the outermost layer of the app."""
 
     def __init__(
         self,
@@ -296,8 +296,8 @@ class GuardMiddleware:
         await self._app(scope, body.receive, answer)
 
     def _noted(self, scope: Scope, send: Send) -> Send:
-        """Whoever changes something stands in the audit trail, with what came of it."""
-        # Before it is done: a session that ends itself is gone by then.
+        """Records each change in the audit trail, with its author and status."""
+        # Before the change: a session that ends itself is deleted by it.
         who = self._guard.who(scope)
 
         async def answer(message: Message) -> None:
@@ -320,7 +320,7 @@ class GuardMiddleware:
             return Refusal(421, "this server is not open to the network", _NETWORK_FIX)
         if not names.is_known_host(scope):
             name = ", ".join(Headers(scope=scope).getlist("host"))[:MAX_NAME_CHARACTERS]
-            return Refusal(421, f"this server does not go by {name!r}", _HOST_FIX)
+            return Refusal(421, f"unknown host name {name!r}", _HOST_FIX)
         if route is not None:
             return self._guard.check_request(scope, cast("Role", _role_of(route)), _body_bytes_of(route))
         return None if scope["method"] in SAFE_METHODS else self._guard.check_request(scope, "admin")
@@ -329,9 +329,9 @@ class GuardMiddleware:
 class _Body:
     """A request's body with a deadline and a size limit; past either it ends as if the client had gone."""
 
-    def __init__(self, receive: Receive, seconds: float, most_bytes: int) -> None:
+    def __init__(self, receive: Receive, seconds: float, max_bytes: int) -> None:
         self._receive = receive
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._size = 0
         self._whole = False
@@ -345,22 +345,20 @@ class _Body:
         except TimeoutError:
             return {"type": "http.disconnect"}
         self._size += len(message.get("body", b""))
-        if self._size > self._most_bytes:
+        if self._size > self._max_bytes:
             return {"type": "http.disconnect"}
         self._whole = message["type"] == "http.request" and not message.get("more_body", False)
         return message
 
 
-_HOST_FIX = (
-    "set ATTRACT_PUBLIC_URL, or add the name to the allowed hosts, if a proxy stands before the server"
-)
+_HOST_FIX = "set ATTRACT_PUBLIC_URL, or add the name to the allowed hosts, if the server is behind a proxy"
 _NETWORK_FIX = "start it with --lan, with --tls-cert and --tls-key, or with --behind-proxy ADDRESS"
 _KEY_FIX = "open the address that the server printed, with its #token, once more"
 _ORIGIN_FIX = "open the page from this server; behind a proxy set ATTRACT_PUBLIC_URL"
 
 
 def token_key(token: str | None) -> str:
-    """What a token is counted by: nothing of it can be read from that."""
+    """Key by which a token is counted; it does not reveal the token."""
     return _digest(token or "").hex()[:16]
 
 

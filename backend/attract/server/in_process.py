@@ -44,13 +44,13 @@ class Gateway:
     guard: Guard
 
     def addresses(self) -> list[str]:
-        """Lines that say where the dashboard is, and how other devices join where they can."""
+        """Lines with the dashboard's address and, if other devices can join, their link."""
         base = self.settings.public_url or self.own_url
         lines = [f"dashboard: {dashboard_url(self.settings, base, self.guard.admin_token)}"]
         link = printed_link(self.settings, self.guard.access, self.settings.port)
         if link is not None:
             lines.append(f"join from another device: {link}")
-            lines.append(f"or without a window there: attract join '{link}'")
+            lines.append(f"or headless: attract join '{link}'")
         return lines
 
     def join_link(self) -> str:
@@ -59,7 +59,7 @@ class Gateway:
         return link or f"{self.url}/join.html#token={self.guard.issue('worker')}"
 
     async def say_goodbye(self) -> None:
-        """Send the hosts home: what they came for is done, and nobody will be here again."""
+        """Dismiss the hosts: the run is over, and this server ends."""
         await self.service.say_goodbye()
 
 
@@ -107,7 +107,7 @@ async def running_gateway(
         url = own_url = f"http://{local}:{port}"
         if settings.tls_cert is not None:
             own_url = f"https://{local}:{port}"
-            # The certificate is not made for this machine's own browsers, and nobody else gets here.
+            # The certificate does not cover loopback, where only this machine's own browsers connect.
             inner = _listen("127.0.0.1", 0, port_is_fixed=True)
             url = f"http://127.0.0.1:{inner.getsockname()[1]}"
             plain = {**options, "lifespan": "off", "ssl_certfile": None, "ssl_keyfile": None}
@@ -137,7 +137,7 @@ async def _serving(app: Any, options: dict[str, Any], listening: socket.socket) 
         raise ConfigurationError(
             f"the certificate cannot be used: {error.strerror or error}",
             setting="--tls-cert, --tls-key",
-            fix="both are files in PEM, and the key is the certificate's",
+            fix="both must be PEM files, and the key must belong to the certificate",
         ) from None
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
@@ -176,7 +176,7 @@ def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
         signal.signal(signal.SIGINT, before)
 
 
-class _Interrupted(Exception):  # noqa: N818 - no error: somebody asked for it
+class _Interrupted(Exception):  # noqa: N818 - no error: a user asked for it
     """SIGINT came; a KeyboardInterrupt would not leave the loop in order."""
 
 
@@ -216,7 +216,7 @@ def _listen(host: str, port: int, *, port_is_fixed: bool) -> socket.socket:
             raise ConfigurationError(
                 f"cannot listen on {host}:{wanted}: {error.strerror}",
                 setting="host" if is_host else "port",
-                fix="name an address of this machine, such as 127.0.0.1" if is_host else fix,
+                fix="give an address of this machine, for example 127.0.0.1" if is_host else fix,
             ) from None
         return sock
     raise RuntimeError("expected one of two ports to be tried")

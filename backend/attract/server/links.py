@@ -1,4 +1,4 @@
-"""Join links: what other devices are told of this server, with an invitation in the fragment."""
+"""Join links: this server's address for other devices, with an invitation in the fragment."""
 
 import contextlib
 import socket
@@ -28,10 +28,10 @@ def public_base(settings: ServerSettings, port: int) -> str:
     if settings.public_url is not None:
         return settings.public_url.rstrip("/")
     if settings.behind_proxy and not settings.lan:
-        fix = "set ATTRACT_PUBLIC_URL to what browsers see of the proxy"
-        raise ConfigurationError("where other devices reach this server is not known", fix=fix)
+        fix = "set ATTRACT_PUBLIC_URL to the proxy's URL"
+        raise ConfigurationError("the address of this server for other devices is unknown", fix=fix)
     if not settings.lan and settings.tls_cert is None:
-        fix = "start with --lan, or set ATTRACT_PUBLIC_URL when a proxy stands before it"
+        fix = "start with --lan, or set ATTRACT_PUBLIC_URL if it is behind a proxy"
         raise ConfigurationError("other devices cannot reach this server", fix=fix)
     scheme = "http" if settings.tls_cert is None else "https"
     return f"{scheme}://{lan_address()}:{port}"

@@ -1,4 +1,4 @@
-"""Where this process listens, found among its own sockets: uvicorn tells an app nothing of its server."""
+"""Finds the address of this process among its own sockets: uvicorn does not pass it to the app."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""How late the event loop is: while something holds it up, no socket is read and nobody is answered."""
+"""Measures the lag of the event loop: while it is blocked, no socket is read and no request answered."""
 
 import asyncio
 from collections import deque

@@ -14,7 +14,7 @@ SECURE: Final = ("https", "wss")
 
 
 class ServerNames:
-    """What a request may call this server, and over which interface it may come; owned by the guard."""
+    """Allowed host names and interfaces of requests; owned by the guard."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -32,7 +32,7 @@ class ServerNames:
     def is_open_to(self, scope: Scope) -> bool:
         """Whether a connection may come over its interface: one that is no loopback needs the admin's word.
 
-        That word is `lan`, TLS, or `behind_proxy`, which lets in what the proxy hands on.
+        The setting is `lan`, TLS, or `behind_proxy`, which admits what the proxy forwards.
         """
         if _is_local(scope) or self._settings.lan or scope.get("scheme") in SECURE:
             return True
@@ -46,7 +46,7 @@ class ServerNames:
     def network_of(self, scope: Scope) -> str:
         """What a connection's address counts as: of IPv6 the /64, which one household has whole.
 
-        Addresses from forwarded headers that nobody allowed count as one.
+        Addresses from forwarded headers of an unknown proxy count as one.
         """
         client = scope.get("client")
         if client is None:
@@ -73,7 +73,7 @@ class ServerNames:
         return None if mapped is None or not self._goes_by(str(mapped), scope) else str(mapped)
 
     def frames_source(self, scope: Scope) -> str | None:
-        """Where a page of this server finds page games, as a source of a Content-Security-Policy.
+        """Origin of page games for a page of this server, as a source of a Content-Security-Policy.
 
         None: where it always does, in names of the browser's own machine. A policy has no word for an IPv6
         address: so it is any host at this port, which plain http over a network does not make worse.
@@ -89,7 +89,7 @@ class ServerNames:
         return f"http://*:{port or 80}"
 
     def is_trustworthy(self, scope: Scope) -> bool:
-        """Whether browsers take the page's origin for one that nobody in between can have changed."""
+        """Whether browsers treat the page's origin as potentially trustworthy (HTTPS or loopback)."""
         host = _host_name(Headers(scope=scope).get("host", ""))
         return scope.get("scheme") in SECURE or host in LOOPBACK or host in self._secure_hosts
 
@@ -140,7 +140,7 @@ def _mapped(name: str) -> IPv4Address | None:
 
 
 def _given_name(scope: Scope) -> str:
-    """That of the one `Host` header; empty without one, and with several."""
+    """Name in the only `Host` header; empty without one, and with several."""
     given = Headers(scope=scope).getlist("host")
     return _host_name(given[0]) if len(given) == 1 else ""
 

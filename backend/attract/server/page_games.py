@@ -25,9 +25,9 @@ HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.
 The letters name the game: the root of the origin is that of its page.
 """
 VISITED: Final = re.compile(r"/([0-9a-f]{32})(/.*)")
-"""A path where visitors are served: their machines know no such names, so that the path has the letters."""
+"""A path for visitors: their machines cannot resolve the host names, so the path has the key."""
 VISITING_PAGE: Final = re.compile(r"http://[^/]+/([0-9a-f]{32})/")
-"""What such a page or script says of itself where it asks for another."""
+"""Referer of requests from such a page or script."""
 OWN: Final = "/.attract/"
 """Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
@@ -61,27 +61,27 @@ GAME_POLICY: Final = "; ".join(
     )
 )
 """A game gets its own files, and published packages: no advertisements, no windows, no way out."""
-NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
+NOT_FOR_VISITORS: Final = "this game's page is on another server and can only be played on that machine"
 MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Of a page itself, which is read whole; what it loads may be of any size."""
+"""Limit of the page itself, which is read whole; the files that it loads may be of any size."""
 
 
 class PageSources(Protocol):
-    """Who knows the games' pages."""
+    """A provider of the games' pages."""
 
     def page_files(self, key: str) -> PageFiles | None:
-        """The files of the game with this key, 32 letters of 0 to f; None: nobody knows it."""
+        """The files of the game with this key, 32 letters of 0 to f; None: unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a request asks of the games' origins."""
+    """A request to the games' origins."""
 
     path: str
     """From the root of the origin, or of the game where its letters come first."""
     key: str | None
-    """Whose game; None: the path says nothing of it."""
+    """Key of the game; None: not in the path."""
     owners: str
     """See `OWNERS`."""
     is_visitors: bool
@@ -92,7 +92,7 @@ class PageGameMiddleware:
 
     Every response has a Content-Security-Policy: one of its own, or else `GAME_POLICY`.
 
-    Whoever asks must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
+    A client must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
     sockets and nothing but files.
     """
 
@@ -146,7 +146,7 @@ class PageGameMiddleware:
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("only GET", 405)
         if not self._is_open(scope, asked):
-            return PlainTextResponse("page games are played on the server's own machine", 403)
+            return PlainTextResponse("page games can only be played on the server's own machine", 403)
         if "service-worker" in Headers(scope=scope):
             # It could answer its page's requests itself, with documents that have no policy.
             return PlainTextResponse("a page game has no service worker", 403)
@@ -179,7 +179,7 @@ class PageGameMiddleware:
         return client is None or client[0] in ("127.0.0.1", "::1")
 
     def _thread_page(self, owners: str, refusal: str | None) -> Response:
-        """The page that a thread runs in; with a `refusal` one that says nothing but that."""
+        """The page in which a thread runs; with `refusal` a page that only reports it."""
         if refusal is None:
             text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
         else:
@@ -202,13 +202,13 @@ class PageGameMiddleware:
 
 
 async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
-    """What stands behind the origins where nothing else is served."""
+    """The app behind the origins without any games."""
     if scope["type"] == "http":
         await PlainTextResponse("nothing is here", 404)(scope, receive, send)
 
 
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
-"""The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
+"""The file may be rebuilt at any time: the browser revalidates and gets 304 if it is unchanged."""
 PAGE_HEADERS: Final = FILE_HEADERS | {"origin-agent-cluster": "?1"}
 
 

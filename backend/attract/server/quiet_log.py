@@ -1,4 +1,4 @@
-"""A log that strangers can write to as often as they like, and that tells only so much of it."""
+"""Limits the rate of log lines that any client can cause."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ LINES_PER_SECOND: Final = 0.1
 MAX_CHARACTERS: Final = 300
 STREAMS_CANCELLED: Final = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 CUT_OFF: Final = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
-"""How a traceback ends that starlette hands uvicorn as a text."""
+"""Ends of tracebacks that starlette passes to uvicorn as text."""
 
 
 class QuietFilter(logging.Filter):
@@ -42,14 +42,14 @@ class QuietFilter(logging.Filter):
             return False
         text = plain(record.getMessage(), MAX_CHARACTERS)
         if self._left_out:
-            text += f" ({self._left_out} such lines were left out before this one)"
+            text += f" ({self._left_out} similar lines were omitted before this one)"
             self._left_out = 0
         record.msg, record.args = text, ()
         return True
 
 
 def _is_cut_off(record: logging.LogRecord) -> bool:
-    """Whether it tells of a task that was ended at once, as by a second Ctrl-C: that is no fault."""
+    """Whether it is about a task that was cancelled, for example by a second Ctrl-C: not a fault."""
     kind = record.exc_info[0] if record.exc_info else None
     is_cancelled = kind is not None and issubclass(kind, (asyncio.CancelledError, KeyboardInterrupt))
     # uvicorn ends the streams of pages that do not read, such as a frozen tab's, once it has waited for them.
@@ -58,7 +58,7 @@ def _is_cut_off(record: logging.LogRecord) -> bool:
 
 
 def quieten(*names: str) -> None:
-    """Put a `QuietFilter` on the loggers of these names, which write what strangers say."""
+    """Put a `QuietFilter` on the loggers of these names, which log input of any client."""
     for name in names:
         logger = logging.getLogger(name)
         if not any(isinstance(known, QuietFilter) for known in logger.filters):

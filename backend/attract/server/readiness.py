@@ -12,7 +12,7 @@ from attract.runs.disk import refusal
 from attract.schema.api import PartName, ReadyPart, ReadyView
 
 PROBE_SECONDS = 5.0
-"""A write to the disk is tried at most so often: anybody may ask."""
+"""The shortest time between two test writes to the disk: the endpoint is public."""
 PROBE_BYTES = 4096
 
 
@@ -45,7 +45,7 @@ class Readiness:
             "game": _part(_game_problem(health, is_starting=self._is_starting())),
             "learner": _part(_learner_problem(health)),
             "disk": _part(_disk_problem(health, refused)),
-            "run": _part("the run failed: the dashboard and its log say why" if _failed(health) else None),
+            "run": _part("the run failed: see the dashboard or its log" if _failed(health) else None),
         }
         return ReadyView(ready=all(part.ready for part in parts.values()), parts=parts)
 
@@ -97,7 +97,7 @@ def _learner_problem(health: RunHealth | None) -> str | None:
 
 def _disk_problem(health: RunHealth | None, refused: str | None) -> str | None:
     if refused is not None:
-        return f"the runs folder takes no writes: {refused}"
+        return f"the runs folder is not writable: {refused}"
     if health is not None and not health.is_over and health.disk_refuses:
         return "the run waits for the disk to take writes"
     return None

@@ -59,7 +59,7 @@ from attract.settings.run import ServerSettings
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
 MAX_PROBLEMS = 20
-"""Of one request that an answer names."""
+"""Limit of the problems that the answer to one request lists."""
 MAX_SHOWN = 100
 """Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
@@ -142,7 +142,7 @@ def _add_server_routes(
     def try_settings(body: SettingsRequest) -> SettingsView:
         return settings_view(games, body.game, body.settings, body.description)
 
-    # The content hash is 256 bits that only members of a run are told; a module worker cannot send a token.
+    # Only members of a run know the content hash (256 bits); a module worker cannot send a token.
     @app.get("/games/{sha256}.js")
     @role("public")
     async def get_game(sha256: str) -> Response:
@@ -319,7 +319,7 @@ def _number(text: str) -> int | None:
 def _problem(
     status: int, error: str, fix: str | None = None, problems: Sequence[SettingProblem] = ()
 ) -> JSONResponse:
-    """An answer of bounded size, whatever it quotes of a request."""
+    """An answer of bounded size, even where it quotes a request."""
     body = Problem(
         error=shortened(error),
         fix=None if fix is None else shortened(fix),
@@ -329,7 +329,7 @@ def _problem(
 
 
 def _add_problems(app: FastAPI) -> None:
-    """Every error is a `Problem`, whoever raised it."""
+    """Every error is answered with a `Problem`, wherever it was raised."""
 
     def answer(status: int) -> Callable[[Request, Any], JSONResponse]:
         def handle(_request: Request, error: AttractError) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""How uvicorn must be run for the gateway: the options and the deadline that its limits rely on."""
+"""Configures uvicorn for the gateway: options and a deadline on which its limits rely."""
 
 import asyncio
 import copy
@@ -77,7 +77,7 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
     byte costs as much work as a message, and each ping a pong, which waits in memory for a peer that does not
     read. Browsers send none of them but an answer in 20 s, and pieces of many KiB.
 
-    Messages are not compressed, and none is larger than `max_frame_bytes`, whatever uvicorn's options say.
+    Messages are not compressed, and none is larger than `max_frame_bytes`, regardless of uvicorn's options.
     """
 
     max_frame_bytes: ClassVar[int] = ServerSettings().max_frame_bytes
@@ -132,14 +132,14 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
 
 
 PROTOCOLS: Final = {"--http": HeaderDeadlineProtocol, "--ws": MeteredSocketProtocol}
-"""What `uvicorn` has to be told to serve the gateway by."""
+"""The flags with which `uvicorn` has to serve the gateway."""
 
 
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
     timed = {"header_seconds": settings.request_seconds}
     limited = {"max_frame_bytes": settings.max_frame_bytes}
-    # Whatever a client sends that is no HTTP makes uvicorn write a line.
+    # uvicorn logs a line for all input that is not HTTP.
     quieten("uvicorn.error", "websockets.server")
     return {
         "http": type("TimedProtocol", (HeaderDeadlineProtocol,), timed),
@@ -149,7 +149,7 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
         "timeout_graceful_shutdown": 5,
         "server_header": False,
         "date_header": False,
-        # uvicorn believes every process of this machine unless told otherwise.
+        # By default uvicorn trusts every process of this machine.
         "proxy_headers": bool(settings.behind_proxy),
         "forwarded_allow_ips": list(settings.behind_proxy),
         "ssl_certfile": settings.tls_cert,
@@ -160,8 +160,8 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
 def launch_flags(settings: ServerSettings) -> list[str]:
     """Flags of the `uvicorn` command that the gateway relies on, each with its value.
 
-    `settings.behind_proxy` decides whose forwarded headers count: uvicorn believes every process of this
-    machine unless told otherwise.
+    `settings.behind_proxy` decides whose forwarded headers count: by default uvicorn trusts every process
+    of this machine.
     """
     classes = [f"{flag} {kind.__module__}:{kind.__qualname__}" for flag, kind in PROTOCOLS.items()]
     if not settings.behind_proxy:
@@ -170,7 +170,7 @@ def launch_flags(settings: ServerSettings) -> list[str]:
 
 
 def missing_flags(config: uvicorn.Config, settings: ServerSettings) -> list[str]:
-    """Those of `launch_flags` that a server of this configuration was not given; `config` is loaded."""
+    """Missing flags of `launch_flags` in this configuration; `config` is loaded."""
     http, ws, proxies = launch_flags(settings)
     given = {http: config.http_protocol_class, ws: config.ws_protocol_class}
     missing = [

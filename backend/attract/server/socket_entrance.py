@@ -1,4 +1,4 @@
-"""Where websockets leave the app's stack: the shortest way from the guard to the hub."""
+"""Routes websockets directly from the guard to the hub, past the app's middleware."""
 
 from typing import Final, Protocol
 
@@ -9,7 +9,7 @@ SOCKET_PATH: Final = "/ws"
 
 
 class SocketServer(Protocol):
-    """What holds a socket for as long as it lives: `SocketHub`."""
+    """Owner of a socket for its lifetime: `SocketHub`."""
 
     async def serve(self, websocket: WebSocket) -> None:
         """One socket's life, from before it is accepted."""
@@ -28,7 +28,7 @@ class SocketEntranceMiddleware:
         self._sockets = sockets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As every ASGI app. Anybody may come: the token is in the first message."""
+        """An ASGI app. Connecting needs no token: the first message has it."""
         if scope["type"] == "websocket" and scope["path"] == SOCKET_PATH:
             await self._sockets.serve(WebSocket(scope, receive, send))
         else:

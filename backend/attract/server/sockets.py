@@ -28,7 +28,7 @@ from attract.server.token_bucket import TokenBucket
 from attract.settings.run import ServerSettings
 
 FRAMES_PER_TURN = 16
-"""Of one socket, before others have their turn: hundreds of small ones may have come at once."""
+"""Frames of one socket that are handled before other sockets: hundreds may arrive at once."""
 MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
@@ -37,14 +37,14 @@ SHUTDOWN_SECONDS = 1.0
 """So long are peers waited for at shutdown, that they hear why their sockets close."""
 MAX_NAME = 60
 BURST_SECONDS = 5.0
-"""A socket may send what it may send in so many seconds all at once."""
+"""Burst of a socket, in seconds of its rate."""
 log = logging.getLogger(__name__)
 refusals = logging.getLogger(f"{__name__}.refused")
-"""What strangers make us say, whoever they are."""
+"""Log of refusals, which any client can cause."""
 
 
 class SocketHandler(Protocol):
-    """What the shell tells of its sockets; all calls come from the event loop, none may block."""
+    """Callbacks about sockets; all calls come from the event loop, none may block."""
 
     def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A socket said a good hello; `identity`: of its token or invitation, and its network."""
@@ -62,7 +62,7 @@ class SocketHandler(Protocol):
         ...
 
     def disconnected(self, connection_id: int) -> None:
-        """The socket is gone; called once for each `connected`."""
+        """The socket is closed; called once for each `connected`."""
         ...
 
 
@@ -90,7 +90,7 @@ class Connection:
         self._wake = asyncio.Event()
         self._closing = False
         self.writer: asyncio.Task[None] | None = None
-        """Runs `write`: done once the peer was told that it is closed, or could not be."""
+        """Runs `write`: done once the close frame was sent, or could not be."""
 
     def send(self, data: bytes, *, policy: tuple[str, int] | None = None, needs: int | None = None) -> None:
         """Queue a frame. A policy takes the place of an unsent older one that no queued lease needs.
@@ -118,7 +118,7 @@ class Connection:
         self._wake.set()
 
     async def write(self) -> None:
-        """Send what is queued until a close was; returns early when the peer is gone or does not read."""
+        """Send the queue up to and including a close; returns early if the peer is gone or does not read."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -131,7 +131,7 @@ class Connection:
                     async with asyncio.timeout(self._send_seconds):
                         await self._websocket.send_bytes(item.data)
                 except (TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
-                    # RuntimeError: what starlette says of sending on a closed socket.
+                    # RuntimeError: from starlette, for sending on a closed socket.
                     await self._close(_Close(close_codes.BACKPRESSURE, "this peer does not read"))
                     return
 
@@ -179,7 +179,7 @@ class SocketHub:
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
         self.received_bytes = 0
         self.refused: Counter[str] = Counter()
-        """How many sockets were refused or closed for what they sent, by the code they were told."""
+        """Number of sockets refused or closed for what they sent, by close code."""
         refusals.filters[:] = [QuietFilter()]
         guard.when_ended(self._close_entry)
 
@@ -189,13 +189,13 @@ class SocketHub:
         return len(self._connections)
 
     def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
-        """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
+        """Queue a message; a closed connection is no error. `needs`: version that must be sent before it."""
         connection = self._connections.get(connection_id)
         if connection is not None:
             connection.send(encode(message), needs=needs)
 
     def send_frame(self, connection_id: int, frame: bytes) -> None:
-        """Queue an encoded message; a connection that is gone is no error."""
+        """Queue an encoded message; a closed connection is no error."""
         connection = self._connections.get(connection_id)
         if connection is not None:
             connection.send(frame)
@@ -221,7 +221,7 @@ class SocketHub:
                 bind(connection=connection_id)
                 self._refuse(connection, error)
 
-            # Whoever has found out speaks of many sockets: the id is this line's alone.
+            # The caller logs for many sockets: the id belongs to this line only.
             contextvars.copy_context().run(refuse)
 
     async def close_all(self, code: int, reason: str) -> None:
@@ -235,11 +235,11 @@ class SocketHub:
             await asyncio.wait(writers, timeout=SHUTDOWN_SECONDS)
 
     def num_strangers(self, network: str) -> int:
-        """How many sockets of an address have shown no token yet."""
+        """Number of sockets of an address without a token yet."""
         return self._strangers[network]
 
     def sockets_of(self, entry_id: str) -> int:
-        """How many sockets are open that came by a session's or an invitation's token."""
+        """Number of open sockets of a session's or an invitation's token."""
         return sum(1 for grant in self._grants.values() if grant.entry == entry_id)
 
     async def serve(self, websocket: WebSocket) -> None:
@@ -265,7 +265,7 @@ class SocketHub:
         network = self._guard.names.network_of(websocket.scope)
         with _counted(self._strangers, network, self._settings.sockets_per_address, f"from {network}"):
             hello, grant = await self._hello(websocket)
-        # Nobody asks for them again, and a thousand sockets may stay for days.
+        # They are not read again, and a thousand sockets may stay open for days.
         websocket.scope["headers"] = []
         connection_id = next(self._ids)
         key = grant.entry or token_key(hello.token)
@@ -349,7 +349,7 @@ class SocketHub:
             )
         if grant.role == "viewer":
             raise _refusal(
-                "role", close_codes.ROLE, "a viewer's token lets no worker in", "ask for a join link"
+                "role", close_codes.ROLE, "a viewer's token cannot admit workers", "ask for a join link"
             )
         return grant
 
@@ -379,7 +379,7 @@ class SocketHub:
 
 
 class _Meter:
-    """How much one socket has sent lately; more than its share is an error, far above any worker's."""
+    """Rate limit of one socket, far above that of any worker; more is an error."""
 
     def __init__(self, settings: ServerSettings, now: float) -> None:
         self._messages_per_second = settings.messages_per_second

@@ -12,7 +12,7 @@ class TokenBucket:
         self._filled_at = now
 
     def take(self, tokens: float, now: float) -> bool:
-        """Take `tokens` and say True; False, and nothing is taken, when there are not so many."""
+        """Take `tokens`; False if there are fewer, and then nothing is taken."""
         self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._per_second)
         self._filled_at = now
         if tokens > self._tokens:

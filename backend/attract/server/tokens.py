@@ -9,7 +9,7 @@ from attract.settings.run import ServerSettings
 MIN_TOKEN_CHARACTERS: Final = 16
 MAX_TOKEN_CHARACTERS: Final = 200
 SECRET_FOLDERS: Final = (Path("/run/secrets"), Path("/var/run/secrets"))
-"""Where container engines put secrets, for the processes of one container alone; they choose the modes."""
+"""Folders where container engines put secrets, with modes that they choose."""
 MAKE_ONE: Final = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
 
 
@@ -23,7 +23,7 @@ def chosen_tokens(settings: ServerSettings) -> dict[Literal["admin", "worker"], 
     if worker is not None:
         found["worker"] = worker
     if admin is not None and admin == worker:
-        fix = "whoever may play would be the admin: choose two"
+        fix = "every worker would be an admin: choose two different tokens"
         raise ConfigurationError("is the worker's token too", setting="server.admin_token", fix=fix)
     return found
 
@@ -54,7 +54,7 @@ def read_token(file: Path, setting: str) -> str:
         raise ConfigurationError(f"{file} cannot be read: {reason}", setting=setting) from None
     if mode & 0o007 and not _is_of_a_container(file):
         raise ConfigurationError(
-            f"{file} may be read by everybody on this machine (mode {mode:03o})",
+            f"{file} is readable by all users of this machine (mode {mode:03o})",
             setting=setting,
             fix=f"chmod 600 {file}; in Kubernetes defaultMode: 0440 with an fsGroup",
         )

@@ -26,7 +26,7 @@ def add_watch_routes(app: FastAPI, readiness: Readiness, exposition: Exposition)
             view.model_dump(mode="json"), 200 if view.ready else 503, headers={"cache-control": NO_STORE}
         )
 
-    # Not public: it says which games are trained, how well, and by how many.
+    # Not public: it reveals which games are trained, how well, and by how many workers.
     @app.get("/metrics")
     @role("viewer")
     async def metrics() -> Response:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from attract.settings.errors import dotted, refusal
 
 PREFIX: Final = "ATTRACT_"
-"""How the environment variables begin that are read."""
+"""Prefix of all environment variables."""
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1, le=2**53 - 1)]
@@ -31,7 +31,7 @@ class Settings(BaseModel):
     )
 
     section: ClassVar[str] = ""
-    """How the section is called in YAML and on the command line, for messages."""
+    """Name of the section in YAML and on the command line, for messages."""
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:

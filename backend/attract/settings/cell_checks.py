@@ -1,11 +1,11 @@
-"""Refuses settings that cells which learn as one cannot follow yet, before anything begins."""
+"""Refuses settings that distributed training does not support yet, at start-up."""
 
 from attract.errors import ConfigurationError
 from attract.settings.run import RunSettings
 
 
 def check_for_cells(settings: RunSettings) -> None:
-    """Refuse what learners cannot do together yet. Raises: ConfigurationError: names the setting."""
+    """Refuse unsupported settings. Raises: ConfigurationError: names the setting."""
     refused = {
         **{f"{settings.algorithm}.{name}": True for name in settings.algorithm_settings.refused_in_cells},
         "collection.seats": len(set(settings.collection.seats)) > 1,
@@ -16,7 +16,7 @@ def check_for_cells(settings: RunSettings) -> None:
     for name, is_given in refused.items():
         if is_given:
             raise ConfigurationError(
-                "several cells cannot train with it: their updates are made together",
+                "distributed training with several cells does not support it",
                 setting=name,
-                fix="leave it out, or train in one cell (without RANK and WORLD_SIZE)",
+                fix="remove it, or train in one cell (without RANK and WORLD_SIZE)",
             )

@@ -1,4 +1,4 @@
-"""Which cell of a group a process is, as `torchrun` and its like tell it."""
+"""Rank of this process in a distributed run, from the variables of `torchrun` and similar launchers."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self
@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from attract.settings.base import Settings
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What every launcher of torch's distributed programs sets; only all of them together mean anything."""
+"""Set by every launcher of torch's distributed programs; ignored unless all are set."""
 AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE"
 """`True` where the launcher listens at the master's address itself."""
 
@@ -19,14 +19,14 @@ class Cell(Settings):
     section: ClassVar[str] = "cell"
 
     rank: Annotated[int, Field(ge=0)]
-    """Which of them, from 0; 0 leads."""
+    """Rank, from 0; rank 0 coordinates."""
     size: Annotated[int, Field(ge=1, le=1024)]
-    """How many there are."""
+    """Number of cells."""
     address: str
-    """Where the learner of rank 0 listens, or the launcher."""
+    """Address on which the learner of rank 0, or the launcher, listens."""
     port: Annotated[int, Field(ge=1, le=65535)]
     has_store: bool = False
-    """Whether the launcher listens there; else rank 0's learner does."""
+    """Whether the launcher listens there; otherwise rank 0's learner does."""
 
     @model_validator(mode="after")
     def _has_a_rank(self) -> Self:
@@ -51,5 +51,5 @@ class Cell(Settings):
 
     @property
     def leads(self) -> bool:
-        """Whether it decides for all of them."""
+        """Whether this is rank 0, which coordinates the others."""
         return self.rank == 0

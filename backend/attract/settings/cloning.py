@@ -1,4 +1,4 @@
-"""How a policy keeps to demonstrations while it learns from its own experience."""
+"""Settings of the behaviour cloning loss, added to the training loss."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -13,20 +13,20 @@ def _absolute(place: str) -> str:
 
 
 _Place = Annotated[str, AfterValidator(_absolute)]
-"""A path, absolute: a run that is resumed from elsewhere still finds it."""
+"""A path, made absolute: a run that is resumed from another folder still finds it."""
 
 
 class CloningSettings(Settings):
-    """Of the cloning loss, around whatever algorithm; in force once `demonstrations` are named."""
+    """Behaviour cloning loss, which any algorithm can add; active when `demonstrations` are given."""
 
     section: ClassVar[str] = "cloning"
 
     demonstrations: Annotated[_Place | None, Field(title="Demonstrations")] = None
-    """A file or a folder of demonstrations, recorded episodes, that each update learns from too. None:
-    none."""
-    coef: Annotated[float, Field(ge=0, title="Weight of demonstrations")] = 0.1
-    """Weight of the demonstrations' mean negative log-likelihood in the loss, at first."""
-    share: Annotated[Fraction, Field(title="Share of the run with demonstrations")] = 0.5
-    """Share of `schedule_steps` over which that weight falls to nothing."""
-    minibatch_steps: Annotated[Positive, Field(title="Demonstrated steps per minibatch")] = 256
-    """Steps of demonstrations beside each minibatch, drawn at random."""
+    """A file or folder of demonstrations (recorded episodes). Each update also learns from them. None:
+    no demonstrations."""
+    coef: Annotated[float, Field(ge=0, title="Cloning coefficient")] = 0.1
+    """Initial weight of the cloning loss: the mean negative log-likelihood of the demonstrations' actions."""
+    share: Annotated[Fraction, Field(title="Cloning share of the run")] = 0.5
+    """Share of `schedule_steps` over which `coef` falls linearly to 0."""
+    minibatch_steps: Annotated[Positive, Field(title="Demonstration steps per minibatch")] = 256
+    """Demonstration steps added to each minibatch, drawn at random."""

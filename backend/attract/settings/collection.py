@@ -11,58 +11,56 @@ PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$", ex
 
 
 class CollectionSettings(Settings):
-    """How a run collects; the collection core holds them as they are."""
+    """How a run collects experience."""
 
     section: ClassVar[str] = "collection"
 
     schedule: Literal["sync", "overlap", "async"] = "overlap"
-    """`overlap`: plays the next batch while the learner works on the last. `sync`: in turn, slower, but
-    repeats exactly. `async`: also plays while a batch waits, up to `max_policy_lag` versions ahead, and
-    corrects for the age of what it learns from."""
+    """`overlap`: workers play the next batch while the learner trains on the last. `sync`: both take turns,
+    which is slower but reproducible. `async`: workers never wait, up to `max_policy_lag` versions ahead, and
+    the learner corrects for the lag."""
     num_workers: Annotated[int, Field(ge=1, le=1024, title="Workers")] = 2
-    """Threads that play the game: training starts when so many have joined, and a headless run starts them.
-    About one per processor core is good."""
-    max_workers: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, Field(title="Room for workers")] = (
-        None
-    )
-    """As more workers join, up to so many, each update learns from all of them, unless `ppo.batch_segments`
-    is given. None: four times `num_workers`, fewer where that takes more than 256 MiB."""
+    """Threads that play the game. Training starts when all have joined; a headless run starts them
+    itself. About one per processor core is good."""
+    max_workers: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, Field(title="Max workers")] = None
+    """Limit of workers that may join. The batch grows with them, unless `ppo.batch_segments` is given. None:
+    four times `num_workers`, fewer if that takes more than 256 MiB."""
     instances_per_worker: Annotated[
         Annotated[int, Field(ge=1, le=8192)] | None, Field(title="Games per worker")
     ] = None
-    """Running copies of the game in each worker, stepped as one batch. None: up to 64, fewer where the run
-    would end before long episodes of so many games do, or before 64 updates."""
+    """Copies of the game in each worker, stepped as one batch. None: up to 64, fewer if the run would end
+    before long episodes do or before 64 updates."""
     seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names), Field(title="Policies")] = ()
-    """For games of several agents: the policy that plays each, in the agents' order, separated by commas. The
-    same name is the same policy, and each learns from its own agents alone. Empty: `main` plays them all."""
+    """Policy of each agent in games of several agents, in the agents' order, separated by commas. Agents with
+    the same name share a policy. Each policy learns from its own agents. Empty: `main` plays them all."""
     desync_episodes: bool = True
-    """Spread the phases of the instances by cutting the first episode of each once."""
+    """Desynchronise the instances by cutting the first episode of each at a random step."""
     desync_steps: Positive | None = None
-    """Range of that cut; None: the game's time limit in steps."""
+    """Largest step of that cut. None: the game's time limit in steps."""
     max_policy_lag: Annotated[int, Field(ge=0, le=64)] | None = None
-    """Versions that experience may be older than the policy it trains; None: 1 in `overlap`, which allows no
-    more, and 4 in `async`, which needs at least 1. `sync` has no lag."""
+    """Maximum policy lag of experience, in versions. None: 1 in `overlap`, which allows no more, and 4 in
+    `async`, which needs at least 1. `sync` has no lag."""
     prefetch: Annotated[int, Field(ge=0, le=16)] = 1
-    """Leases a worker holds ahead of the one it plays, so that it need not wait for the next."""
+    """Leases that a worker holds beyond the one it plays, so that it need not wait for the next."""
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
-    """Uncounted random steps that set the first observation statistics, no more than the run has itself; 0 is
-    none. They end after 10 s, except in `sync`."""
+    """Random steps before training that initialise the observation statistics, at most `total_steps`. They
+    are not counted and end after 10 s, except in `sync`. 0: none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
-    """How long `overlap` waits for the expected workers before it goes on with those it has."""
+    """How long `overlap` waits for the expected workers before it starts with those it has."""
     inference: Literal["worker", "server"] = "worker"
-    """Where the policy runs while training games are played: beside the games, or in a process of the
-    server's, for policies too heavy for the devices."""
+    """Where the policy runs during collection. `worker`: in the browser, beside the games. `server`: in a
+    process of the server, for policies too heavy for the devices."""
     async_factor: Annotated[int, Field(ge=1, le=64)] = 2
-    """`inference: server`: groups of games that take turns; while one is with the policy the others
+    """`inference: server`: groups of games that take turns. While the policy runs for one group, the others
     step."""
     trace: bool = False
-    """`inference: server`: write what stepped and decided when to `logs/timeline.json` of the run."""
+    """`inference: server`: write the times of steps and inference to the run's `logs/timeline.json`."""
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:
         if self.max_workers is not None and self.max_workers < self.num_workers:
             raise ValueError(
-                f"max_workers {self.max_workers}: {self.num_workers} are expected; so many or more works"
+                f"max_workers {self.max_workers}: {self.num_workers} are expected; give at least that many"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Settings of what happens along the way: game parameters, lessons, callbacks, averaging between trainers."""
+"""Settings of game parameters, lessons, callbacks, and averaging between trainers."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
@@ -12,16 +12,16 @@ KINDS: Final[tuple[DistributionKind, ...]] = ("constant", "uniform", "normal", "
 
 
 class DistributionSettings(Settings):
-    """How one game parameter is drawn at each start; a bare number is a constant."""
+    """Distribution of one game parameter, drawn at each episode start; a bare number is a constant."""
 
     constant: float | None = None
-    """The same at each start."""
+    """Always this value."""
     uniform: Range | None = None
     """[low, high]."""
     normal: Range | None = None
     """[mean, standard deviation], clipped to the range that the game declares."""
     multi_range: Annotated[tuple[Range, ...], Field(min_length=1, max_length=32)] | None = None
-    """[[low, high], ...]: each range as likely as it is wide."""
+    """[[low, high], ...]: uniform over all ranges together."""
 
     @model_validator(mode="before")
     @classmethod
@@ -54,7 +54,7 @@ class DistributionSettings(Settings):
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """What can be drawn; nothing for `normal`, which is clipped."""
+        """Ranges of possible values; empty for `normal`, which is clipped."""
         if self.constant is not None:
             return ((self.constant, self.constant),)
         if self.uniform is not None:
@@ -63,12 +63,12 @@ class DistributionSettings(Settings):
 
 
 class IntervalSettings(Settings):
-    """Every so many episodes or every so many agent steps."""
+    """An interval in episodes or in agent steps."""
 
     every_episodes: Positive | None = None
-    """After so many episodes each time; this or `every_steps`."""
+    """Interval in episodes. Give this or `every_steps`."""
     every_steps: Positive | None = None
-    """After so many agent steps each time."""
+    """Interval in agent steps."""
 
     @model_validator(mode="after")
     def _is_one_interval(self) -> Self:
@@ -78,14 +78,14 @@ class IntervalSettings(Settings):
 
 
 class ThresholdSettings(Settings):
-    """A metric that is on the right side of a number, so many checks in a row."""
+    """A threshold of a metric, to be met in consecutive checks."""
 
     metric: Annotated[str, Field(min_length=1, max_length=200)]
     """Any metric of the run: `rollout/ep_rew_mean`, `game/food`, `eval/mean_reward`, `train/entropy`, ..."""
     at_least: float | None = None
     at_most: float | None = None
     times: Positive = 3
-    """Checks in a row that must agree."""
+    """Consecutive checks that must meet the threshold."""
 
     @model_validator(mode="after")
     def _is_one_side(self) -> Self:
@@ -109,19 +109,19 @@ class ThresholdSettings(Settings):
 
 
 class LessonSettings(Settings):
-    """One lesson: what the games are started with, and when it is over."""
+    """One lesson: its game parameters and when it ends."""
 
     section: ClassVar[str] = ""
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,32}$", examples=["first-steps"])]
     parameters: dict[str, DistributionSettings] = {}
-    """On top of the run's own `parameters`."""
+    """Override the run's `parameters`."""
     until: ThresholdSettings | None = None
-    """On to the next lesson once this is met; every lesson but the last has it."""
+    """The next lesson begins once this is met. Required for every lesson but the last."""
     back: ThresholdSettings | None = None
-    """Back to the lesson before once this is met; None: never."""
+    """The previous lesson begins again once this is met. None: never."""
     min_episodes: Annotated[int, Field(ge=0)] = 100
-    """Episodes of this lesson before it can end."""
+    """Minimum episodes of this lesson."""
 
     @model_validator(mode="after")
     def _sides_are_apart(self) -> Self:
@@ -134,15 +134,15 @@ class LessonSettings(Settings):
 
 
 class CurriculumSettings(Settings):
-    """Lessons, from the first to the last; without any the run has one task throughout."""
+    """Lessons, in order; without any, the run has one task throughout."""
 
     section: ClassVar[str] = "curriculum"
 
     every_episodes: Positive = 20
-    """Episodes between two looks at the thresholds."""
+    """Episodes between two checks of the thresholds."""
     lessons: tuple[LessonSettings, ...] = ()
-    """From the first to the last, each with a name, its parameters and until when it is played: in a file, or
-    as JSON; see docs/curriculum.md."""
+    """Lessons in order, each with a name, parameters and an end condition. Given in a file or as JSON; see
+    docs/curriculum.md."""
 
     @model_validator(mode="after")
     def _lessons_lead_on(self) -> Self:
@@ -152,7 +152,7 @@ class CurriculumSettings(Settings):
                 raise ValueError(f"two lessons are called {name!r}")
         for lesson in self.lessons[:-1]:
             if lesson.until is None:
-                raise ValueError(f"lesson {lesson.name!r} has no `until`, so the next would never come")
+                raise ValueError(f"lesson {lesson.name!r} has no `until`, so the next would never begin")
         if self.lessons and self.lessons[-1].until is not None:
             raise ValueError(f"lesson {names[-1]!r} is the last: its `until` leads nowhere")
         if self.lessons and self.lessons[0].back is not None:
@@ -161,48 +161,47 @@ class CurriculumSettings(Settings):
 
 
 class EvaluationCallbackSettings(IntervalSettings):
-    """Evaluations while the run trains: fixed seeds, each episode to its end."""
+    """Evaluations during training, on fixed seeds."""
 
     episodes: Positive = 20
-    """How many episodes each of them plays."""
+    """Episodes per evaluation."""
     modes: Annotated[
         tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1), BeforeValidator(split_names)
     ] = ("deterministic",)
-    """`deterministic` gives `eval/*`, `sampled` gives `eval_sampled/*`. Those of the kind that
-    `evaluation.deterministic` says decide `best`."""
+    """`deterministic` writes `eval/*`, `sampled` writes `eval_sampled/*`. The mode that
+    `evaluation.deterministic` selects decides `best`."""
 
 
 class CallbackSettings(Settings):
-    """What else hangs on episodes and steps; None: nothing."""
+    """Actions at intervals of episodes or steps."""
 
     section: ClassVar[str] = "callbacks"
 
-    evaluation: Annotated[EvaluationCallbackSettings | None, Field(title="Evaluations while it trains")] = (
-        None
-    )
-    """Such as {"every_steps": 100000, "episodes": 20}. None: none."""
-    checkpoint: Annotated[IntervalSettings | None, Field(title="Versions kept for good")] = None
-    """Such as {"every_steps": 1000000}: the newest one each time. None: only the newest, the best and at most
-    100 between are kept."""
+    evaluation: Annotated[EvaluationCallbackSettings | None, Field(title="Evaluation during training")] = None
+    """For example {"every_steps": 100000, "episodes": 20}. None: no evaluation during training."""
+    checkpoint: Annotated[IntervalSettings | None, Field(title="Permanent checkpoints")] = None
+    """For example {"every_steps": 1000000}: keeps the newest version at each interval. None: only the newest,
+    the best and at most 100 versions between are kept."""
 
 
 class FederatedSettings(Settings):
-    """Trainers of the same game and policy that become their average every so many episodes."""
+    """Averaging of the policies of several trainers of the same game."""
 
     section: ClassVar[str] = "federated"
 
     rendezvous: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$", examples=["10.0.0.2:29500"])]
-    """host:port at which trainer 0 listens; the same on all, and reachable by all."""
+    """host:port on which trainer 0 listens; the same for all trainers, and reachable by all."""
     rank: Annotated[int, Field(ge=0)]
-    """Which of the trainers this is, from 0."""
+    """Rank of this trainer, from 0."""
     world_size: Annotated[int, Field(ge=2, le=64)]
-    """How many there are."""
+    """Number of trainers."""
     every_episodes: Positive = 1000
-    """Averaged each time this trainer's own `global_episode_index` has grown by so much."""
+    """Interval of the averaging, in episodes of this trainer (`global_episode_index`)."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 600.0
-    """How long the others are waited for."""
+    """How long to wait for the others."""
     lost_seconds: Annotated[float, Field(gt=0)] = 15.0
-    """Silence after which a trainer that was there is gone: the others go on without it."""
+    """A trainer that was connected and is silent for this long counts as lost; the others continue without
+    it."""
 
     @model_validator(mode="after")
     def _has_a_rank(self) -> Self:

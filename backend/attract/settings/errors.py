@@ -1,4 +1,4 @@
-"""What is wrong with settings, in words of our own: the name as the user wrote it, what came, what works."""
+"""Error texts for settings: the name as the user wrote it, the given value, and valid ones."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from attract.errors import ConfigurationError, nearest_name
 from attract.settings.fields import unset_text
 
 Path = tuple[str | int, ...]
-"""Where a setting stands: names of sections and fields, and places in lists."""
+"""Path of a setting: names of sections and fields, and indices of lists."""
 Spell = Callable[[Path], str]
-"""How somebody wrote a setting: `ppo.gamma`, `--ppo.gamma`, `ATTRACT_PPO_GAMMA`, ..."""
+"""Writes a path as the user wrote it: `ppo.gamma`, `--ppo.gamma`, `ATTRACT_PPO_GAMMA`, ..."""
 
 WHOLE = ("int_parsing", "int_type", "int_from_float", "int_parsing_size")
 NUMBER = ("float_parsing", "float_type", "finite_number")
@@ -67,7 +67,7 @@ def _explain(
         fix = f"did you mean {near!r}?" if near else f"valid names: {', '.join(sorted(names))}"
         return [path], "there is no such setting", fix
     if kind == "missing":
-        return [path], "is needed and was not given", None
+        return [path], "is required and was not given", None
     if kind == "value_error":
         text = str(detail["msg"]).removeprefix("Value error, ")
         return _mentioned(text, path, model, data) or ([path] if path else []), text, None
@@ -81,7 +81,7 @@ def _explain(
 def _wanted(
     kind: str, detail: Mapping[str, Any], schema: Mapping[str, Any], unset: str | None
 ) -> tuple[str, str | None]:
-    """What a value must be, from the kind of error, its field's JSON schema and what unsets it."""
+    """Description of valid values, from the error's type, the field's JSON schema and unsetting text."""
     if kind in (*WHOLE, *NUMBER, *BOUND):
         number = _number(schema, exceeded=kind.startswith("less_than"))
         return number if unset is None else f"{number}, or {unset}", None

@@ -1,4 +1,4 @@
-"""What the annotation of a setting says of it: whether it is a section, whether it may be unset."""
+"""Reads the annotation of a setting: whether it is a section, and whether it may be unset."""
 
 from collections.abc import Mapping
 from types import NoneType
@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, cast, get_args, get_origin
 from pydantic import BaseModel
 
 UNSET_TEXTS: Final = ("none", "null")
-"""How a text says that a setting is unset."""
+"""Texts that unset a setting, in order of preference."""
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:
@@ -35,7 +35,7 @@ def unset_text(annotation: Any) -> str | None:
 
 
 def with_unset(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested settings of this class with None for each text that says so; nothing is checked."""
+    """Nested settings of this class, with None for each text that means None; nothing is checked."""
     found = dict(given)
     for name, value in given.items():
         field = model.model_fields.get(name)
@@ -45,8 +45,8 @@ def with_unset(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, An
         if section is not None and isinstance(value, Mapping):
             found[name] = with_unset(section, cast("Mapping[str, Any]", value))
         elif isinstance(value, str) and (text := value.strip().lower()) in UNSET_TEXTS:
-            least = unset_text(field.annotation)
+            first = unset_text(field.annotation)
             found[name] = (
-                None if least is not None and text in UNSET_TEXTS[UNSET_TEXTS.index(least) :] else value
+                None if first is not None and text in UNSET_TEXTS[UNSET_TEXTS.index(first) :] else value
             )
     return found

@@ -17,7 +17,7 @@ MAX_BYTES: Final = 1 << 20
 MAX_DEPTH: Final = 64
 """Settings nest some five deep."""
 MAX_NODES: Final = 20_000
-"""Of names, values, lists and mappings, with each alias counted as all that it stands for."""
+"""Limit of names, values, lists and mappings together; an alias counts as what it expands to."""
 MAX_NUMBER_CHARACTERS: Final = 100
 INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 """Whole numbers of YAML 1.2 (section 10.3.2); 1.1 has sexagesimal ones too, whose time grows as a square."""
@@ -29,10 +29,10 @@ FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """The nested settings that a file gives, unchecked but that their names are texts; {} for an empty one.
+    """Nested settings from a file; only their names are checked, to be texts. {} for an empty file.
 
-    Raises: ConfigurationError: when it cannot be read, is no YAML, nests too deep, has too many values, or is
-        no mapping.
+    Raises: ConfigurationError: when it cannot be read, is not YAML, nests too deep, has too many values, or
+        is not a mapping.
     """
     return parse_settings(read_file(path, MAX_BYTES), str(path))
 
@@ -44,7 +44,7 @@ def parse_settings(data: bytes, place: str) -> dict[str, Any]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"is no text in UTF-8: byte {error.start}", setting=place) from None
+        raise ConfigurationError(f"is not UTF-8 text: byte {error.start}", setting=place) from None
     found = _load(text, place)
     if found is None:
         return {}
@@ -86,7 +86,7 @@ class _Loader(yaml.SafeLoader):
             self._depth -= 1
 
     def check_size(self, root: Node) -> None:
-        """Count what aliases and merges stand for. Raises: _TooLargeError."""
+        """Count the expansion of aliases and merges. Raises: _TooLargeError."""
         known: dict[int, tuple[int, int]] = {}
         open_nodes: set[int] = set()
 
@@ -94,7 +94,7 @@ class _Loader(yaml.SafeLoader):
             """Number of values in a node, and how deep they nest."""
             line = node.start_mark.line + 1
             if id(node) in open_nodes:
-                raise _TooLargeError(f"line {line}: an alias stands for what it lies in")
+                raise _TooLargeError(f"line {line}: an alias contains itself")
             if id(node) in known:
                 return known[id(node)]
             open_nodes.add(id(node))
@@ -123,7 +123,7 @@ def _too_deep(line: int) -> _TooLargeError:
 
 def _too_many(line: int) -> _TooLargeError:
     return _TooLargeError(
-        f"line {line}: has more than {MAX_NODES:,} values, each alias counted as what it stands for"
+        f"line {line}: has more than {MAX_NODES:,} values, each alias counted as its expansion"
     )
 
 
@@ -136,14 +136,14 @@ def _parts(node: Node) -> list[Node]:
 def _construct_int(loader: _Loader, node: ScalarNode) -> int:
     text = _number_text(loader, node)
     if INT.fullmatch(text) is None:
-        raise ConstructorError(None, None, f"{text!r} is no whole number", node.start_mark)
+        raise ConstructorError(None, None, f"{text!r} is not a whole number", node.start_mark)
     return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
 
 
 def _construct_float(loader: _Loader, node: ScalarNode) -> float:
     text = _number_text(loader, node)
     if FLOAT.fullmatch(text) is None and INT.fullmatch(text) is None:
-        raise ConstructorError(None, None, f"{text!r} is no number", node.start_mark)
+        raise ConstructorError(None, None, f"{text!r} is not a number", node.start_mark)
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
@@ -194,19 +194,19 @@ def _load(text: str, place: str) -> Any:
 
 
 def _problem(error: Exception) -> str:
-    """What is wrong, in one sentence that begins with the line where the parser knows it."""
+    """The problem in one sentence, with the line number if the parser knows it."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: is no YAML: {error.problem}"
-    return f"is no YAML: {' '.join(str(error).split())}"
+        return f"line {error.problem_mark.line + 1}: is not valid YAML: {error.problem}"
+    return f"is not valid YAML: {' '.join(str(error).split())}"
 
 
 def _check_names(found: Any, place: str) -> None:
-    # Bounded by `check_size`, which has also refused an alias of what it lies in.
+    # Bounded by `check_size`, which has also refused an alias that contains itself.
     if isinstance(found, dict):
         for name, value in cast("dict[Hashable, Any]", found).items():
             if not isinstance(name, str):
                 raise ConfigurationError(
-                    f"{name!r} is no setting's name", setting=place, fix="names are texts"
+                    f"{name!r} is not the name of a setting", setting=place, fix="names are texts"
                 )
             _check_names(value, place)
     elif isinstance(found, list):

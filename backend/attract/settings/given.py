@@ -1,4 +1,4 @@
-"""Settings as they were given, in layers that know where each came from, so that a refusal can name it."""
+"""Given settings, in layers that know their source, so that a refusal can name it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ class Layer:
 
 
 def from_flags(values: Mapping[str, Any]) -> Layer:
-    """What flags of settings gave, nested texts.
+    """The layer from flags of settings, as nested texts.
 
     Raises: ConfigurationError: for parameters that are no JSON.
     """
@@ -45,7 +45,7 @@ def from_flags(values: Mapping[str, Any]) -> Layer:
 
 
 def from_aliases(**texts: str | None) -> Layer:
-    """What the flags of `ALIASES` gave; None is not given."""
+    """The layer from the flags of `ALIASES`; None: not given."""
     values: dict[str, Any] = {}
     names: dict[Path, str] = {}
     for alias, text in texts.items():
@@ -57,7 +57,7 @@ def from_aliases(**texts: str | None) -> Layer:
 
 
 def from_variables(environment: Mapping[str, str]) -> Layer:
-    """What `ATTRACT_*` variables gave. Raises: ConfigurationError: for parameters that are no JSON."""
+    """The layer from `ATTRACT_*` variables. Raises: ConfigurationError: for parameters that are not JSON."""
     return _from_texts(
         given_by_variables(environment),
         lambda path: variable(*(part for part in path if isinstance(part, str))),
@@ -65,12 +65,12 @@ def from_variables(environment: Mapping[str, str]) -> Layer:
 
 
 def from_values(values: Mapping[str, Any], place: str) -> Layer:
-    """Settings that stand in a file; `place` names it."""
+    """The layer of settings from a file; `place` names it."""
     return Layer(values, lambda path: f"{dotted(path)} in {place}" if path else place)
 
 
 def from_file(path: FilePath | None) -> Layer:
-    """What a YAML file gives; nothing without one.
+    """The layer from a YAML file; empty without one.
 
     Raises: ConfigurationError: when it cannot be read or is no mapping.
     """
@@ -105,7 +105,7 @@ def flag(path: Path) -> str:
 
 
 def _origin(layers: Sequence[Layer], path: Path) -> str:
-    """How a setting was written where it was given; one that is missing, as where its section was."""
+    """The setting's name as it was written; a missing one is named as its section was."""
     for length in range(len(path), 0, -1):
         for layer in reversed(layers):
             if _holds(layer.values, path[:length]):
@@ -129,7 +129,9 @@ def _from_texts(values: Mapping[str, Any], spell: Spell) -> Layer:
             found["parameters"] = json.loads(text)
         except (ValueError, RecursionError) as error:
             where = spell(("parameters",))
-            raise ConfigurationError(f"is no JSON: {error}", setting=where, fix=PARAMETERS_FIX) from None
+            raise ConfigurationError(
+                f"is not valid JSON: {error}", setting=where, fix=PARAMETERS_FIX
+            ) from None
     return Layer(found, spell)
 
 

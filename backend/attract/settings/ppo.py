@@ -23,8 +23,8 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "reflex": {"gamma": 0.98, "gae_lambda": 0.9},
     "long-run": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97},
-    # What is new is paid for: undecided play need not be as well. The discount is short, so that a
-    # detour costs something: else the likeliest actions walk in circles where sampled ones arrive.
+    # The intrinsic reward explores, so a small entropy bonus is enough. The short discount makes detours
+    # costly: otherwise the most probable actions walk in circles where sampled ones reach the goal.
     "explore": {"horizon": 128, "gamma": 0.98, "gae_lambda": 0.95, "entropy_coef": 0.001},
     "pixels": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
     "memory": {"learning_rate": 1e-3, "num_minibatches": 8, "entropy_coef": 0.02},
@@ -69,90 +69,91 @@ class PpoSettings(Settings):
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
     """Steps per segment."""
     rollout_steps: Positive | None = None
-    """Steps of each slot under one lease: a multiple of `horizon`; None: one segment."""
+    """Steps of each slot per lease, a multiple of `horizon`. None: one segment."""
     batch_segments: Positive | None = None
-    """How many segments close a batch; None: what one rollout of the whole fleet gives."""
+    """Segments per batch. None: one rollout of the whole fleet."""
     minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; this or `num_minibatches`, never both. None: 256, unless the other one is
-    given."""
+    """Maximum steps per minibatch. Give this or `num_minibatches`, not both. None: 256, unless the other one
+    is given."""
     num_minibatches: Annotated[Positive | None, Field(title="Number of minibatches")] = None
-    """Minibatches of each epoch, in place of `minibatch_steps`. None: as many as those steps make."""
+    """Minibatches per epoch, instead of `minibatch_steps`. None: as many as `minibatch_steps` gives."""
     minibatch_unit: Literal["step", "segment"] | None = None
-    """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
-    for recurrent policies and with `prio_alpha`, else steps."""
+    """Unit of shuffling; it does not change the advantages. None: segments for recurrent policies and with
+    `prio_alpha`, otherwise steps."""
     n_epochs: Annotated[int, Field(ge=1, le=1000, title="Epochs")] = 4
-    """Passes over each batch: how often it is learned from."""
+    """Passes over each batch."""
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
-    """How large the steps of the optimizer, Adam, are. Too large: it breaks what it learned. Too small: it
-    takes for ever."""
-    learning_rate_schedule: Annotated[ScheduleName, Field(title="Learning rate over time")] = "linear"
+    """Step size of the optimizer, Adam. Too large a rate destroys what was learned. Too small a rate learns
+    slowly."""
+    learning_rate_schedule: Annotated[ScheduleName, Field(title="Learning rate schedule")] = "linear"
     """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
     gamma: Annotated[Fraction, Field(title="Discount (gamma)")] = 0.99
-    """How much the future counts, per step, not per tick: 0.99 looks about 100 steps ahead, 0.999 about
-    1,000."""
+    """Discount per step, not per tick. 0.99 looks about 100 steps ahead, 0.999 about 1,000."""
     gae_lambda: Annotated[Fraction | None, Field(title="GAE lambda")] = None
-    """How far advantages look along the rewards that came (1), or trust the value prediction (0). None: 0.99
-    where what one agent wins another loses, 0.9 where a picture is observed, otherwise 0.95."""
+    """Weight between observed rewards (1) and the value prediction (0) in the advantages. None: 0.99 for
+    zero-sum games, 0.9 for image observations, otherwise 0.95."""
     clip_range: Annotated[float, Field(gt=0)] = 0.2
-    """How far one update may move an action's probability before it is no longer pushed, as a share."""
-    clip_range_schedule: Annotated[ScheduleName, Field(title="Clip range over time")] = "constant"
+    """Maximum relative change of an action's probability in one update; beyond it the gradient is 0."""
+    clip_range_schedule: Annotated[ScheduleName, Field(title="Clip range schedule")] = "constant"
     """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
     clip_range_vf: Annotated[float, Field(gt=0)] | None = None
-    """Clips the change of the value prediction; None: not clipped."""
-    entropy_coef: Annotated[float, Field(ge=0, title="Entropy bonus")] = 0.01
-    """Weight of the entropy in the loss: above 0 the policy is kept from settling early. Raise it a little
-    when it settles too early all the same."""
-    entropy_coef_schedule: Annotated[ScheduleName, Field(title="Entropy bonus over time")] = "linear"
+    """Maximum change of the value prediction in one update. None: not clipped."""
+    entropy_coef: Annotated[float, Field(ge=0, title="Entropy coefficient")] = 0.01
+    """Weight of the entropy bonus in the loss. It keeps the policy exploring. Raise it a little if the policy
+    becomes deterministic too early."""
+    entropy_coef_schedule: Annotated[ScheduleName, Field(title="Entropy schedule")] = "linear"
     """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
     value_coef: Annotated[float, Field(ge=0, title="Value coefficient")] = 0.5
-    """Weight of the value loss beside the policy's."""
+    """Weight of the value loss relative to the policy loss."""
     normalize_value_loss: bool = True
-    """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
-    would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
-    max_grad_norm: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Largest gradient norm")] = 0.5
-    """Longer gradients are cut to this length. None: not cut."""
+    """Divide the value loss by the variance of the batch's value targets where that exceeds 1. Otherwise
+    large returns dominate the shared trunk and the gradient norm."""
+    max_grad_norm: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Max gradient norm")] = 0.5
+    """Gradients with a larger norm are scaled down to it. None: not clipped."""
     target_kl: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Target KL")] = 0.03
-    """An update ends early once a minibatch's approx_kl, less its batch's lag, exceeds 1.5 times this. None:
-    never."""
+    """An update stops early once a minibatch's approx_kl, less the batch's lag, exceeds 1.5 times this value.
+    None: no early stop."""
     normalize_advantage: bool = True
-    """Per minibatch: mean 0, deviation 1, or less where `advantage_scale_decay` has it so."""
+    """Normalise advantages per minibatch to mean 0 and standard deviation 1, or less with
+    `advantage_scale_decay`."""
     advantage_scale_decay: Annotated[float, Field(ge=0, lt=1)] | None = 0.98
-    """Advantages are divided by no less than a quarter of their deviation over the updates before, each of
-    which counts for this share of the next one: noise where nothing is paid is not made as loud as rewards.
-    None: by that of their minibatch alone."""
+    """Decay per update of a running average of the advantages' standard deviation. A quarter of it is the
+    smallest divisor of `normalize_advantage`, so that noise without rewards is not amplified. None: no lower
+    limit."""
     recompute_advantages: bool = False
-    """Values and advantages anew under the current weights before each epoch, instead of once."""
+    """Recompute values and advantages with the current weights before each epoch, instead of once."""
     lag_correction: Literal["none", "vtrace"] | None = None
-    """What corrects experience that an earlier version played; None: V-trace in `async`, none otherwise."""
+    """Correction for experience of an earlier policy version. None: V-trace in `async`, otherwise none."""
     rho_max: Annotated[float, Field(gt=0)] = 1.0
-    """Clips V-trace's ratio in its correction."""
+    """Clip of V-trace's importance ratio rho, in the correction."""
     c_max: Annotated[float, Field(gt=0)] = 1.0
-    """Clips V-trace's ratio in its trace."""
+    """Clip of V-trace's importance ratio c, in the trace."""
     prio_alpha: Annotated[float, Field(ge=0)] = 0.0
-    """Above 0 segments are drawn by the size of their advantages to this power."""
+    """Above 0, segments are sampled in proportion to their absolute advantage to this power."""
     prio_beta: Fraction = 0.4
-    """How far importance weights correct for that; 1 is wholly."""
+    """Exponent of the importance weights that correct for `prio_alpha`; 1 corrects fully."""
     prio_beta_schedule: ScheduleName = "linear"
-    """`linear`: rises to 1."""
+    """`constant`: `prio_beta` stays. `linear`: it rises to 1."""
     recurrent_start: Literal["stored", "zero"] = "stored"
-    """State a recurrent policy's segment is trained from: the one it began with, or zeros."""
+    """Initial state in training a recurrent policy's segment: the recorded one, or zeros."""
     burn_in_steps: Annotated[int, Field(ge=0)] = 0
-    """First steps of each segment that only carry a recurrent state, and are not learned from."""
+    """First steps of each segment that only warm up the recurrent state; no loss is computed for them."""
     normalize_rewards: bool = True
-    """Divide rewards by the size of the discounted returns seen so far, so that it does not matter
-    in what unit a game counts them. Reports show them as the game gave them."""
+    """Divide rewards by the running scale of the discounted returns, so that a game's reward unit does not
+    matter. Reports show raw rewards."""
     normalize_observations: bool = True
-    """Running mean and variance inside the ONNX graph; uint8 never is."""
+    """Normalise observations by running mean and variance, inside the ONNX graph; uint8 is never
+    normalised."""
     schedule_steps: Positive | None = None
-    """Agent steps over which schedules run; None: the run's total, or 1,000,000 without one. From
-    then on rates stay as they are."""
+    """Agent steps over which schedules run; afterwards the values stay constant. None: the run's total, or
+    1,000,000 without one."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
         if self.minibatch_steps is not None and self.num_minibatches is not None:
             raise ValueError(
-                "minibatch_steps and num_minibatches both say how a batch is cut: give exactly one of them"
+                "minibatch_steps and num_minibatches cannot be combined: give exactly one of them"
             )
         if self.burn_in_steps >= self.horizon:
             raise ValueError(
@@ -165,7 +166,7 @@ class PpoSettings(Settings):
             below = self.rollout_steps // self.horizon * self.horizon
             near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
             raise ValueError(
-                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
+                f"rollout_steps {self.rollout_steps} is not a multiple of horizon {self.horizon}; {near} is"
             )
         return self
 
@@ -175,7 +176,7 @@ class PpoSettings(Settings):
         return (self.rollout_steps or self.horizon) // self.horizon
 
     def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
-        """What is shuffled, for a policy of this kind (rules S5, P3)."""
+        """Unit of shuffling for this kind of policy (rules S5, P3)."""
         return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
 
     def lambda_for(self, *, sees_pictures: bool, is_zero_sum: bool = False) -> float:

@@ -1,4 +1,4 @@
-"""Named sets of hyperparameters, and how the layers of a run's settings stand above each other."""
+"""Named sets of hyperparameters, and the precedence of the layers of a run's settings."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -32,17 +32,17 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 PRESET_HELP: Mapping[str, str] = {
-    "default": "The settings' own defaults, whatever the game recommends.",
+    "default": "The defaults of all settings, without the game's recommendation.",
     "classic-control": "Small vectors and short episodes, as in CartPole: solved in seconds.",
-    "reflex": "What an action is worth shows within a second or two: dodging, catching, balancing.",
+    "reflex": "Actions pay off within a second or two: dodging, catching, balancing.",
     "puzzle": "Turn by turn, with many different positions: boards, cards, tiles.",
-    "long-run": "What an action is worth shows hundreds of decisions later: building, racing, saving up.",
-    "explore": "Random play never earns anything: a far goal, a key before a door.",
-    "pixels": "The observation is a picture.",
-    "memory": "What was seen earlier matters later, and the observation no longer shows it.",
-    "segments-64": "Large batches of 64-step segments, passed over once: for very many games at once.",
+    "long-run": "Actions pay off hundreds of decisions later: building, racing, saving up.",
+    "explore": "Random play never receives a reward: a far goal, a key before a door.",
+    "pixels": "Image observations.",
+    "memory": "The agent must remember earlier observations.",
+    "segments-64": "Large batches of 64-step segments and one pass: for very many parallel games.",
 }
-"""When to take each preset, in a sentence."""
+"""When to use each preset, in one sentence."""
 
 
 def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
     The text `none` (or `null`) is None where a setting may be unset.
 
-    A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
-    names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
-    rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
-    stays. `total_steps` given in a layer ends the schedules too, whatever a lower layer has them run over.
+    A preset named in a layer is directly below that layer: above the game's recommendation if the user
+    names it, below the game's own values if the game does. If settings exclude each other (S5, a rollout
+    that is not a multiple of the horizon, two distributions of a parameter), the higher layer wins.
+    `total_steps` in a layer also sets the length of the schedules and overrides that of lower layers.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
@@ -65,7 +65,7 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
 def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     merged = merge_settings(below, given)
     if isinstance(given.get("parameters"), Mapping):
-        # A parameter has one distribution: the one given replaces what was below it whole.
+        # A parameter has one distribution: the given one replaces the whole lower one.
         merged["parameters"] |= given["parameters"]
     for section, kind in ALGORITHM_SETTINGS.items():
         own, chosen = merged.get(section), given.get(section, {})

@@ -1,4 +1,4 @@
-"""Random network distillation's hyperparameters: how much the unseen pays, and how far ahead it counts."""
+"""Hyperparameters of random network distillation (RND): weight and discount of the intrinsic reward."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -8,20 +8,20 @@ from attract.settings.base import Fraction, ScheduleName, Settings
 
 
 class RndSettings(Settings):
-    """Of `exploration: rnd`, around whatever algorithm."""
+    """Settings of `exploration: rnd`, which any algorithm can add."""
 
     section: ClassVar[str] = "rnd"
 
-    coef: Annotated[float, Field(ge=0, title="Weight of the unseen")] = 0.5
-    """Weight of what the unseen pays, beside the game's rewards; both are in units of their own returns, or
-    with `value_head: own` of their own advantages."""
-    coef_schedule: Annotated[ScheduleName, Field(title="Weight of the unseen over time")] = "linear"
-    """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth, so that in the end the
-    game's rewards count."""
-    value_head: Annotated[Literal["shared", "own"], Field(title="Value of the unseen")] = "shared"
-    """`shared`: what the unseen pays is added to the rewards and ends with the episode; `own`: it is foreseen
-    by a value function of its own, with its own discount, across the ends of episodes."""
-    gamma: Annotated[Fraction, Field(title="Discount of the unseen")] = 0.99
-    """Discount per step of what the unseen pays."""
-    gae_lambda: Annotated[Fraction, Field(title="GAE lambda of the unseen")] = 0.95
-    """As `ppo.gae_lambda`, for what the unseen pays; read with `value_head: own` alone."""
+    coef: Annotated[float, Field(ge=0, title="Intrinsic reward coefficient")] = 0.5
+    """Weight of the intrinsic reward relative to the game's rewards. Both are normalised by their returns, or
+    with `value_head: own` by their advantages."""
+    coef_schedule: Annotated[ScheduleName, Field(title="Intrinsic reward schedule")] = "linear"
+    """`constant`: no decay. `linear`: `coef` falls over `schedule_steps` to a twentieth, so that the game's
+    rewards decide in the end."""
+    value_head: Annotated[Literal["shared", "own"], Field(title="Intrinsic value head")] = "shared"
+    """`shared`: the intrinsic reward is added to the rewards and is episodic. `own`: a second value function
+    with its own discount predicts it, and it continues across episode ends."""
+    gamma: Annotated[Fraction, Field(title="Intrinsic discount")] = 0.99
+    """Discount per step of the intrinsic reward."""
+    gae_lambda: Annotated[Fraction, Field(title="Intrinsic GAE lambda")] = 0.95
+    """As `ppo.gae_lambda`, for the intrinsic reward. Used only with `value_head: own`."""

@@ -33,30 +33,31 @@ def _sizes(given: Any) -> Any:
 
 
 Units = Annotated[int, Field(ge=1, le=16_384)]
-"""Of one layer: two of the largest hold 268 million weights, a gigabyte."""
+"""Units of one layer: two of the largest hold 268 million weights, a gigabyte."""
 
 
 class PolicySettings(Settings):
-    """The network; which kind is used follows from the observation space."""
+    """The network; its kind follows from the observation space."""
 
     section: ClassVar[str] = "policy"
 
     hidden_sizes: Annotated[
         tuple[Units, ...], BeforeValidator(_sizes), Field(max_length=32, title="Hidden layers")
     ] = (64, 64)
-    """Units of each hidden layer of the trunk, the first first, separated by commas: `64,64`."""
+    """Units of each hidden layer of the trunk, in order, separated by commas: `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
-    """What follows each hidden layer."""
+    """Activation after each hidden layer."""
     shared_trunk: bool = False
-    """One trunk for actions and value (about twice as fast), or one each, which learns more of hard games."""
+    """Share one trunk between policy and value: about twice as fast. Separate trunks learn hard games
+    better."""
     cnn: Annotated[Literal["small", "impala"], Field(title="Image encoder")] = "small"
-    """What encodes images, that is boxes of [height, width, channels]."""
+    """Encoder of image observations: boxes of [height, width, channels]."""
     recurrent: Annotated[Literal["none", "lstm", "gru"], Field(title="Memory")] = "none"
     """A recurrent core between the encoders and the trunk."""
     recurrent_size: Annotated[Units, Field(title="Memory size")] = 64
-    """Outputs of that core."""
-    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0, title="Initial log deviation")] = 0.5
-    """Of continuous actions at first, in units of half the action's range: how widely it tries."""
+    """Outputs of the recurrent core."""
+    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0, title="Initial log standard deviation")] = 0.5
+    """Initial log standard deviation of continuous actions, in units of half the action's range."""
 
     @property
     def state_size(self) -> int:
@@ -65,43 +66,43 @@ class PolicySettings(Settings):
 
 
 EXPECTED_STEPS: Final = 1_000_000
-"""What a run without an end is taken to need, where that matters."""
+"""Assumed length of a run without an end, in agent steps."""
 
 
 class EvaluationSettings(Settings):
-    """How a policy is judged: fixed seeds, each episode played to its end."""
+    """How a policy is evaluated: on fixed seeds, each episode to its end."""
 
     section: ClassVar[str] = "evaluation"
 
     episodes: Annotated[Positive, Field(title="Evaluation episodes")] = 100
-    """How many episodes one evaluation plays."""
-    deterministic: Annotated[bool, Field(title="Most probable actions")] = True
-    """Take the most probable action of each step instead of sampling one, as training does."""
+    """Episodes per evaluation."""
+    deterministic: Annotated[bool, Field(title="Deterministic actions")] = True
+    """Take the most probable action in each step instead of sampling one; training always samples."""
     seed: Annotated[int, Field(ge=0, le=2**53 - 1, title="Evaluation seed")] = 20_000
-    """Decides the episodes of evaluations, apart from those of training: the same seed plays the same
-    ones."""
+    """Seed of the evaluation episodes, independent of training. The same seed plays the same episodes."""
 
 
 class RunSettings(Settings):
-    """Everything that decides a run; written to its `config.yaml`."""
+    """All settings of a run; written to its `config.yaml`."""
 
     section: ClassVar[str] = ""
 
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
-    """Decides all chance: first weights, episodes, actions, the order of experience. The same seed gives the
-    same games."""
+    """Seed of all randomness: initial weights, episodes, actions, order of experience. The same seed gives
+    the same games."""
     total_steps: Annotated[Positive | None, Field(title="Stop after steps")] = None
-    """Ends the run after this many agent steps. None: no limit, it goes on until it is stopped."""
+    """Ends the run after this many agent steps. None: no limit; the run continues until it is stopped."""
     until_return: Annotated[float | None, Field(title="Stop at return")] = None
-    """Ends the run once the mean return of the last 100 training episodes is this, confirmed by an
-    evaluation whose mean lies a standard error above it. None: no goal."""
+    """Ends the run once the mean return of the last 100 training episodes reaches this and an evaluation
+    confirms it: its mean is one standard error above. None: no goal."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where the learner computes. `auto`: a CUDA GPU where torch finds one."""
+    """Device of the learner. `auto`: a CUDA GPU if torch finds one, otherwise the CPU."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Torch threads; 0: one, or more where cores are free at the start and a product is faster with them."""
+    """Torch threads. 0: one, or more if cores are free at the start and matrix products are faster with
+    them."""
     learner: LearnerName = "auto"
-    """How gradients are computed. `auto`: written out where the network is dense layers on a CPU, which takes
-    half the time; else by torch. `autograd`: always by torch."""
+    """How gradients are computed. `auto`: by explicit formulas for dense networks on a CPU, in half the time;
+    otherwise by torch autograd. `autograd`: always by torch."""
     preset: (
         Literal[
             "default",
@@ -116,23 +117,24 @@ class RunSettings(Settings):
         ]
         | None
     ) = None
-    """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
+    """A named set of hyperparameters; settings given explicitly override it. None: what the game
+    recommends."""
     policy: Annotated[PolicySettings, Field(title="Network")] = PolicySettings()
     algorithm: Literal["ppo"] = "ppo"
-    """What the policy is trained by; its own settings are in the section of its name."""
+    """Training algorithm; its settings are in the section of its name."""
     ppo: Annotated[PpoSettings, Field(title="Learning (PPO)")] = PpoSettings()
     exploration: Literal["none", "rnd"] = "none"
-    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
-    rewards: for goals that random play never finds."""
+    """`rnd`: add an intrinsic reward for novel observations (random network distillation). Use it for goals
+    that random play never finds."""
     rnd: Annotated[RndSettings, Field(title="Exploration (RND)")] = RndSettings()
     cloning: Annotated[CloningSettings, Field(title="Demonstrations")] = CloningSettings()
     collection: Annotated[CollectionSettings, Field(title="Workers and games")] = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     parameters: dict[str, DistributionSettings] = {}
-    """How the game's parameters are drawn at each start, in training and in evaluation, as JSON:
-    {"size": 10, "wind": {"uniform": [0, 3]}}."""
+    """Distributions of the game's parameters, drawn at each episode start in training and evaluation, as
+    JSON: {"size": 10, "wind": {"uniform": [0, 3]}}."""
     curriculum: Annotated[CurriculumSettings, Field(title="Lessons")] = CurriculumSettings()
-    callbacks: Annotated[CallbackSettings, Field(title="Along the way")] = CallbackSettings()
+    callbacks: Annotated[CallbackSettings, Field(title="Evaluation and checkpoints")] = CallbackSettings()
     federated: Annotated[FederatedSettings | None, Field(title="Averaging between trainers")] = None
     """Average the policy with other trainers; None: train alone."""
 
@@ -184,7 +186,7 @@ ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSe
 
 
 INTERNAL: Final = "internal"
-"""Marks a setting of the server that only code gives: neither flag nor variable does."""
+"""Marks a setting of the server that only code sets: it has no flag and no variable."""
 
 
 def _names(given: Any) -> Any:
@@ -204,64 +206,64 @@ class ServerSettings(Settings):
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
-    """Port to listen on. Where none is given, `train` takes a free one when this is busy; one that is given
-    is never replaced."""
+    """Port to listen on. If the default port is busy, `train` takes a free one; a port given explicitly is
+    never replaced."""
     runs_dir: Path = Path("runs")
-    """Where runs are kept."""
+    """Folder of all runs."""
     project_dir: Path = Path()
-    """Folder whose game modules may be trained; nothing outside it is ever bundled. Where none is given,
-    commands that take a game's path find its project: the repository or package that holds it."""
+    """Folder whose game modules may be trained; nothing outside it is bundled. Without it, commands that take
+    a game's path use the repository or package that contains the game."""
     lan: bool = False
-    """Listen on the local network too, for devices with a join link."""
+    """Also listen on the local network, for devices with a join link."""
     public_url: str | None = None
-    """Where browsers see the server when a proxy stands before it, for links and the allow-lists."""
+    """URL of the server as browsers see it, behind a proxy. Used for links and the allow-lists."""
     allowed_hosts: Names = ()
-    """More names of the server than the loopback ones (and `public_url`'s), with commas."""
+    """Additional host names of the server besides loopback and `public_url`, separated by commas."""
     allowed_origins: Names = ()
-    """More exact origins that its pages may come from, with commas."""
+    """Additional exact origins of its pages, separated by commas."""
     web_dir: Annotated[Path | None, INTERNAL] = None
-    """Built web side; None: the one inside the package."""
+    """Folder of the built pages. None: the one inside the package."""
     max_frame_bytes: Annotated[Positive, INTERNAL] = 4 * 1024 * 1024 + 64 * 1024
     hello_seconds: Annotated[float, Field(gt=0), INTERNAL] = 3.0
     request_seconds: Annotated[float, Field(gt=0), INTERNAL] = 10.0
     send_seconds: Annotated[float, Field(gt=0), INTERNAL] = 10.0
     sockets_per_address: Positive = 64
-    """Open sockets of one address that have not shown a token yet."""
+    """Maximum open sockets per address without a token yet."""
     sockets_per_token: Positive = 1024
-    """Open sockets that came in by one token, from whatever addresses."""
+    """Maximum open sockets per token, over all addresses."""
     messages_per_second: Annotated[Positive, INTERNAL] = 4_000
-    """Of one socket, over time; five seconds' worth may come at once, more closes it (1013)."""
+    """Mean rate per socket. A burst may hold five seconds' worth; more closes the socket (1013)."""
     bytes_per_second: Annotated[Positive, INTERNAL] = 256 * 1024 * 1024
-    """The same for the size of what it sends."""
+    """The same limit for bytes per second."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
-    """How long a join link for other devices works, in seconds."""
+    """Validity of a join link for other devices, in seconds."""
     log_format: LogFormat = "text"
-    """Show the logs on stderr too, in this form; the run's files have it as well."""
+    """Format of the logs in the run's files. If given, the logs are also printed to stderr."""
     log_level: LogLevel = "info"
-    """Show the logs on stderr too, from this level on, which is the least in the run's files as well; unless
-    given, stderr has warnings alone."""
+    """Minimum level of the logs in the run's files. If given, the logs are also printed to stderr from this
+    level on; otherwise stderr has only warnings."""
     admin_token: str | None = Field(default=None, repr=False)
-    """The admin's token, chosen by you, as it is; else each start makes and prints one. One that you chose is
-    not printed."""
+    """The admin's token, in plain text. Without it, each start generates and prints one. A given token is not
+    printed."""
     admin_token_file: Path | None = None
-    """A file that holds it, which others cannot read."""
+    """A file with the admin's token that other users cannot read."""
     worker_token: str | None = Field(default=None, repr=False)
-    """The fleet's token, chosen by you: for the trainer, and for `attract join` without `--token`."""
+    """The workers' token, for the trainer and for `attract join` without `--token`."""
     worker_token_file: Path | None = None
-    """A file that holds it."""
+    """A file with the workers' token."""
     worker_tier: Literal["local", "invited"] = "invited"
-    """What a fleet counts as that shows the worker token: `invited`, whose play is checked as any stranger's,
-    or `local`, where you alone run all its machines."""
+    """Trust in workers with the worker token. `invited`: their play is checked, as for any untrusted worker.
+    `local`: it is not; use it only if you run all their machines."""
     behind_proxy: Names = ()
-    """Addresses or networks of the proxies before the server, with commas: their forwarded headers are
-    believed, nobody else's."""
+    """Addresses or networks of the proxies in front of the server, separated by commas. Forwarded headers are
+    accepted from these only."""
     tls_cert: Path | None = None
-    """Certificate chain in PEM: the server speaks TLS itself, and may be reached from the network."""
+    """Certificate chain in PEM. The server then uses TLS and may be reached from the network."""
     tls_key: Path | None = None
-    """The certificate's key in PEM."""
+    """Private key of the certificate in PEM."""
 
     cell: Annotated[Cell | None, INTERNAL] = None
-    """Which of several cells this is, as a launcher's variables say; None: it trains alone."""
+    """Rank in a distributed run, from a launcher's variables. None: a single trainer."""
 
     @model_validator(mode="after")
     def _may_listen(self) -> Self:
@@ -272,14 +274,16 @@ class ServerSettings(Settings):
                 network = ip_network(address, strict=False)
             except ValueError:
                 raise ValueError(
-                    f"behind_proxy {address!r} is no address; e.g. 10.0.0.5 or 10.0.0.0/24"
+                    f"behind_proxy {address!r} is not an address; e.g. 10.0.0.5 or 10.0.0.0/24"
                 ) from None
             if network.prefixlen == 0:
-                raise ValueError(f"behind_proxy {address!r} is everybody; name the proxy's own address")
+                raise ValueError(
+                    f"behind_proxy {address!r} matches every address; give the proxy's own address"
+                )
         if not (is_loopback(self.host) or self.lan or self.tls_cert or self.behind_proxy):
             raise ValueError(
-                f"host {self.host!r} lets the network in, in plain text; allow it by --lan, or give"
-                " --tls-cert and --tls-key, or --behind-proxy ADDRESS"
+                f"host {self.host!r} opens the server to the network in plain text; allow it by --lan, or"
+                " give --tls-cert and --tls-key, or --behind-proxy ADDRESS"
             )
         return self
 
@@ -308,7 +312,7 @@ class ServerSettings(Settings):
 
 
 def server_default(name: str) -> str | None:
-    """What a setting of the server is unless it is given, as a person would write it; None: nothing."""
+    """Default of a server setting, as a user would write it; None: no default."""
     default = ServerSettings.model_fields[name].get_default()
     if default in (None, False, ()):
         return None

@@ -10,7 +10,7 @@ COMMON: Final = ("collection.num_workers", "collection.instances_per_worker", "u
 """Paths of the settings that a form shows first."""
 
 RULE = re.compile(r"\s*\((?:rules? )?[A-Z]\d+(?:, [A-Z]\d+)*\)|\b[Rr]ules? [A-Z]\d+(?:, [A-Z]\d+)*[:,]\s*")
-"""Rule ids, which say nothing to someone who fills in a form."""
+"""Rule ids, which a form omits."""
 
 
 def run_settings_schema() -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _describe(section: dict[str, Any]) -> None:
 
 
 def _plain(text: str) -> str:
-    """A docstring for someone who does not read the source."""
+    """A docstring as help text of a form."""
     plain = " ".join(RULE.sub("", text).split()).replace("; None:", ". None:").replace("None:", "Empty:")
-    # What begins with a name of code stays as that is written.
+    # A text that begins with a name in code keeps its case.
     return (plain[:1].upper() + plain[1:]).replace("`", "")

@@ -1,4 +1,4 @@
-"""The environment variables that are read: one meaning each, whatever the command."""
+"""The environment variables that are read; each has the same meaning for all commands."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -12,12 +12,12 @@ from attract.settings.fields import section_of
 from attract.settings.run import SERVER_VARIABLES, RunSettings
 
 OTHER_VARIABLES: Final = {
-    "ATTRACT_CHROMIUM": "The browser to start; the first that is found.",
-    "ATTRACT_CHROMIUM_SANDBOX": "`off`: start Chromium without its sandbox, in a container that allows no "
-    "user namespaces.",
-    "ATTRACT_SKIP_WEB_BUILD": "Only while a wheel is built: leave out the web side.",
+    "ATTRACT_CHROMIUM": "Path of the browser to start; by default the first one found.",
+    "ATTRACT_CHROMIUM_SANDBOX": "`off`: start Chromium without its sandbox, for containers without user "
+    "namespaces.",
+    "ATTRACT_SKIP_WEB_BUILD": "While a wheel is built: leave out the web side.",
 }
-"""Variables that are neither a setting's nor the server's, and what they mean."""
+"""Other variables, and their meaning."""
 
 
 def _settings(kind: type[BaseModel], path: Path = ()) -> Iterator[Path]:
@@ -29,7 +29,7 @@ def _settings(kind: type[BaseModel], path: Path = ()) -> Iterator[Path]:
 SETTING_VARIABLES: Final[Mapping[str, Path]] = {
     variable(*map(str, path)): path for path in _settings(RunSettings) if path != ("curriculum", "lessons")
 }
-"""Environment variable to the run setting it gives, read by `attract train`; lessons are for files."""
+"""Environment variable to the run setting it gives, read by `attract train`; lessons need a file."""
 
 
 def given_by_variables(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
 
     Args:
         environment: of the process.
-        flags: gives the flags of commands by the variable that somebody might take for theirs.
+        flags: gives the flags of commands, by the variable that a user might expect to set them.
     """
     known = {*SETTING_VARIABLES, *SERVER_VARIABLES, *OTHER_VARIABLES}
     warnings: list[str] = []
@@ -64,6 +64,6 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
         elif near is not None:
             hint = f"did you mean {PREFIX}{near}?"
         else:
-            hint = "docs/commands.md lists those that are"
+            hint = "docs/commands.md lists the variables that are read"
         warnings.append(f"{name} is not read: {hint}")
     return warnings

@@ -57,7 +57,7 @@ def test_workers_of_each_host_are_those_that_the_game_or_a_variable_says(
         (("cartpole", "--ppo.gama", "0.9"), "--ppo.gama"),
         (("cartpole", "--workers", "some"), "--workers"),
         (("cartpole", "--cells", "0"), "--cells"),
-        (("cartpole", "--resume-auto", "--hosts", "1", "--cells", "2"), "some would have nobody who plays"),
+        (("cartpole", "--resume-auto", "--hosts", "1", "--cells", "2"), "some cells would have no workers"),
         (("cartpole", "--address", "127.0.0.1:1"), "no Ray cluster answers at 127.0.0.1:1"),
     ],
 )

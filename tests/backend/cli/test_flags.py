@@ -65,7 +65,7 @@ MISTAKES = [
     ("train cartpole --ppo.gama 1", "Did you mean --ppo.gamma?"),
     (
         "train cartpole --policy.hidden-sizes 64 32",
-        "one text with commas, such as --policy.hidden-sizes 64,64",
+        "one word with commas, for example --policy.hidden-sizes 64,64",
     ),
     ("evall x", 'Did you mean "eval"?'),
     ("eval x --episodes 0", "--episodes"),

@@ -27,7 +27,7 @@ def test_commands_stand_in_groups_below_where_to_begin(page: Callable[..., str])
     titles = re.findall(r"^╭─ (\w+) ", text, re.MULTILINE)
     assert titles == ["Begin", "Train", "Look", "Ship", "Operate", "Measure", "Options"]
     assert [group.name for group in GROUPS] == titles[:-1]
-    assert text.index("begin here") < text.index("╭─ Begin")
+    assert text.index("start here") < text.index("╭─ Begin")
     for title, commands in zip(titles, GROUPS.values(), strict=False):
         (panel,) = re.findall(rf"╭─ {title} .*?╰", text, re.DOTALL)
         assert re.findall(r"^│ (\w+)  +[A-Z]", panel, re.MULTILINE) == list(commands)

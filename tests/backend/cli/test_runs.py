@@ -29,7 +29,7 @@ def test_rollback_says_the_version_that_is_left(
 ) -> None:
     assert attract("rollback", "latest", "--to-version", "1", "--runs-dir", str(run_of_three)) == 0
     assert capsys.readouterr().out == (
-        "run walk is at version 1; go on with `attract train --resume --run-id walk`\n"
+        "run walk is at version 1; continue with `attract train --resume --run-id walk`\n"
     )
     assert RunDirectory.view(run_of_three, "walk").versions() == [0, 1]
 

@@ -37,7 +37,7 @@ def test_flags_of_the_server_reach_it_from_both_commands(
     assert (
         help_of["serve"][("--tls-key",)]
         == help_of["train"][("--tls-key",)]
-        == "The certificate's key in PEM. By default $ATTRACT_TLS_KEY."
+        == "Private key of the certificate in PEM. By default $ATTRACT_TLS_KEY."
     )
 
 
@@ -79,4 +79,4 @@ def test_health_asks_at_the_address_of_the_defaults(
     assert attract("health") == 0
     assert attract("health", "http://there:1") == 1
     assert asked == ["http://127.0.0.1:8000", "http://there:1"]
-    assert capsys.readouterr().err == "http://there:1 is not well: no answer\n"
+    assert capsys.readouterr().err == "http://there:1 is unhealthy: no answer\n"

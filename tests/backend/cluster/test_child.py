@@ -76,4 +76,4 @@ def test_an_order_is_one_line_and_nothing_behind_it_is_read():
 
 def test_words_on_the_command_line_are_a_command_without_a_keeper():
     done = subprocess.run([*CHILD, "health", "nowhere"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "nowhere is not well" in done.stderr
+    assert done.returncode == 1 and "nowhere is unhealthy" in done.stderr

@@ -61,7 +61,7 @@ def test_E9_ticks_go_on_while_the_first_agent_takes_no_part() -> None:
         ticks[3:5, 2] = 0
         changed = block.model_copy(update={"executed_ticks": from_numpy(ticks)})
         assert Acceptance(LeaseBook(), Seating(("main",) * 3), 4).num_ticks(changed) == expected
-    # Of a game whose first agent is in another block, that block tells.
+    # A game whose first agent is in another block is counted by that block.
     rest = block.model_copy(
         update={
             "slot_id": from_numpy(np.array([1, 2], np.int32)),

@@ -43,7 +43,7 @@ def test_browsers_are_the_cells_own_or_the_hosts():
 @pytest.mark.parametrize(
     ("order", "server", "said"),
     [
-        (replace(ORDER, words=("--headless",)), {}, "--headless: cells have no browsers of their own"),
+        (replace(ORDER, words=("--headless",)), {}, "--headless: with --hosts, cells have no browsers"),
         (replace(ORDER, hosts=1), {}, "--hosts: 1 for 2 cells"),
         (ORDER, {"behind_proxy": "10.0.0.1"}, "--hosts: hosts of a cluster join their cells directly"),
         (ORDER, {"worker_token": "short"}, "characters"),

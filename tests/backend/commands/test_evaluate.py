@@ -35,4 +35,4 @@ async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: p
 
 def test_it_says_where_another_version_ships():
     assert hint_of_best(12, None) == hint_of_best(12, 12) == ""
-    assert "that of v9, which `attract export` ships unless told --version 12" in hint_of_best(12, 9)
+    assert "`attract export` ships v9 unless you give --version 12" in hint_of_best(12, 9)

@@ -47,7 +47,7 @@ async def test_what_the_page_asks_for_is_copied_until_it_plays(tmp_path: Path) -
 
 async def test_what_a_page_that_plays_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     page = PAGE.replace("lib/first.js", "gone.js").replace("</head>", "<script>engine = 1</script></head>")
-    assert await try_site(exported(tmp_path, page)) == ["it asks for /gone.js, which is not there"]
+    assert await try_site(exported(tmp_path, page)) == ["it requests /gone.js, which does not exist"]
 
 
 async def test_a_page_that_lacks_a_file_and_throws_is_dead(
@@ -55,9 +55,9 @@ async def test_a_page_that_lacks_a_file_and_throws_is_dead(
 ) -> None:
     monkeypatch.setattr("attract.commands.exported_trial.STEP_SECONDS", 2.0)
     page = PAGE.replace("lib/first.js", "gone.js") + "<script>state.x = 1</script>"
-    with pytest.raises(ConfigurationError, match="the exported page is dead") as refused:
+    with pytest.raises(ConfigurationError, match="the exported page does not work") as refused:
         await try_site(exported(tmp_path, page))
-    assert "it asks for /gone.js, which is not there" in str(refused.value)
+    assert "it requests /gone.js, which does not exist" in str(refused.value)
     assert "state is not defined" in str(refused.value)
 
 
@@ -67,11 +67,11 @@ async def test_a_page_that_only_takes_long_is_not_called_dead(
     monkeypatch.setattr("attract.commands.exported_trial.STEP_SECONDS", 1.0)
     page = PAGE.replace('<script src="lib/first.js"></script>', "")
     (note,) = await try_site(exported(tmp_path, page))
-    assert note == "the agent played no step within 1 s: open the page and see"
+    assert note == "the agent played no step within 1 s: open the page to see why"
 
 
 async def test_without_a_browser_the_page_is_not_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("attract.commands.exported_trial.find_chromium", lambda: None)
-    assert await try_site(exported(tmp_path)) == ["the page was not tried: there is no Chromium"]
+    assert await try_site(exported(tmp_path)) == ["the page was not tested: there is no Chromium"]

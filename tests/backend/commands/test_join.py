@@ -29,7 +29,7 @@ def test_a_token_given_apart_wins() -> None:
 
 @pytest.mark.parametrize("link", ["trainer:8000", "ftp://h/", "http://"])
 def test_what_is_no_http_address_is_refused(link: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no http address"):
+    with pytest.raises(ConfigurationError, match="is not an http address"):
         split_link(link, "abc")
 
 
@@ -106,4 +106,4 @@ def test_why_a_trainer_is_not_well_is_said(capfd: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         cli.app(["health", f"http://127.0.0.1:{port}"], result_action="sys_exit")
     assert ended.value.code == 1
-    assert f"http://127.0.0.1:{port} is not well: no answer" in capfd.readouterr().err
+    assert f"http://127.0.0.1:{port} is unhealthy: no answer" in capfd.readouterr().err

@@ -57,7 +57,7 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
 def test_a_name_that_no_package_may_have_is_refused_with_the_nearest(
     tmp_path: Path, name: str, nearest: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be the name of a package") as refused:
+    with pytest.raises(ConfigurationError, match="is not a valid package name") as refused:
         create_project(tmp_path / name, "pure")
     assert refused.value.fix == f"attract new {nearest}"
     assert not (tmp_path / name).exists()
@@ -67,10 +67,10 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     folder = tmp_path / "game"
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigurationError, match="is there already"):
+    with pytest.raises(ConfigurationError, match="already exists"):
         create_project(folder, "pure")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
-    with pytest.raises(ConfigurationError, match="is there already"):
+    with pytest.raises(ConfigurationError, match="already exists"):
         create_project(folder / "notes.txt", "pure")
 
 

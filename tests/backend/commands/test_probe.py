@@ -35,11 +35,11 @@ FOUND: dict[str, Any] = {
 
 def test_what_was_found_is_said_line_by_line() -> None:
     text = "\n".join(found_lines(FOUND))
-    assert "Flappy: made with no engine that is known" in text
+    assert "Flappy: made with no known engine" in text
     assert "advanceTime(ms)" in text
     assert "by a click on #go ('Play')" in text
     assert "space (each press counts once)" in text
-    assert "31 values within reach, of which 10" in text and "and 2 more" in text
+    assert "31 readable variables; the observation takes 10" in text and "and 2 more" in text
     assert "score:    not found" in text
     assert "end:      not found: an episode ends by its time limit" in text
     assert "it asks example.com" in text and "threw:    no sound" in text
@@ -52,7 +52,7 @@ def test_what_was_found_is_said_line_by_line() -> None:
 
 def test_where_nothing_is_in_reach_the_canvas_is_what_an_agent_sees() -> None:
     found: dict[str, Any] = {**FOUND, "seen": [], "seesPixels": True}
-    assert "an agent sees its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
+    assert "the agent observes its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
 
 
 def test_the_adapter_names_its_page_as_from_where_it_lies(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_a_page_with_an_adapter_is_not_probed_and_one_with_two_is_asked_fo
     (tmp_path / "one.page.ts").write_text('definePageGame({ page: "index.html" })')
     server = ServerSettings(runs_dir=tmp_path / "runs")
     assert await adapter_of(str(tmp_path), server) == tmp_path / "one.page.ts"
-    assert "one.page.ts says" in capsys.readouterr().err
+    assert "one.page.ts" in capsys.readouterr().err
     (tmp_path / "two.page.ts").write_text('definePageGame({ page: "index.html" })')
     with pytest.raises(ConfigurationError, match="has 2 adapters"):
         await adapter_of(str(tmp_path), server)

@@ -109,7 +109,7 @@ def test_a_run_in_the_trash_and_the_newest_one_can_be_reported(trained: Path, tm
     assert pack_report(trained.name, trash.parent, tmp_path / "b.zip", {})[0].is_file()
     with pytest.raises(ConfigurationError, match="no run nothing"):
         pack_report("nothing", trash.parent, tmp_path / "c.zip", {})
-    with pytest.raises(ConfigurationError, match="there already"):
+    with pytest.raises(ConfigurationError, match="already exists"):
         pack_report(trained.name, trash.parent, tmp_path / "b.zip", {})
     assert not (tmp_path / "c.zip").exists()
 

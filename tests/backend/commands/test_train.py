@@ -65,9 +65,9 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
         standing.update(view)
     assert out.getvalue().splitlines() == [
         full,
-        "going on",
-        "paused: it goes on when it is resumed on the dashboard",
-        "going on",
+        "continuing",
+        "paused: resume it on the dashboard",
+        "continuing",
     ]
 
 
@@ -208,7 +208,7 @@ def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own
     directory.close()
     assert of_cell(order, cell(1)).resume
     for missing in (None, "latest"):
-        with pytest.raises(ConfigurationError, match="all cells must mean the same run"):
+        with pytest.raises(ConfigurationError, match="all cells must use the same run"):
             of_cell(dataclasses.replace(order, run_id=missing), cell(0))
 
 

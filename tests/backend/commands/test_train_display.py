@@ -282,7 +282,7 @@ def test_a_finding_is_a_sentence_with_its_name_and_what_to_try() -> None:
     slow = finding.model_copy(update={"kind": "speed"})
     assert finding_text(slow).startswith("slow? ")
     gone = finding.model_copy(update={"withdrawn": True})
-    assert finding_text(gone) == "no longer so: each update changes the policy too much: KL 0.5 (kl-high)"
+    assert finding_text(gone) == "resolved: each update changes the policy too much: KL 0.5 (kl-high)"
 
 
 def test_a_hang_says_why_it_has_no_stack() -> None:
@@ -291,8 +291,8 @@ def test_a_hang_says_why_it_has_no_stack() -> None:
 
 
 NOT_THE_GAMES = [
-    ("update", "UpdateDropped", "P8: the loss is nan", "an update was undone: P8: the loss is nan"),
-    ("verification", "Verification", "C7: worker 3", "experience was left out: C7: worker 3"),
+    ("update", "UpdateDropped", "P8: the loss is nan", "an update was reverted: P8: the loss is nan"),
+    ("verification", "Verification", "C7: worker 3", "experience was rejected: C7: worker 3"),
     ("policy", "Policy", "worker 1: no such op", "a worker cannot run the policy: worker 1: no such op"),
     ("crash", "WorkerCrash", "out of memory", "a worker crashed: out of memory"),
 ]

@@ -104,7 +104,7 @@ def test_scale_02_a_socket_that_is_not_let_in_is_told_of_once() -> None:
     watch.heard(None, 0.0)
     waiting = PageStatus(connected=False, ended=False, error=None)
     lines = [line for now in range(1, 60) for line in watch.page(waiting, float(now))]
-    assert lines == ["the trainer answers, its socket has not let this host in yet; trying again"]
+    assert lines == ["the trainer answers, but has not accepted this host yet; trying again"]
     assert watch.page(CONNECTED, 60.0) == [f"joined {ADDRESS}"]
 
 

@@ -34,7 +34,7 @@ def test_the_winners_file_lies_beside_a_game_of_ones_own(tmp_path: Path):
 async def test_a_file_that_is_there_is_not_lost(tmp_path: Path):
     out = tmp_path / "o.yaml"
     out.write_text("ppo: {gamma: 0.9}\n")
-    with pytest.raises(ConfigurationError, match="is there already") as refused:
+    with pytest.raises(ConfigurationError, match="already exists") as refused:
         await tune_game(options(out=out), ServerSettings(runs_dir=tmp_path))
     assert "--force" in str(refused.value)
     assert out.read_text() == "ppo: {gamma: 0.9}\n"

@@ -81,12 +81,12 @@ def test_the_end_says_what_came_of_it():
         "trial 1 wins; its settings: g.train.yaml",
     ]
     several = view(state="finished", trials=[trial(0), trial(1)])
-    assert result_lines(several) == ["the defaults are as good: nothing is written"]
+    assert result_lines(several) == ["no trial beats the defaults: nothing is written"]
 
 
 def test_a_study_that_tried_nothing_does_not_say_that_the_defaults_are_as_good():
     (line,) = result_lines(view(state="finished", trials=[trial(0)]))
-    assert "no time for a trial beside the defaults" in line and "--minutes" in line
+    assert "no time for a trial besides the defaults" in line and "--minutes" in line
     stopped = view(state="stopped", trials=[trial(0)], command="attract tune snake")
-    assert result_lines(stopped) == ["stopped after 1 trials; the same command goes on: attract tune snake"]
+    assert result_lines(stopped) == ["stopped after 1 trials; to continue: attract tune snake"]
     assert result_lines(view(state="failed", error="no \x1b[31m")) == ["error: no \\x1b[31m"]

@@ -51,7 +51,7 @@ def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_th
         "  or: attract join 'http://a/join.html#token=x'"
     ]
     waiting.update(run(None), last_left_seconds=None, has_workers=True)
-    assert said.lines[1:] == ["workers are here after 1:30"]
+    assert said.lines[1:] == ["workers joined after 1:30"]
 
 
 def test_scale_03_a_browser_of_its_own_has_time_to_start() -> None:
@@ -60,7 +60,7 @@ def test_scale_03_a_browser_of_its_own_has_time_to_start() -> None:
     waiting.update(run(12.0, "starting"), last_left_seconds=None, has_workers=False)
     assert said.lines == []
     waiting.update(run(30.1, "starting"), last_left_seconds=None, has_workers=False)
-    assert said.lines[0].startswith("waiting for workers: none has come yet")
+    assert said.lines[0].startswith("waiting for workers: none has joined yet")
 
 
 def test_scale_03_a_run_that_is_over_waits_for_nobody() -> None:

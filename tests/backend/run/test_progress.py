@@ -27,7 +27,7 @@ LESSONS: dict[str, Any] = {
 
 
 def progress(**settings: Any) -> RunProgress:
-    """Of a run that began at 0."""
+    """Progress of a run that began at 0."""
     return run_state(**settings).progress
 
 

@@ -44,7 +44,7 @@ def test_of_the_two_ways_to_cut_a_batch_one_follows_from_the_other():
 def test_shares_of_several_policies_are_told_by_name():
     three = DESCRIPTION.model_copy(update={"num_agents": 3})
     fleet = {"num_workers": 1, "instances_per_worker": 8, "seats": ["a", "a", "b"]}
-    # Of 768 steps a has 512, b 256.
+    # 768 steps: 512 of a, 256 of b.
     assert resolve(three, collection=fleet).undecided["ppo.num_minibatches"] == "2 for a, 1 for b."
 
 

@@ -67,7 +67,7 @@ def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
     assert row["reward/food"] == 4.0  # weight 2 x mean (1 + 3) / 2
     assert row["reward/step"] == pytest.approx(-0.1)
     assert row["game/food"] == 2.0
-    # Of 3 s of play and 1 s of waiting: 1/4 in the game, 1.5/4 in the policy, 1/4 waiting.
+    # 3 s of play and 1 s of waiting: 1/4 in the game, 1.5/4 in the policy, 1/4 waiting.
     assert (row["fleet/game_fraction"], row["fleet/inference_fraction"], row["fleet/wait_fraction"]) == (
         0.25,
         0.375,

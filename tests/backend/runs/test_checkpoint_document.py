@@ -50,7 +50,7 @@ def test_what_is_missing_cut_short_or_of_another_format_is_refused(tmp_path: Pat
     (tmp_path / "7").mkdir()
     assert DOCUMENT_FILE in refusal(tmp_path / "7")
     (tmp_path / "7" / DOCUMENT_FILE).write_text('{"format": "attract-ch')
-    assert "is no JSON" in refusal(tmp_path / "7")
+    assert "is not valid JSON" in refusal(tmp_path / "7")
     assert "must hold a JSON object" in refusal(written(tmp_path / "7", [1]))
     assert "not a checkpoint's" in refusal(written(tmp_path / "7", {"format": "other"}))
     newer = sealed(7, {}) | {"format_version": 2}

@@ -15,7 +15,7 @@ from attract.runs.config_file import read_config_file, settings_in
         ("game: [1]\ncreated: now\nsettings: {}", "`game` is not the name of a game"),
         ("game: snake\ncreated: now\nsettings: 3", "`settings` is not a mapping of settings"),
         ("game: snake\ncreated: now\nsettings: {ppo: {gamma: x}}", "ppo.gamma: "),
-        ("game: [", "line 1: is no YAML"),
+        ("game: [", "line 1: is not valid YAML"),
     ],
 )
 def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str):

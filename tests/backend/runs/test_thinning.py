@@ -156,7 +156,7 @@ def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
 def test_D2_a_resumed_run_forgets_buckets_of_updates_it_will_do_anew(store: MetricsStore):
     grow(store, range(1, 201), whole=40, width=8, per_level=100)
     store.rewind(20)
-    # Of 17 to 24, one bucket, some are to be done anew.
+    # Some of 17 to 24, one bucket, will be repeated.
     assert [row[0] for row in store.rows()] == [8, 16]
     assert store.query("r", ["train/loss"]).series[0].values
     row = UpdateRow(21, 21_000, 21_000, 2.1, 21, "checkpoints/21", "0" * 64, {"train/loss": 1.0})

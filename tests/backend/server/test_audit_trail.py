@@ -158,7 +158,7 @@ def test_watched_a_disk_that_takes_no_writes_changes_nothing_else(
     trail = AuditTrail(tmp_path / "file" / "runs", lambda: 0.0)
     trail.write("run_started", run="r")
     trail.write("run_ended", run="r")
-    assert len([record for record in caplog.records if "not being recorded" in record.message]) == 1
+    assert len([record for record in caplog.records if "trail cannot be written" in record.message]) == 1
 
 
 def test_watched_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path):

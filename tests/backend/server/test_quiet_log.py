@@ -28,7 +28,7 @@ def test_hostile_06_ten_lines_at_once_then_one_in_ten_seconds_with_the_count_of_
     clock.now = 10.0
     next_one = record(logging.WARNING, "refused: %s", "\x1b[31m")
     assert quiet.filter(next_one)
-    assert next_one.getMessage() == r"refused: \x1b[31m (101 such lines were left out before this one)"
+    assert next_one.getMessage() == r"refused: \x1b[31m (101 similar lines were omitted before this one)"
     clock.now = 20.0
     last = record(logging.WARNING, "again")
     assert quiet.filter(last)

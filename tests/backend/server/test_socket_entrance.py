@@ -103,6 +103,6 @@ async def _quiet_host(world: GatewayWorld) -> asyncio.StreamWriter:
 
 
 def _anonymous_bytes() -> int:
-    """Of this process: what it holds itself, not the libraries that it has come to touch."""
+    """Anonymous memory of this process, without the pages of libraries that it has touched."""
     memory = psutil.Process().memory_info()
     return memory.rss - memory.shared

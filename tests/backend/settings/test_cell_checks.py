@@ -15,7 +15,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cells_cannot_do_is_refused_by_name(name):
-    with pytest.raises(ConfigurationError, match=rf"^{name}: several cells cannot train with it"):
+    with pytest.raises(ConfigurationError, match=rf"^{name}: distributed training with several cells"):
         check_for_cells(RunSettings.from_mapping(REFUSED[name]))
 
 

@@ -27,7 +27,7 @@ TEXTS = [
     ({"collection": {"seats": ["a/b"]}}, "collection.seats.0: must look like 'scout' (got 'a/b')"),
     ({"evaluation": 3}, "evaluation: has settings of its own: deterministic, episodes, seed (got 3)"),
     ({"parameters": 3}, "parameters: must be a mapping of names to values (got 3)"),
-    ({"federated": {"rank": 0, "world_size": 2}}, "federated.rendezvous: is needed and was not given"),
+    ({"federated": {"rank": 0, "world_size": 2}}, "federated.rendezvous: is required and was not given"),
     ({"ppo": {"gama": 1}}, "ppo.gama: there is no such setting\n  did you mean 'gamma'?"),
     ({"curriculum": {"lessons": [{"nam": "a"}]}}, "curriculum.lessons.0.nam: there is no such setting"),
     (
@@ -48,7 +48,7 @@ def test_settings_that_do_not_fit_each_other_are_both_named() -> None:
     text = _refused({"ppo": {"horizon": 32, "rollout_steps": 80}})
     assert text.startswith("ppo.rollout_steps and ppo.horizon: ")
     assert "64 or 96" in text
-    # Of the two that are mentioned, only the one that was given is at fault.
+    # Two settings are mentioned; only the one that was given is at fault.
     assert _refused({"ppo": {"rollout_steps": 80}}).startswith("ppo.rollout_steps: ")
 
 

@@ -125,9 +125,9 @@ def test_only_what_may_be_unset_says_so() -> None:
 def test_parameters_are_one_text_of_json() -> None:
     given = join_layers(NOTHING, from_flags({"parameters": '{"my_size": {"uniform": [1, 2]}}'}))
     assert given == {"parameters": {"my_size": {"uniform": [1, 2]}}}
-    with pytest.raises(ConfigurationError, match=r"^--parameters: is no JSON: .*\n  e\.g\. "):
+    with pytest.raises(ConfigurationError, match=r"^--parameters: is not valid JSON: .*\n  e\.g\. "):
         from_flags({"parameters": '{"x'})
-    with pytest.raises(ConfigurationError, match=r"^ATTRACT_PARAMETERS: is no JSON"):
+    with pytest.raises(ConfigurationError, match=r"^ATTRACT_PARAMETERS: is not valid JSON"):
         from_variables({"ATTRACT_PARAMETERS": "x"})
     text = refused(from_flags({"parameters": '{"my_size": {"uniform": [3, 1]}}'}))
     assert text.startswith("--parameters.my_size.uniform: ")
@@ -141,7 +141,7 @@ def test_lists_are_texts_with_commas() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("- 1\n", "must be a mapping"), ("a: [", "is no YAML"), (None, "there is no such file")],
+    [("- 1\n", "must be a mapping"), ("a: [", "is not valid YAML"), (None, "there is no such file")],
 )
 def test_a_file_that_is_none_is_named(tmp_path: Path, text: str | None, expected: str) -> None:
     path = tmp_path / "own.yaml"

@@ -2,7 +2,7 @@
 import type { CheckedPlay, GameDescription, GameReference, ParameterDistribution, Seed } from "./messages.gen.ts";
 
 /**
- * Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave.
+ * Body of `GET /api/access`: all sessions and invitations, without the operator's tokens.
  */
 export interface AccessView {
   sessions: SessionEntry[];
@@ -23,7 +23,7 @@ export interface SessionEntry {
    */
   seen: string;
   /**
-   * What the browser says of itself.
+   * The browser's User-Agent, shortened.
    */
   agent: string;
   /**
@@ -38,7 +38,7 @@ export interface InvitationEntry {
   entry_id: string;
   tier: "local" | "invited";
   /**
-   * What it was made for.
+   * Purpose of the invitation.
    */
   note: string;
   created: string;
@@ -49,7 +49,7 @@ export interface InvitationEntry {
   sockets: number;
 }
 /**
- * What a run does before the first update of a session.
+ * Stage of a run before the first update of a session.
  */
 export interface BeginningView {
   stage: "game" | "learner" | "workers" | "warmup" | "batch" | "update";
@@ -66,7 +66,7 @@ export interface BeginningView {
    */
   total_steps: number;
   /**
-   * The stage ends after so long, whatever was played; None: it has no such bound.
+   * Time limit of the stage; None: none.
    */
   max_seconds: number | null;
 }
@@ -82,7 +82,7 @@ export interface CheckFinding {
   text: string;
   fix: string;
   /**
-   * Where to look first, as a source map names it; None where no place is known.
+   * Source position after the source map; None: unknown.
    */
   file: string | null;
   line: number | null;
@@ -90,7 +90,7 @@ export interface CheckFinding {
   stack: string | null;
 }
 /**
- * What `attract check` found out about a game.
+ * Result of `attract check` for a game.
  */
 export interface CheckView {
   game: string;
@@ -100,7 +100,7 @@ export interface CheckView {
    */
   description: GameDescription | null;
   /**
-   * Of random play; None when a game failed in it.
+   * The random play; None when a game failed in it.
    */
   play: CheckedPlay | null;
   /**
@@ -223,7 +223,7 @@ export interface HostView {
   hidden: boolean;
   workers: WorkerView[];
   /**
-   * Who stands behind it, as the server knows: the token it showed and where it came from.
+   * Its owner, as far as the server knows: its token and address.
    */
   identity: string;
 }
@@ -246,7 +246,7 @@ export interface WorkerView {
   episodes: number;
   last_seen_seconds: number;
   /**
-   * What its conduct is counted for; named to let it in again.
+   * Key of its conduct record; used to lift a ban.
    */
   identity: string;
   /**
@@ -259,7 +259,7 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it.
+ * Metadata of a bundled page game; its picture and a trained policy are next to it.
  */
 export interface GameCard {
   about: string;
@@ -312,7 +312,7 @@ export interface GameReport {
    */
   step_values: string | null;
   /**
-   * What to do about it, where that is known.
+   * What to do about it, if known.
    */
   fix: string | null;
   /**
@@ -354,7 +354,7 @@ export interface LessonView {
   num_lessons: number;
   agent_steps: number;
   /**
-   * Of the episode after which it changed.
+   * The episode after which it changed.
    */
   global_episode_index: number;
   /**
@@ -465,7 +465,7 @@ export interface PolicyView {
   policy_version: number;
   agent_steps: number;
   /**
-   * Of the ONNX model of each policy, by its id; relative to the page's base, immutable.
+   * URL of each policy's ONNX model, by policy id; relative to the page's base, immutable.
    */
   urls: {
     [k: string]: string;
@@ -493,7 +493,7 @@ export interface Problem {
   problems: SettingProblem[];
 }
 /**
- * What is wrong with one setting.
+ * The problem with one setting.
  */
 export interface SettingProblem {
   /**
@@ -503,7 +503,7 @@ export interface SettingProblem {
   error: string;
 }
 /**
- * What random play of a run's game returns, measured in a browser of this machine.
+ * Return of random play of a run's game, measured in a browser of this machine.
  */
 export interface RandomPlay {
   episodes: number;
@@ -512,11 +512,11 @@ export interface RandomPlay {
    */
   return_mean: number;
   /**
-   * Of that mean.
+   * Standard error of that mean.
    */
   standard_error: number;
   /**
-   * Of the game, where the run sets some; a lesson's are not among them.
+   * Game parameters that the run sets, without those of a lesson.
    */
   parameters: {
     [k: string]: ParameterDistribution;
@@ -528,7 +528,7 @@ export interface RandomPlay {
 export interface ReadyPart {
   ready: boolean;
   /**
-   * What it waits for or what is wrong; None when it is ready.
+   * The problem, or what it waits for; None: it is ready.
    */
   problem: string | null;
 }
@@ -542,15 +542,15 @@ export interface ReadyView {
   };
 }
 /**
- * One played episode, as who played it tells it; observations come from playing it again.
+ * One played episode as its player recorded it; replaying it gives the observations.
  */
 export interface RecordedEpisode {
   /**
-   * Of the game's description.
+   * The id in the game's description.
    */
   game_id: string;
   /**
-   * Of the module that was played.
+   * Hash of the module that was played.
    */
   game_sha256: string | null;
   seed: Seed;
@@ -559,7 +559,7 @@ export interface RecordedEpisode {
    */
   episode: number;
   /**
-   * Of the game, in this episode; those that are left out have their defaults.
+   * Game parameters of this episode; a missing one has its default.
    */
   parameters: {
     [k: string]: number;
@@ -639,11 +639,11 @@ export interface RunView {
   total_steps: number | null;
   error: string | null;
   /**
-   * How long no worker has been here though the run would go on; None: one is here, or none is missed.
+   * How long the run has waited without workers; None: it has one, or needs none.
    */
   waiting_seconds: number | null;
   /**
-   * What is done before the first update of this session; None from then on.
+   * Stage before the first update of this session; None afterwards.
    */
   beginning: BeginningView | null;
   /**
@@ -659,7 +659,7 @@ export interface RunView {
   random_play: RandomPlay | null;
   /**
    * Whether the return is above random play's by three standard errors of the difference; None where that
-   * cannot be told, as with fewer than 20 episodes on either side.
+   * is unknown, as with fewer than 20 episodes on either side.
    */
   learned: boolean | null;
   /**
@@ -667,7 +667,7 @@ export interface RunView {
    */
   lesson: LessonView | null;
   /**
-   * How the game's parameters are drawn at each start now: the run's own, and the lesson's above them.
+   * Current distributions of the game's parameters: the run's, overridden by the lesson's.
    */
   parameters: {
     [k: string]: ParameterDistribution;
@@ -709,7 +709,7 @@ export interface SettingsRequest {
     [k: string]: unknown;
   };
   /**
-   * What the game says of itself, where the asker has loaded it: several settings depend on it.
+   * The game's description, if the client has loaded the game: several settings depend on it.
    */
   description: GameDescription | null;
 }
@@ -730,7 +730,7 @@ export interface SettingsView {
     [k: string]: unknown;
   } | null;
   /**
-   * What a run uses in place of what stands in `effective` (else `own`), by path, such as
+   * What a run uses instead of the value in `effective` (else `own`), by path, for example
    * {"ppo.gae_lambda": 0.95}: of each setting that is empty (null: nothing), and of each that is overruled.
    */
   resolved: {
@@ -758,12 +758,12 @@ export interface StartRun {
   run_id: string | null;
 }
 /**
- * What a finalist, or the defaults, came to on fresh seeds.
+ * Result of a finalist or of the defaults on fresh seeds.
  */
 export interface StudyConfirmation {
   trial: number;
   /**
-   * Of the runs that have ended, in order.
+   * Seeds of the runs that have ended, in order.
    */
   seeds: number[];
   /**
@@ -776,7 +776,7 @@ export interface StudyConfirmation {
    */
   verdict: ("better" | "quicker" | "no better") | null;
   /**
-   * How often seeds dealt out by chance show as large a difference, in [0, 1].
+   * Permutation p-value of the difference, in [0, 1].
    */
   chance: number | null;
 }
@@ -806,7 +806,7 @@ export interface StudyTrial {
   number: number;
   state: "running" | "finished" | "pruned" | "failed";
   /**
-   * What was searched over, by dotted name.
+   * The searched settings, by dotted name.
    */
   settings: {
     [k: string]: boolean | number | string | number[] | null;
@@ -817,7 +817,7 @@ export interface StudyTrial {
    */
   score: number | null;
   /**
-   * Of training, from the first lease on; starting and saving are not counted.
+   * Training time from the first lease on, without starting and saving.
    */
   seconds: number | null;
   agent_steps: number;
@@ -835,17 +835,17 @@ export interface StudyView {
   game: string;
   state: "searching" | "confirming" | "finished" | "stopped" | "failed";
   /**
-   * Of one trial.
+   * Agent steps of one trial.
    */
   total_steps: number;
   goal: number | null;
   /**
-   * How many the search is to have.
+   * Planned number of trials.
    */
   num_trials: number;
   parallel: number;
   /**
-   * Of all calls together.
+   * Wall-clock time of all calls together.
    */
   elapsed_seconds: number;
   trials: StudyTrial[];
@@ -862,11 +862,11 @@ export interface StudyView {
    */
   winner_yaml: string | null;
   /**
-   * Where that was written for the game.
+   * File with the winner for the game.
    */
   file: string | null;
   /**
-   * What goes on with the study.
+   * The command that continues the study.
    */
   command: string;
   error: string | null;

@@ -60,7 +60,7 @@ export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | RunEnded;
 export type ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
 
 /**
- * Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2).
+ * Central inference: step one group of a lease's games once, or only send observations (rules I1, I2).
  */
 export interface Act {
   type: "act";
@@ -84,7 +84,7 @@ export interface Tensor {
   data: Uint8Array;
 }
 /**
- * Host: run (or go on running) this many workers of this run's game; `run_id` None means none.
+ * Host: run (or keep running) this many workers of this run's game; `run_id` None means none.
  */
 export interface Assignment {
   type: "assignment";
@@ -96,12 +96,12 @@ export interface Assignment {
    */
   describe: boolean;
   /**
-   * End a worker that has not been heard for this long while it holds a lease.
+   * End a worker that holds a lease and has been silent for this long.
    */
   silence_seconds: number;
 }
 /**
- * Where a host finds the module of a run's game; `url` is relative to the page's base.
+ * Location of the module of a run's game; `url` is relative to the page's base.
  */
 export interface GameReference {
   name: string;
@@ -178,7 +178,7 @@ export interface Block {
   episodes: EpisodeColumns;
 }
 /**
- * What was done to one observation of a block.
+ * Packing of one observation of a block.
  */
 export interface PackedPictures {
   /**
@@ -194,9 +194,10 @@ export interface PackedPictures {
 /**
  * How each stack of one observation of a block is rebuilt from its newest picture.
  *
- * Of k slots and n final observations, all uint8. The stack before the one of a step is that of the step
- * before; before the bootstrap observation's that of the last step; before a final observation's that of its
- * own step. What comes before a segment's first step is not known, so that nothing continues there.
+ * Shapes are for k slots and n final observations; all uint8. The stack before the one of a step is that of
+ * the step before; before the bootstrap observation's that of the last step; before a final observation's
+ * that of its own step. What comes before a segment's first step is not known, so that nothing continues
+ * there.
  */
 export interface PackedStacks {
   step: Tensor;
@@ -301,14 +302,14 @@ export interface CheckGame {
    */
   random_episodes: number | null;
   /**
-   * Of that play, drawn at each start; a parameter that is left out has its default.
+   * Game parameters of that play, drawn at each start; a missing one has its default.
    */
   parameters: {
     [k: string]: ParameterDistribution;
   };
 }
 /**
- * How a game parameter is drawn at each `start()`, from stream `parameters`.
+ * Distribution of a game parameter, drawn at each `start()` from stream `parameters`.
  */
 export interface ParameterDistribution {
   kind: "constant" | "uniform" | "normal" | "multi_range";
@@ -333,7 +334,7 @@ export interface CheckedPlay {
   create_milliseconds: number;
 }
 /**
- * What a host says of itself; shown, never trusted.
+ * Description of a host by itself; shown, never trusted.
  */
 export interface Device {
   user_agent: string;
@@ -418,7 +419,7 @@ export interface EpisodeResult {
   lesson_id: string | null;
 }
 /**
- * What an episode was started with: the lesson and the distributions of the lease in play (rule C6).
+ * Terms of an episode: the lesson and the distributions of its lease (rule C6).
  */
 export interface EpisodeTerms {
   lesson_id: string | null;
@@ -466,7 +467,7 @@ export interface Hello {
   device: Device;
 }
 /**
- * Host: the module was loaded in a worker; this is what it says of itself.
+ * Host: the module was loaded in a worker; its description.
  */
 export interface GameDescribed {
   type: "game_described";
@@ -475,7 +476,7 @@ export interface GameDescribed {
   description: GameDescription;
 }
 /**
- * What `describe(definition)` of the SDK returns; one per game module content hash.
+ * Description of a game, from `describe(definition)` of the SDK; one per content hash of the module.
  */
 export interface GameDescription {
   contract_version: 1;
@@ -547,7 +548,7 @@ export interface GameFailed {
   name: string;
   text: string;
   /**
-   * Of the game's own exception, source-mapped at the server; None where the game threw nothing.
+   * Stack of the game's own exception, source-mapped at the server; None where the game threw nothing.
    */
   stack: string | null;
   /**
@@ -725,7 +726,7 @@ export interface Observe {
   outcome: StepOutcome | null;
 }
 /**
- * What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+ * Outcomes of the last action for the slots of a group (rule I1); k slots, agents inside instances.
  *
  * The numbers of a step are [k].
  */
@@ -750,7 +751,7 @@ export interface StepOutcome {
    */
   episodes: EpisodeResult[];
   /**
-   * How long the games took.
+   * Time that the games took.
    */
   step_seconds: number;
 }
@@ -809,7 +810,7 @@ export interface Lease {
   group_sizes: number[];
   /**
    * With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
-   * ones (rule E2): nobody learns from them, but environments of other libraries give them.
+   * ones (rule E2). Training does not use them, but environments of other libraries return them.
    */
   tells_terminal: boolean;
   /**
@@ -820,7 +821,7 @@ export interface Lease {
   replays: ReplayOrder[];
 }
 /**
- * Who controls one agent of the game.
+ * The controller of one agent of the game.
  */
 export interface Seat {
   policy_id: string;
@@ -833,7 +834,7 @@ export interface Seat {
   learns: boolean;
 }
 /**
- * One segment of one instance that another worker says it played: play it again (rule C10).
+ * One segment of one instance that another worker claims to have played: replay it (rule C10).
  */
 export interface ReplayOrder {
   instance_id: number;
@@ -854,11 +855,11 @@ export interface ReplayOrder {
    */
   action: Tensor;
   /**
-   * Of the episode that begins first.
+   * Terms of the first episode that begins.
    */
   begun: EpisodeTerms;
   /**
-   * Of those that begin later.
+   * Terms of the later episodes.
    */
   terms: EpisodeTerms;
 }
@@ -882,7 +883,7 @@ export interface Policy {
   onnx: Uint8Array;
 }
 /**
- * Last message before the server closes: why, and what mends it.
+ * Last message before the server closes: the reason and the fix.
  */
 export interface Refused {
   type: "refused";

@@ -9,7 +9,7 @@ from service_run import finished, kinds, until_update
 from socket_fleet import random_play
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
-"""Of every step of the fake learner's updates."""
+"""Rewards of every step of the fake learner's updates."""
 
 
 async def test_what_keeps_a_run_from_learning_is_told_once_kept_and_in_its_result(tmp_path: Path):

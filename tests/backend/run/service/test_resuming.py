@@ -20,7 +20,7 @@ async def test_D2_a_resumed_run_goes_on_with_its_own_settings_and_counters(tmp_p
         assert view.settings["ppo"]["horizon"] == 8
         result = await finished(world)
         assert (result.agent_steps, result.updates) == (320, 5)
-        # Of this session: 320 - 128 steps.
+        # This session had 320 - 128 steps.
         assert result.steps_per_second == pytest.approx(192 / result.wall_seconds)
         store = MetricsStore(world.runs_dir / first.run_id / "metrics.db")
         assert store.query("r", ["train/loss"]).series[0].values == [1.0, 2.0, 3.0, 4.0, 5.0]

@@ -125,7 +125,7 @@ test("what an agent saw drawn in the game before is forgotten when another begin
   );
   attached.play();
   await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
-  // Of the first game there is nothing to forget, or nobody to do it yet.
+  // The first game has nothing to forget, or there is no agent to do it yet.
   expect(forgotten.at(-1)).toBe("over");
 });
 
@@ -191,7 +191,7 @@ test("a dialog that the game opens is nobody's to close while the agent plays, a
   const page = opened.at(-1)![0].contentWindow as Window;
   const { alert } = page;
   attached.play();
-  // Of each game: nothing at first, and then its end.
+  // Each game: nothing at first, and then its end.
   await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
   expect(said[0]).toEqual([]);
   expect(said.some((one) => one[0] === "Game over")).toBe(true);

@@ -137,7 +137,7 @@ test("a game that its menu begins anew plays on in its page after an end, and in
     },
   });
   expect(startsAhead(definition)).toBe(true);
-  /** Of episodes that are played to their end or cut: in which page, and whether it had begun anew. */
+  /** Episodes that are played to their end or cut: in which page, and whether it had been reloaded. */
   const played = async (
     options: Partial<PageFramesOptions>,
     cuts: readonly boolean[],

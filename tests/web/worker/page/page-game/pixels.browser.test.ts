@@ -44,7 +44,7 @@ function played(instance: Instance, episode = 3): number[] {
   return found;
 }
 
-/** Of the upper left pixel: one number a picture, the oldest first. */
+/** Values of the upper left pixel: one number a picture, the oldest first. */
 function stack(instance: Instance, pictures = 3): number[] {
   return seen(instance).slice(0, pictures);
 }
