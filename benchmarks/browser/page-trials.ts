@@ -36,7 +36,7 @@ async function crowd(
   isAlike: boolean,
   options: Partial<PageFramesOptions> = {},
 ): Promise<Crowd> {
-  const frames = new PageFrames(definition as GameDefinition, { most: count, ...options });
+  const frames = new PageFrames(definition as GameDefinition, { maxCopies: count, ...options });
   const players: Player[] = [];
   for (let i = 0; i < count; i++) {
     const seedLow = isAlike ? SEED : SEED + i;
@@ -203,7 +203,7 @@ const attractPageTrials = {
     seed: { low: number; high: number },
     policy: KeptPolicy | null,
   ): Promise<number[]> {
-    const frames = new PageFrames(definition as GameDefinition, { most: 1, isFresh: true });
+    const frames = new PageFrames(definition as GameDefinition, { maxCopies: 1, isFresh: true });
     const instance = createInstance(frames.definition);
     const chance = new RandomPlayer(frames.definition.action, seed.low, seed.high);
     const agent = policy === null ? null : agentOf(policy);
@@ -234,7 +234,7 @@ const attractPageTrials = {
   /** Shows the page as it looks after so many steps of this policy; how large it is, from the window's corner. */
   async show(policy: KeptPolicy, steps: number): Promise<[width: number, height: number]> {
     const page = (definition as GameDefinition).page as NonNullable<GameDefinition["page"]>;
-    const frames = new PageFrames(definition as GameDefinition, { most: 1, draws: true, isSeen: true });
+    const frames = new PageFrames(definition as GameDefinition, { maxCopies: 1, draws: true, isSeen: true });
     frames.fit(...page.size);
     const instance = createInstance(frames.definition, { seedLow: SEED });
     const agent = agentOf(policy);

@@ -5,7 +5,7 @@ import { define, defineProperty } from "./overriding.ts";
 type Page = Window & typeof globalThis & { attractAlerts?: string[] };
 
 /** Of an episode; older ones go. */
-const MOST_ALERTS = 20;
+const MAX_ALERTS = 20;
 const NAMES = ["alert", "confirm", "prompt"] as const;
 
 /**
@@ -28,7 +28,7 @@ export function answerDialogs(window: Page): () => void {
   defineProperty(window, "attractAlerts", { value: said, configurable: true });
   define(window, "alert", (text: unknown = "") => {
     said.push(String(text));
-    if (said.length > MOST_ALERTS) said.shift();
+    if (said.length > MAX_ALERTS) said.shift();
   });
   define(window, "confirm", () => true);
   define(window, "prompt", () => null);

@@ -14,7 +14,7 @@ export interface Loading {
 
 /** Responses that may have no body. */
 const WITHOUT_BODY = [101, 204, 205, 304];
-const MOST_MISSING = 8;
+const MAX_MISSING = 8;
 const LONGEST_PATH = 200;
 
 /**
@@ -114,7 +114,7 @@ function missing(window: Page, said: Set<string>): (address: string) => void {
   const paths = new Set<string>();
   return (address) => {
     const [path] = address.replace(window.location.origin, "").split(/[?#]/);
-    if (path === undefined || paths.has(path) || paths.size === MOST_MISSING) return;
+    if (path === undefined || paths.has(path) || paths.size === MAX_MISSING) return;
     paths.add(path);
     said.add(`asks for ${path.slice(0, LONGEST_PATH)}, which is not there`);
   };

@@ -6,7 +6,7 @@ import type { VirtualClock } from "./virtual-clock.ts";
 type Page = Window & typeof globalThis;
 
 /** Share of the page's window from which on a frame is taken to be the game, though nobody gave it the focus. */
-const MOST_OF_IT = 0.5;
+const MIN_AREA_SHARE = 0.5;
 
 interface NestedFrame {
   readonly clock: VirtualClock;
@@ -62,7 +62,7 @@ export class NestedFrames {
     if (this.#all.length === 0) return null;
     const { innerWidth, innerHeight } = this.#window;
     const largest = this.#all.reduce((a, b) => (areaOf(b) > areaOf(a) ? b : a));
-    return areaOf(largest) >= MOST_OF_IT * innerWidth * innerHeight ? largest.clock : null;
+    return areaOf(largest) >= MIN_AREA_SHARE * innerWidth * innerHeight ? largest.clock : null;
   }
 
   /** A press of the pointer moves the focus. */

@@ -48,7 +48,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 /** What a page and the frames within it have in common. */
 interface Common {
@@ -92,7 +92,7 @@ export class VirtualClock {
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => {
       this.errors.push(error);
-      if (this.errors.length > MOST_ERRORS) this.errors.shift();
+      if (this.errors.length > MAX_ERRORS) this.errors.shift();
     };
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(

@@ -4,17 +4,17 @@ import type { PageWindow } from "attract/page-adapter";
 import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
 import { PROMPT } from "./end-words.ts";
-import { MOST_ELEMENTS, type Place } from "./places.ts";
+import { MAX_ELEMENTS, type Place } from "./places.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
 /** A thing that comes in more sizes, or in more parts of its image, is told by less. */
-const MOST_SIZES = 8;
-const MOST_PARTS = 6;
+const MAX_SIZES = 8;
+const MAX_PARTS = 6;
 /** What is larger is what things stand before; a share of the canvas. */
 const LARGEST = 0.25;
-const MOST_LOOKS = 60;
-const MOST_TEXTS = 40;
-const MOST_SELECTORS = 20;
+const MAX_LOOKS = 60;
+const MAX_TEXTS = 40;
+const MAX_SELECTORS = 20;
 const LONGEST_TEXT = 60;
 const OVER_TEXTS =
   /game\s*over|you\s*(lose|lost|die|died|win|won|are\s*dead)|(play|try)\s*again|restart|retry|time'?s?\s*up|the\s*end|busted|crashed|defeat|victory/i;
@@ -59,7 +59,7 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
         .things(look)
         .every(({ width, height }) => width * height <= LARGEST),
     )
-    .slice(0, MOST_LOOKS)
+    .slice(0, MAX_LOOKS)
     .map((look) => ({
       text: `${CALL}things(${JSON.stringify(look)})`,
       name: look,
@@ -70,7 +70,7 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
         const things = drawn(page).things(look);
         return [
           things.length,
-          ...things.slice(0, MOST_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
+          ...things.slice(0, MAX_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
         ];
       },
     }));
@@ -80,7 +80,7 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
 function elementsOf(window: PageWindow): string[] {
   const found = new Set<string>();
   for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
-    if (found.size === MOST_SELECTORS) break;
+    if (found.size === MAX_SELECTORS) break;
     const [name] = element.classList;
     const id = element.getAttribute("id");
     if (name === undefined && id === null) continue;
@@ -101,12 +101,12 @@ function narrowest(looks: readonly string[]): string[] {
     sizes.set(size, [...(sizes.get(size) ?? []), part]);
   }
   return [...names].flatMap(([name, sizes]) => {
-    if (sizes.size > MOST_SIZES) return [name];
+    if (sizes.size > MAX_SIZES) return [name];
     return [...sizes].flatMap(([size, parts]) => {
       const whole = size === "" ? name : `${name} ${size}`;
       const different = new Set(parts);
       // Of one thing that is there alone, the parts are its movements.
-      const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MOST_PARTS;
+      const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MAX_PARTS;
       return isSeveral ? [...different].map((part) => `${whole} ${part}`) : [whole];
     });
   });
@@ -116,7 +116,7 @@ const LOOK = /^(.*?)(?: (\d+x\d+))?(?: (@-?\d+,-?\d+))?$/;
 
 function textsOf(texts: readonly string[]): Place[] {
   const counts = new Map<string, number>();
-  return texts.slice(0, MOST_TEXTS).flatMap((text): Place[] => {
+  return texts.slice(0, MAX_TEXTS).flatMap((text): Place[] => {
     if (text.length > LONGEST_TEXT) return [];
     const pattern = patternOf(text);
     const numbers = numbersIn(text);

@@ -15,7 +15,7 @@ export const PROMPT =
   /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
-const MOST_WORDS = 6;
+const MAX_WORDS = 6;
 const LONGEST = 80;
 
 export interface EndWords {
@@ -30,8 +30,8 @@ export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]):
     (text) => text.length <= LONGEST && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
   );
   return {
-    lost: all.filter((text) => LOST.test(text)).slice(0, MOST_WORDS),
-    won: all.filter((text) => WON.test(text)).slice(0, MOST_WORDS),
+    lost: all.filter((text) => LOST.test(text)).slice(0, MAX_WORDS),
+    won: all.filter((text) => WON.test(text)).slice(0, MAX_WORDS),
   };
 }
 

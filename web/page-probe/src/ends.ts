@@ -3,15 +3,15 @@
 import { isDrawnThing } from "./drawn-places.ts";
 import type { Place, Value } from "./places.ts";
 
-const MOST_STATES = 6;
+const MAX_STATES = 6;
 /** The rank of an end that is known from the page's scripts alone: below all others. */
 export const GUESS = 3;
 /** Frames without any movement, after which a game is over for good. */
-const LEAST_STILL = 300;
-const LEAST_PAUSE = 60;
+const MIN_STILL_TICKS = 300;
+const MIN_PAUSE_TICKS = 60;
 /** Different values of what is watched for it, and how many are. */
-const LEAST_MOVES = 4;
-const MOST_WATCHED = 4;
+const MIN_CHANGES = 4;
+const MAX_WATCHED = 4;
 /** To where it began, as against what it grew by until it was seen first. */
 const LARGE_FALL = 5;
 export const OVER_NAMES =
@@ -163,7 +163,7 @@ function comesBack(one: Series, value: Value): boolean {
 function stateAtEnd(series: readonly Series[]): number | null {
   const states = new Set(series.flat());
   const last = series[0].at(-1);
-  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MOST_STATES;
+  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MAX_STATES;
   const ended = series.filter((one) => one.at(-1) === last && one[0] !== last);
   // It stays so: a state that comes and goes is none in which it is over.
   const stays = ended.filter(
@@ -206,7 +206,7 @@ export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => 
     .filter(({ place, series }) => {
       const isRead = place.kind === "number" ? place.text !== "picture" : isDrawnThing(place);
       const isOwn = isRead && !isElement(place) && !CLOCK_NAMES.test(place.name);
-      return isOwn && changes(series) > LEAST_MOVES && !isClock(series);
+      return isOwn && changes(series) > MIN_CHANGES && !isClock(series);
     })
     .sort((a, b) => changes(b.series) - changes(a.series));
   if (moving.length === 0) return null;
@@ -223,14 +223,14 @@ export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => 
     }
     const last = runs.pop() as number;
     longest = Math.max(longest, ...runs);
-    if (last >= LEAST_STILL) stopped++;
+    if (last >= MIN_STILL_TICKS) stopped++;
   }
   // A game that pauses for as long is not known to be over.
-  if (stopped * 2 <= numPlays || 2 * longest >= LEAST_STILL) return null;
-  const texts = moving.slice(0, MOST_WATCHED).map(({ place }) => place.text);
+  if (stopped * 2 <= numPlays || 2 * longest >= MIN_STILL_TICKS) return null;
+  const texts = moving.slice(0, MAX_WATCHED).map(({ place }) => place.text);
   return {
     place: { text: "false", name: "stands", kind: "truth", fields: [], isShown: false, read: () => false },
-    text: `stands(w, [${texts.join(", ")}], ${Math.max(LEAST_PAUSE, 2 * longest)})`,
+    text: `stands(w, [${texts.join(", ")}], ${Math.max(MIN_PAUSE_TICKS, 2 * longest)})`,
     why: "nothing says so, but after a while nothing moved any more in random play",
     isOver: () => false,
   };

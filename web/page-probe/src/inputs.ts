@@ -43,18 +43,18 @@ const SAMPLED = 4;
 /** Until a game that is paused stands still. */
 const PAUSE_TICKS = 12;
 /** Numbers that play has changed, so that it can be seen whether a key sets them back, and the share that it may. */
-const LEAST_AWAY = 3;
-const MOST_BACK = 0.6;
+const MIN_CHANGED_PLACES = 3;
+const MAX_RESET_SHARE = 0.6;
 /** Of what moves by itself: what a pause stops at least. A menu may fade in, and clocks go on. */
-const LEAST_PAUSED = 0.4;
+const MIN_PAUSED_SHARE = 0.4;
 /** What counts successes may not happen to go on. */
-const LEAST_RESUMED = 0.7;
+const MIN_RESUMED_SHARE = 0.7;
 /** Of a move: two late ones and the key that begins a game are less than both of them after it. */
 const LATE_SHARE = 0.4;
 /** Frames of random moves before a test, the longer the more obstinate a direction is. */
 const PRELUDES = [40, 80, 160];
 /** Of elements that are alike: so many may be clicked. */
-const MOST_ELEMENTS = 64;
+const MAX_ELEMENTS = 64;
 /** From one that is clicked to the next, a share of all: what stands beside another often does the same. */
 const STRIDE = 0.618;
 
@@ -250,7 +250,7 @@ class Tests {
       if (places.length === 0) continue;
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
-      moves.splice(0, moves.length, ...keys, ...group.slice(0, MOST_ELEMENTS));
+      moves.splice(0, moves.length, ...keys, ...group.slice(0, MAX_ELEMENTS));
       return { starter: this.#starter, moves, changed, isMoving, taps: true };
     }
     return { starter: this.#starter, moves, changed, isMoving, taps: await this.#isTapped(moves) };
@@ -261,7 +261,7 @@ class Tests {
     if (MOVERS.has(input.keys[0])) return false;
     const [usual, still] = [await this.idle(), samples].map((play) => movingIn(after(play, PAUSE_TICKS)));
     const stopped = [...usual].filter((place) => !still.has(place));
-    if (stopped.length < Math.max(2, LEAST_PAUSED * usual.size)) return false;
+    if (stopped.length < Math.max(2, MIN_PAUSED_SHARE * usual.size)) return false;
     const second = TEST_TICKS / 2;
     const twice: Script = (tick, window) => held(input, SHORT)(tick < second ? tick : tick - second, window);
     const play = await this.#play(twice, 2 * TEST_TICKS);
@@ -269,7 +269,7 @@ class Tests {
     const between = movingIn({ ...play, rows: play.rows.slice(PAUSE_TICKS / SAMPLED, second / SAMPLED) });
     if (stopped.some((place) => between.has(place))) return false;
     const resumed = movingIn(after(play, TEST_TICKS));
-    return stopped.filter((place) => resumed.has(place)).length >= LEAST_RESUMED * stopped.length;
+    return stopped.filter((place) => resumed.has(place)).length >= MIN_RESUMED_SHARE * stopped.length;
   }
 
   /** Without keys that begin the game anew: most of what play has changed is as at its beginning then. */
@@ -286,14 +286,14 @@ class Tests {
       if (movingIn(later).size * 2 < movingIn(fresh).size) return moves;
       const sides = this.#places.map((place, at) => awayOf(place, at, fresh, later));
       const numAway = sides.filter((side) => side !== 0).length;
-      if (numAway < LEAST_AWAY) return moves;
+      if (numAway < MIN_CHANGED_PLACES) return moves;
       const kept: Move[] = [];
       for (const move of suspects) {
         const pressed = await this.#play(held(move.input));
         const back = this.#places.filter(
           (place, at) => sides[at] !== 0 && awayOf(place, at, fresh, pressed) !== sides[at],
         );
-        if (back.length < MOST_BACK * numAway) kept.push(move);
+        if (back.length < MAX_RESET_SHARE * numAway) kept.push(move);
       }
       return moves.filter((move) => others.includes(move) || kept.includes(move));
     } finally {

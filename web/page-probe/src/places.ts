@@ -32,14 +32,14 @@ export interface Root {
   read(window: PageWindow): unknown;
 }
 
-const MOST_OBJECTS = 4_000;
-const MOST_PLACES = 4_000;
-const MOST_KEYS = 200;
-const MOST_DEPTH = 6;
-const MOST_CELLS = 400;
-const MOST_FIELDS = 8;
+const MAX_OBJECTS = 4_000;
+const MAX_PLACES = 4_000;
+const MAX_KEYS = 200;
+const MAX_DEPTH = 6;
+const MAX_CELLS = 400;
+const MAX_FIELDS = 8;
 /** Of a list: so many elements are read, and may be observed. */
-export const MOST_ELEMENTS = 8;
+export const MAX_ELEMENTS = 8;
 /** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
 const LIBRARIES =
   /^(_k|Phaser|PIXI|THREE|Matter|Box2D|CANNON|planck|Ammo|KeyboardJS|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
@@ -69,7 +69,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
       FURNITURE.test(root.name) || LIBRARIES.test(root.name) ? undefined : attempt(() => root.read(window));
     if (value !== undefined) queue.push({ value, root, path: [] });
   }
-  for (let at = 0; at < queue.length && at < MOST_OBJECTS && places.length < MOST_PLACES; at++) {
+  for (let at = 0; at < queue.length && at < MAX_OBJECTS && places.length < MAX_PLACES; at++) {
     const { value, root, path } = queue[at];
     const kind = kindOf(window, value);
     if (kind !== null) {
@@ -77,7 +77,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
       if (kind !== "list") continue;
     }
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
-    if (!isObject || seen.has(value) || path.length >= MOST_DEPTH || isForeign(window, value)) continue;
+    if (!isObject || seen.has(value) || path.length >= MAX_DEPTH || isForeign(window, value)) continue;
     if (path.length > 0 && isEngines(value as PageWindow)) continue;
     seen.add(value);
     const { children } = value as PageWindow;
@@ -179,7 +179,7 @@ function rowsOf(window: PageWindow, value: unknown, fields: readonly string[]): 
   if (!isArray(window, value)) return undefined;
   const rows = (value as readonly unknown[]).filter((item) => item !== null && item !== undefined);
   const read = rows
-    .slice(0, MOST_ELEMENTS)
+    .slice(0, MAX_ELEMENTS)
     .flatMap((item) => fields.map((field) => Number(attempt(() => fieldOf(item, field))) || 0));
   return [rows.length, ...read];
 }
@@ -192,7 +192,7 @@ function fieldOf(item: unknown, field: string): unknown {
 
 /** How many columns of how many cells, then the cells: what is there is not 0. Null of what is no board and no row of numbers. */
 function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null {
-  if (items.length === 0 || items.length > MOST_CELLS) return null;
+  if (items.length === 0 || items.length > MAX_CELLS) return null;
   const isBoard =
     items.length > 1 &&
     items.some((item) => isArray(window, item)) &&
@@ -204,7 +204,7 @@ function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null
   }
   const columns = items as readonly (readonly unknown[] | undefined)[];
   const most = Math.max(...columns.map((column) => column?.length ?? 0));
-  if (most === 0 || most * items.length > MOST_CELLS) return null;
+  if (most === 0 || most * items.length > MAX_CELLS) return null;
   const cells = columns.flatMap((column) => Array.from({ length: most }, (_, i) => cellOf(column?.[i])));
   return [items.length, most, ...cells];
 }
@@ -241,7 +241,7 @@ function numbersOf(window: PageWindow, item: object): string[] {
       ? 2
       : 3;
   };
-  return found.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_FIELDS);
+  return found.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_FIELDS);
 }
 
 /** Own names, and those that a class of the game's answers. */
@@ -249,7 +249,7 @@ function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   if (isArray(window, value)) {
     // What stays at its index: a list whose elements come and go is read as a list.
     const { length } = value as unknown[];
-    return length <= MOST_ELEMENTS ? [...Array(length).keys()] : [];
+    return length <= MAX_ELEMENTS ? [...Array(length).keys()] : [];
   }
   const keys = new Set<string>();
   for (const key of attempt(() => Object.keys(value)) ?? []) keys.add(key);
@@ -265,10 +265,10 @@ function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
     (key) => !key.startsWith("__") && !LIBRARIES.test(key) && !FURNITURE.test(key),
   );
   // A library's namespace is functions for the most part, and none of the game's.
-  if (isRoot && named.length > MOST_KEYS) return [];
+  if (isRoot && named.length > MAX_KEYS) return [];
   // An engine's objects keep much to themselves.
   const own = named.length > 30 ? named.filter((key) => !key.startsWith("_")) : named;
-  return own.slice(0, MOST_KEYS);
+  return own.slice(0, MAX_KEYS);
 }
 
 function isBuiltIn(window: PageWindow, prototype: object): boolean {

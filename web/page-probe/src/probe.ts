@@ -36,7 +36,7 @@ const SHORT_TICKS = 240;
 const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
-const MOST_LOADING = 600;
+const MAX_LOADING_TICKS = 600;
 /** So long until most games have shown what they are about. */
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
@@ -214,10 +214,10 @@ class Probe {
   /** A page that says it is loading may show its button only then. */
   async #waitWhileItLoads(trial: Trial): Promise<void> {
     let ticks = 0;
-    for (; isLoading(trial.window) && ticks < MOST_LOADING; ticks += IDLE_TICKS)
+    for (; isLoading(trial.window) && ticks < MAX_LOADING_TICKS; ticks += IDLE_TICKS)
       await trial.play(() => NOTHING, IDLE_TICKS, []);
     // What says so for ever says nothing.
-    if (ticks > 0 && ticks < MOST_LOADING) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
+    if (ticks > 0 && ticks < MAX_LOADING_TICKS) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
   }
 
   #noteEndWords({ lost, won }: EndWords, hasCanvas: boolean): void {

@@ -14,16 +14,16 @@ import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples,
 const NAMES =
   /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
 const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
-const MOST_TRIED = 8;
-const MOST_SCENES = 2;
-const MOST_MOVES = 4;
+const MAX_CANDIDATES = 8;
+const MAX_SCENES = 2;
+const MAX_MOVES = 4;
 /** Frames played before: in one game nothing has ended yet, in the other it most likely has, or is far from its beginning. */
 const LATE = 900;
 const BEFORE = [20, LATE];
 /** Frames played after it. */
 const AFTER = 30;
 /** Frames within which a game played at random has most likely come to its end. */
-const MOST_PLAYED = 1_500;
+const MAX_PLAYED_TICKS = 1_500;
 /** So long is a menu pressed that comes after an end: some wait a second before they hear. */
 const AGAIN_TICKS = 96;
 const SEEDED = 77;
@@ -118,7 +118,7 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
     };
     const idle = await afterwards(NOTHING);
     if (idle === null) continue;
-    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+    for (const { input } of search.heeded.moves.slice(0, MAX_MOVES)) {
       const pressed = await afterwards(input);
       if (pressed !== null && isHeard(pressed, idle)) return { ...candidate, ticks: FIRST_WAIT };
     }
@@ -151,7 +151,7 @@ async function toItsEnd(search: RestartSearch): Promise<Trial | null> {
   const trial = await Trial.open(search.page, SEEDED);
   await start(trial, search.heeded.starter);
   const script = randomly(search.heeded.moves, chance(5));
-  for (let tick = 0; tick < MOST_PLAYED && !trial.isSpent; tick++) {
+  for (let tick = 0; tick < MAX_PLAYED_TICKS && !trial.isSpent; tick++) {
     if (isEnded(search, trial.window)) return trial;
     await trial.play(script, 1, []);
   }
@@ -230,10 +230,10 @@ async function candidates({
         );
     }
     const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
-    const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MOST_TRIED);
+    const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_CANDIDATES);
     if (hooks === null) return sorted;
     const known = [...scenes, ...(typeof scene === "string" ? [scene] : [])];
-    return [...new Set(known)].slice(0, MOST_SCENES).map(hooks.begin).concat(sorted);
+    return [...new Set(known)].slice(0, MAX_SCENES).map(hooks.begin).concat(sorted);
   } finally {
     trial.close();
   }
@@ -279,7 +279,7 @@ async function works(
     }
     let isHeeded = false;
     // The first may be the key of a menu, and another stand at a wall.
-    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+    for (const { input } of search.heeded.moves.slice(0, MAX_MOVES)) {
       const pressed = await afterwards(search, call, input);
       if (pressed === null) return false;
       isHeeded = isHeard(pressed, idle);

@@ -8,8 +8,8 @@ import { attempt, type Place, type Root } from "./places.ts";
 const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\{([^}=]*)\}/g;
 /** Further names of one declaration: `let a = 1, b = 2`. */
 const FURTHER = /,\s*([A-Za-z_$][\w$]*)\s*(?:=|,|;|\n)/g;
-const MOST_NAMES = 400;
-const MOST_ALIKE = 64;
+const MAX_NAMES = 400;
+const MAX_ALIKE = 64;
 /** Functions without arguments that give the state of the game. */
 const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
@@ -66,7 +66,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
     // It may have no value yet.
     // Nor is `null` a variable, which stands between commas as well.
     .filter((name) => attempt(() => [window.eval(`({ ${name} })`)]) !== undefined)
-    .slice(0, MOST_NAMES);
+    .slice(0, MAX_NAMES);
   return known.map((name) => {
     const look = window.eval(`() => ${name}`) as () => unknown;
     const looks = new WeakMap<object, () => unknown>([[window, look]]);
@@ -146,7 +146,7 @@ export function groupsOf(window: PageWindow): Group[] {
     if (parentElement === null || (name === undefined && element.tagName !== "BUTTON")) continue;
     const own = name === undefined ? element.tagName.toLowerCase() : `.${window.CSS.escape(name) as string}`;
     const alike = [...window.document.querySelectorAll(own)] as HTMLElement[];
-    if (alike.length < 2 || alike.length > MOST_ALIKE || groups.has(own)) continue;
+    if (alike.length < 2 || alike.length > MAX_ALIKE || groups.has(own)) continue;
     const isShown = alike.every((one) => one.checkVisibility() && one.offsetWidth * one.offsetHeight >= 64);
     if (isShown) groups.set(own, { selector: own, count: alike.length });
   }

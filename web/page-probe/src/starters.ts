@@ -23,12 +23,12 @@ const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], 
 /** What begins no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
-const MOST_BUTTONS = 3;
+const MAX_BUTTONS = 3;
 const LONGEST_BUTTON = 24;
 /** As menus of one or two players have it, too. */
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
-const MOST_KEYS = 3;
+const MAX_KEYS = 3;
 const LOADING = /\bloading\b/i;
 /** What is written while a game is about to begin. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
@@ -114,7 +114,7 @@ function drawnButtons(window: PageWindow): string[] {
   const wordless = phaserSpots(window).map(({ name }) => name);
   return [...new Set([...worded, ...wordless])]
     .filter((name) => keysNamed(name).length === 0 && !COUNTDOWN.test(name))
-    .slice(0, MOST_BUTTONS);
+    .slice(0, MAX_BUTTONS);
 }
 
 /** What is to be seen now that asks for the game to be begun, or to be waited for. */
@@ -144,7 +144,7 @@ export function keysNamed(text: string): string[] {
     if (word === "enter" || word === "return") return "Enter";
     return /\d/.test(word) ? `Digit${word}` : `Key${word.toUpperCase()}`;
   });
-  return [...new Set(codes)].slice(0, MOST_KEYS);
+  return [...new Set(codes)].slice(0, MAX_KEYS);
 }
 
 function middleOf(window: PageWindow, [width, height]: readonly [number, number]): [number, number] {
@@ -166,7 +166,7 @@ function buttonsOf(window: PageWindow): Button[] {
     worded.length > 0
       ? worded
       : shownButtons(window, PLAIN_BUTTONS).filter(({ button }) => !OTHER_WORDS.test(button.text));
-  return found.slice(0, MOST_BUTTONS).map(({ button }) => button);
+  return found.slice(0, MAX_BUTTONS).map(({ button }) => button);
 }
 
 /** Such elements as are shown and lead nowhere else, and all that they say and are called. */

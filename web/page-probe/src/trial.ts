@@ -11,8 +11,8 @@ import type { Place, Value } from "./places.ts";
 /** So many frames pass while a page loads: what it asks for in them is waited for. */
 export const LOAD_TICKS = 30;
 const SEED = 12345;
-const MOST_WRITTEN = 200;
-const LEAST_ANIMATION_MS = 1000;
+const MAX_TEXTS_WRITTEN = 200;
+const MIN_ANIMATION_MS = 1000;
 
 /** What is pressed in a tick. */
 export interface Input {
@@ -135,7 +135,7 @@ export class Trial {
     const all = this.window.document.getAnimations() as CSSAnimation[];
     return all.some(({ animationName, effect }) => {
       const end = Number(effect?.getComputedTiming().endTime ?? 0);
-      return animationName !== undefined && end >= LEAST_ANIMATION_MS && Number.isFinite(end);
+      return animationName !== undefined && end >= MIN_ANIMATION_MS && Number.isFinite(end);
     });
   }
 
@@ -185,7 +185,7 @@ function noteWriting({ CanvasRenderingContext2D }: PageWindow, written: Set<stri
   for (const name of ["fillText", "strokeText"]) {
     const original = prototype[name];
     prototype[name] = function (text: unknown, ...where: unknown[]) {
-      if (written.size < MOST_WRITTEN) written.add(String(text));
+      if (written.size < MAX_TEXTS_WRITTEN) written.add(String(text));
       return original.call(this, text, ...where);
     };
   }

@@ -19,16 +19,16 @@ import {
 } from "./spaces.ts";
 
 /** Moments that are played; so many must be, or nothing is said. */
-const MOST_MOMENTS = 60;
-const LEAST_MOMENTS = 12;
+const MAX_MOMENTS = 60;
+const MIN_MOMENTS = 12;
 /** Moments lie at most so far into an episode. */
 const LATEST_STEP = 200;
 /** An action is held for so many steps, and then so many are watched, under actions that are the same each time. */
 const HELD_STEPS = 8;
 const WATCHED_STEPS = 40;
 /** Components of an action beyond these are not tried. */
-const MOST_COMPONENTS = 16;
-const MOST_CHOICES = 32;
+const MAX_COMPONENTS = 16;
+const MAX_CHOICES = 32;
 
 /** Where the text of the game's module is, to look for labels that are compared with; `name` as in a stack. */
 export interface ModuleText {
@@ -48,7 +48,7 @@ export function checkActions(
   const instance = createInstance(definition, { seedLow: 7 });
   const alike = components.map((choices) => new Alike(choices.length));
   let moments = 0;
-  for (let number = 0; number < MOST_MOMENTS && (number === 0 || !deadline.isOver); number++) {
+  for (let number = 0; number < MAX_MOMENTS && (number === 0 || !deadline.isOver); number++) {
     rewind();
     const moment = findMoment(definition, instance, number, deadline);
     if (moment === null) continue;
@@ -64,7 +64,7 @@ export function checkActions(
     // Nothing more can be found out.
     if (alike.every((one) => one.areAllDifferent)) return;
   }
-  if (moments < LEAST_MOMENTS) return;
+  if (moments < MIN_MOMENTS) return;
   new ActionFindings(definition, instance, report, module, moments).reportAll(alike);
 }
 
@@ -333,9 +333,9 @@ function choiceValue(space: ActionSpace, component: number, choice: number): num
 
 /** The choices of each component that are tried. */
 function componentsOf(space: ActionSpace): number[][] {
-  const count = Math.min(MOST_COMPONENTS, numActionComponents(space));
+  const count = Math.min(MAX_COMPONENTS, numActionComponents(space));
   return Array.from({ length: count }, (_, c) =>
-    Array.from({ length: Math.min(MOST_CHOICES, numChoices(space, c) ?? 3) }, (_, choice) => choice),
+    Array.from({ length: Math.min(MAX_CHOICES, numChoices(space, c) ?? 3) }, (_, choice) => choice),
   );
 }
 

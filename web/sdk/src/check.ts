@@ -49,7 +49,7 @@ export interface CheckOptions extends Meters {
   onPhase?(phase: string): void;
 }
 
-const MOST_STEPS = 200_000;
+const MAX_STEPS = 200_000;
 const MEASURED_STEPS = 20_000;
 const PARAMETER_STEPS = 200;
 /** Games that must all fail before a game is called unplayable, and how far each must get not to fail. */
@@ -155,7 +155,7 @@ class GameCheck {
     };
     const { only } = this.#options;
     const wanted = Math.max(this.#options.steps ?? 10_000, (description.max_steps ?? 0) + 1);
-    const steps = only === undefined ? Math.min(MOST_STEPS, wanted) : Number.POSITIVE_INFINITY;
+    const steps = only === undefined ? Math.min(MAX_STEPS, wanted) : Number.POSITIVE_INFINITY;
     this.#phase("random play");
     try {
       return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline, only);

@@ -11,7 +11,7 @@ import { RandomPlayer } from "./random-play.ts";
 
 const STEPS = 1_000;
 /** Fewer say nothing. */
-const LEAST_STEPS = 5;
+const MIN_STEPS = 5;
 const REPEATS = 2;
 
 export interface Row {
@@ -37,7 +37,7 @@ export function checkDeterminism(
   const first = createInstance(definition, { seedLow: 2 });
   // What is played now is played five times in all.
   const original = play(definition, first, 2, deadline.share(0.2));
-  if (original.actions.length < LEAST_STEPS) return;
+  if (original.actions.length < MIN_STEPS) return;
   let difference: string | null = null;
   for (let extra = 1; extra <= REPEATS && difference === null && (extra === 1 || !deadline.isOver); extra++) {
     // Other copies play in between, more each time: what counts games in the module must not come out even.

@@ -21,7 +21,7 @@ const TELLING_STEPS = 200;
 const ENDLESS_STEPS = 5_000;
 /** An entry of more numbers is a picture or a board: numbers of it may well never change. */
 const LARGEST_VECTOR = 64;
-const MOST_NAMED = 6;
+const MAX_NAMES_SHOWN = 6;
 /** Of the actions, and of the drawn parameters. */
 const SEED = 1;
 const RESULT_NAMES = [
@@ -306,13 +306,13 @@ class ObservationWatch {
       } else for (const i of still) constants.push(`${observationName(name, i)} (${this.#lowest[e][i]})`);
     });
     if (constants.length === 0) return;
-    const more = constants.length > MOST_NAMED ? ` and ${constants.length - MOST_NAMED} more` : "";
+    const more = constants.length > MAX_NAMES_SHOWN ? ` and ${constants.length - MAX_NAMES_SHOWN} more` : "";
     this.#report({
       id: "constant-observation",
       severity: "warning",
       text:
         `never changed in ${steps} steps of random play, ${episodes} episodes: ` +
-        `${constants.slice(0, MOST_NAMED).join(", ")}${more}`,
+        `${constants.slice(0, MAX_NAMES_SHOWN).join(", ")}${more}`,
       fix: "an agent learns nothing from a constant: see whether it is ever set, or leave it out",
       method: methodSource(this.#instance.game, "update", "observation"),
     });

@@ -21,7 +21,7 @@ const BY_MENU: Partial<PageGameOptions> = {
 };
 
 function framesOf(definition = hop(), options: Partial<PageFramesOptions> = {}): PageFrames {
-  const frames = new PageFrames(definition, { base: location.href, most: 2, ...options });
+  const frames = new PageFrames(definition, { base: location.href, maxCopies: 2, ...options });
   opened.push(frames);
   return frames;
 }

@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 async function ready(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
-  const frames = new PageFrames(definition, { base: location.href, most: 1, ...options });
+  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
   opened.push(frames);
   await frames.spare();
   return frames;

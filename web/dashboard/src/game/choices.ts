@@ -7,7 +7,7 @@ import { nameOfKey } from "attract/page/key-names";
 type Played = Pick<GameDescription, "keys" | "action">;
 
 /** Of more choices the likeliest are shown. */
-export const MOST_CHOICES = 12;
+export const MAX_CHOICES = 12;
 
 /** One choice, or one switch. */
 export interface Choice {
@@ -19,7 +19,7 @@ export interface Choice {
   isTaken: boolean;
 }
 
-/** What `decision` was made of, at most `MOST_CHOICES` in the game's order; empty for continuous actions, which have none. */
+/** What `decision` was made of, at most `MAX_CHOICES` in the game's order; empty for continuous actions, which have none. */
 export function choicesOf(description: Played, { action, probabilities }: Decision): Choice[] {
   const taken = new Set(takenOf(description.action, action));
   const all = labelsOf(description.action).map((label, i) => ({
@@ -28,9 +28,9 @@ export function choicesOf(description: Played, { action, probabilities }: Decisi
     probability: probabilities.length > i ? probabilities[i] : null,
     isTaken: taken.has(i),
   }));
-  if (all.length <= MOST_CHOICES) return all;
+  if (all.length <= MAX_CHOICES) return all;
   const weight = (choice: Choice) => (choice.isTaken ? 2 : (choice.probability ?? 0));
-  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_CHOICES));
+  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, MAX_CHOICES));
   return all.filter((choice) => kept.has(choice));
 }
 

@@ -21,9 +21,9 @@ export interface SpaceKind<S> {
 }
 
 /** Raises ConfigurationError unless `value`, called `name` in a space, is a whole number of at least `least`. */
-export function checkCount(field: string, name: string, value: unknown, least: number): void {
-  if (!Number.isInteger(value) || (value as number) < least) {
-    throw new ConfigurationError(field, `${name} must be a whole number >= ${least}, got ${show(value)}`);
+export function checkCount(field: string, name: string, value: unknown, min: number): void {
+  if (!Number.isInteger(value) || (value as number) < min) {
+    throw new ConfigurationError(field, `${name} must be a whole number >= ${min}, got ${show(value)}`);
   }
 }
 

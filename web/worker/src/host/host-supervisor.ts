@@ -18,7 +18,7 @@ import type { GameThread } from "../game/game-thread.ts";
 import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
-import { mostThreads } from "./page-origin.ts";
+import { maxThreads } from "./page-origin.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
 import type {
   HostIdentity,
@@ -233,7 +233,7 @@ export class HostSupervisor {
   }
 
   #numWanted({ num_workers, game }: Run): number {
-    return Math.min(num_workers, this.#maxWorkers, mostThreads(new URL(this.#options.identity.base), game));
+    return Math.min(num_workers, this.#maxWorkers, maxThreads(new URL(this.#options.identity.base), game));
   }
 
   #startWorker(run: Run, index: number, careful: boolean): void {

@@ -11,7 +11,7 @@ import type { Instance } from "attract/instance";
 import { type Pause, playingAtRandom } from "attract/play-check";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
-const MOST_STEPS = 5_000;
+const MAX_STEPS = 5_000;
 /** Of the play that is repeated: each of its episodes takes a fresh page. */
 const REPEATED_STEPS = 300;
 const REPEATED_EPISODES = 4;
@@ -114,7 +114,7 @@ class PageCheck {
     const createMilliseconds = now() - began;
     const instance = this.#instance(frames, 1);
     this.#phase("random play");
-    const wanted = Math.max(MOST_STEPS, (description.max_steps ?? 0) + 1);
+    const wanted = Math.max(MAX_STEPS, (description.max_steps ?? 0) + 1);
     const steps = only === undefined ? wanted : Number.POSITIVE_INFINITY;
     const started = now();
     const summary = await this.#drained(
@@ -323,7 +323,7 @@ class PageCheck {
   }
 
   #frames(options: Partial<PageFramesOptions>): PageFrames {
-    const frames = new PageFrames(this.#definition, { base: this.#options.base, most: 1, ...options });
+    const frames = new PageFrames(this.#definition, { base: this.#options.base, maxCopies: 1, ...options });
     this.#opened.push(frames);
     return frames;
   }

@@ -8,9 +8,9 @@ import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
 import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
 
 /** A page that is not ready after so many frames of its own never will be. */
-const MOST_LOAD_TICKS = 2_000;
+const MAX_LOAD_TICKS = 2_000;
 /** A menu that has not begun the game after so many frames never will. */
-const MOST_MENU_TICKS = 1_200;
+const MAX_MENU_TICKS = 1_200;
 /** What has not arrived after so long is not waited for any more. */
 const LOAD_MS = 20_000;
 /** So many turns of the event loop in a row without anything under way mean that nothing more comes. */
@@ -182,9 +182,9 @@ export class PageFrame implements PageHands {
     adapter.restart?.(window, this);
     // One tick at least: a restart is often only asked for.
     do {
-      if (this.ticks > MOST_MENU_TICKS)
+      if (this.ticks > MAX_MENU_TICKS)
         throw new Error(
-          `the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}` +
+          `the game did not begin within ${MAX_MENU_TICKS} frames${this.#lastError()}` +
             (adapter.turns ? "" : "; if it waits for promises between them, give turns: true") +
             (adapter.hidden ? "; if it waits for sizes or animations, leave out hidden" : ""),
         );
@@ -247,8 +247,8 @@ export class PageFrame implements PageHands {
     await this.#settle();
     // What a page has not set yet is undefined: that is no yes.
     while (adapter.ready !== undefined && !adapter.ready(window)) {
-      if (this.loadTicks > MOST_LOAD_TICKS)
-        throw new Error(`ready() was still false after ${MOST_LOAD_TICKS} frames${this.#lastError()}`);
+      if (this.loadTicks > MAX_LOAD_TICKS)
+        throw new Error(`ready() was still false after ${MAX_LOAD_TICKS} frames${this.#lastError()}`);
       // One frame, then whatever it asked for must be here.
       this.clock.collectAnimations();
       this.tick();

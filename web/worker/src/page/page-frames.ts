@@ -20,7 +20,7 @@ export interface PageFramesOptions {
   /** Where its adapter's folder is served. Default: the folder above this document's, which is ours. */
   base?: string;
   /** How many copies there will be at once. */
-  most: number;
+  maxCopies: number;
   /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
   isFresh?: boolean;
   /** Whether each frame is followed by a turn of the event loop, whatever the adapter says. Default: no. */
@@ -38,7 +38,7 @@ export interface PageFramesOptions {
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
 export class PageFrames implements SpareGames {
   readonly definition: GameDefinition;
-  readonly most: number;
+  readonly maxCopies: number;
   readonly #adapter: PageAdapter;
   readonly #address: string;
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
@@ -70,7 +70,7 @@ export class PageFrames implements SpareGames {
     definition: GameDefinition,
     {
       base = new URL("..", location.href).href,
-      most,
+      maxCopies,
       isFresh = false,
       hasTurns = false,
       isLaidOut = false,
@@ -81,7 +81,7 @@ export class PageFrames implements SpareGames {
   ) {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
-    this.most = most;
+    this.maxCopies = maxCopies;
     this.loadsForEpisodes = page.reset !== "own" || isFresh;
     this.#isOwnBeginner = page.reset === "own";
     // Evaluations hand out their episodes in no order that a game could know.

@@ -4,5 +4,5 @@ export interface SpareGames {
   /** Null when a copy can be made or begin at once; else it can when the promise resolves. Rejects when none can be had. */
   spare(): Promise<void> | null;
   /** How many copies may be there at once. */
-  readonly most: number;
+  readonly maxCopies: number;
 }

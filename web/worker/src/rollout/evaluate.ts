@@ -90,8 +90,8 @@ class Evaluation {
 
   constructor(lease: Lease, policies: readonly Policy[], options: EvaluationOptions) {
     const { definition, spares = null, stateSize } = options;
-    const most = spares?.most ?? MAX_EVALUATION_GAMES;
-    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, most));
+    const maxCopies = spares?.maxCopies ?? MAX_EVALUATION_GAMES;
+    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, maxCopies));
     this.#lease = lease;
     this.#spares = spares;
     this.#hasTurns = definition.page?.turns ?? false;

@@ -209,8 +209,8 @@ export class RolloutWorker {
     if (definition.page === undefined) return;
     const numGames = this.#welcome!.instance_ids.length;
     this.#frames = {
-      training: new PageFrames(definition, { most: numGames }),
-      exact: new PageFrames(definition, { most: EVALUATION_FRAMES, isFresh: true }),
+      training: new PageFrames(definition, { maxCopies: numGames }),
+      exact: new PageFrames(definition, { maxCopies: EVALUATION_FRAMES, isFresh: true }),
     };
   }
 

@@ -287,7 +287,7 @@ interface Shown {
 /** A game that lives in a page needs one that draws before it can be made. */
 async function shown(definition: GameDefinition): Promise<Shown> {
   if (definition.page === undefined) return { definition, pages: null };
-  const pages = new PageFrames(definition, { most: 1, draws: true, isSeen: true });
+  const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true });
   await pages.spare();
   return { definition: pages.definition, pages };
 }

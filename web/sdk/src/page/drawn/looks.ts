@@ -23,7 +23,7 @@ export interface Paint {
   readonly isOpaque: boolean;
 }
 
-const MOST_PAINTS = 1000;
+const MAX_PAINTS = 1000;
 const paints = new Map<unknown, Paint>();
 
 /** Of a colour as the canvas spells it; gradients and patterns are one paint. */
@@ -39,7 +39,7 @@ export function paintOf(paint: unknown): Paint {
       isOpaque: !colour.startsWith("rgba"),
     };
     // Of colours that change with every frame none comes again.
-    if (paints.size === MOST_PAINTS) paints.clear();
+    if (paints.size === MAX_PAINTS) paints.clear();
     paints.set(colour, known);
   }
   return known;

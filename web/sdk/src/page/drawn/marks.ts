@@ -19,7 +19,7 @@ export interface Mark {
 }
 
 /** Older ones go: of a page that never clears, and of one that draws single pixels. */
-const MOST_MARKS = 400;
+const MAX_MARKS = 400;
 /** In pixels: smoothing and strokes reach so far. */
 const TOLERANCE = 1;
 const WHOLE = 0.95;
@@ -50,7 +50,7 @@ export class Marks {
     if (mark.right < 0 || mark.bottom < 0 || mark.left > this.#width || mark.top > this.#height) return;
     this.#change();
     this.now.push(mark);
-    if (this.now.length > MOST_MARKS) this.now.shift();
+    if (this.now.length > MAX_MARKS) this.now.shift();
   }
 
   /** What lies within the box is not to be seen any more. */
