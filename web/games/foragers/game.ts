@@ -66,7 +66,7 @@ export class Foragers {
     drawForagers(context2d, width, height, this.garden);
   }
 
-  /** Takes the step of a forager that is here; whoever is not comes nearer to being back. */
+  /** Moves a forager that is present; counts down the return of one that is absent. */
   #move(agent: number, action: number): void {
     const { garden } = this;
     const terms = this.#terms[agent];

@@ -28,7 +28,7 @@ export const STONE = 1;
 export class Harvest {
   /** Left column of the basket. */
   basket = 0;
-  /** Of each falling thing: left column, upper row, APPLE or STONE; the first `numThings` are falling. */
+  /** Left column, upper row and kind (APPLE or STONE) per falling thing; the first `numThings` entries are in use. */
   readonly columns = new Int32Array(MAX_THINGS);
   readonly rows = new Int32Array(MAX_THINGS);
   readonly kinds = new Int32Array(MAX_THINGS);

@@ -18,7 +18,7 @@ const MAX_MISSING = 8;
 const LONGEST_PATH = 200;
 
 /**
- * @param time by which what is not given is told of.
+ * @param time in which the errors of refused requests are reported.
  * @param said told what the page asks others for, as the predicate of a sentence.
  * @param portals whose scripts are given in their place.
  */
@@ -29,7 +29,7 @@ export function installLoading(
   portals: Portals,
 ): Loading {
   const loading: Loading = { count: 0 };
-  /** Nobody but the game's own server is asked for anything: whether `url` is somebody else's. */
+  /** Whether `url` belongs to another server than the game's own. Such requests are refused. */
   const isRefused = (url: unknown): boolean => {
     const origin = foreignOrigin(window, url);
     if (origin !== null) said.add(`asks ${origin} for something, which it does not get`);
@@ -80,7 +80,7 @@ export function installLoading(
     watchSource(window, prototype, gate, refuses, time, portals);
   }
   followAttributes(window);
-  // An element's own error is told to nobody above it.
+  // An element's error event does not bubble.
   const look = ({ target }: Event): void => {
     const isScript = target instanceof window.HTMLScriptElement;
     if (!isScript && !(target instanceof window.HTMLLinkElement && target.relList.contains("stylesheet")))

@@ -5,7 +5,7 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 type Page = Window & typeof globalThis;
 
-/** Share of the page's window from which on a frame is taken to be the game, though nobody gave it the focus. */
+/** A frame without focus counts as the game from this share of the page's window on. */
 const MIN_AREA_SHARE = 0.5;
 
 interface NestedFrame {
@@ -20,7 +20,7 @@ export class NestedFrames {
   readonly all: readonly NestedFrame[];
   readonly #window: Page;
   readonly #all: NestedFrame[] = [];
-  /** Null: the page itself; undefined: nobody gave anything the focus. */
+  /** Null: the page itself; undefined: nothing has had the focus yet. */
   #focused: NestedFrame | null | undefined;
 
   /** @param make gives the window of a frame a clock, before any script of its own. */

@@ -135,7 +135,7 @@ function parameter(name: number, canvas: { width: number; height: number }, isSe
   return 0;
 }
 
-/** Of an extension: its constants and its functions, by how they are written. */
+/** An extension: names in capitals are constants, all others are functions. */
 function extension(): object {
   return new Proxy(
     {},

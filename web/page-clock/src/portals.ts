@@ -6,7 +6,7 @@ type Page = Window & typeof globalThis;
 
 /** What a game told a portal; read by adapters as `portal(w)`. */
 export interface PortalSignals {
-  /** Of the SDK that the game asked for; null: none so far. */
+  /** Name of the SDK that the game requested; null: none so far. */
   name: string | null;
   /** Between the start and the stop of play. */
   isPlaying: boolean;

@@ -1,6 +1,6 @@
 /** Virtual time: whole milliseconds that pass only in `tick`, with the timers and frames that fall due. Knows no page. */
 
-/** The earliest date that a page is told at its time 0, and that of every page loaded for no episode. */
+/** The earliest date at a page's time 0, and the date of every page that is not loaded for an episode. */
 export const EPOCH_MS = Date.UTC(2024, 0, 1);
 /** So many looks at the clock within one callback are a loop that waits for it: then time creeps. */
 const MAX_LOOKS = 20_000;

@@ -18,7 +18,7 @@ import {
   numChoices,
 } from "./spaces.ts";
 
-/** Moments that are played; so many must be, or nothing is said. */
+/** Moments played at most; with fewer than the minimum nothing is reported. */
 const MAX_MOMENTS = 60;
 const MIN_MOMENTS = 12;
 /** Moments lie at most so far into an episode. */

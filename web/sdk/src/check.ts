@@ -25,12 +25,12 @@ export interface GameReport {
   isUnplayable: boolean;
   description: GameDescription | null;
   findings: Finding[];
-  /** Of the random play; null if it did not come to an end without an error. */
+  /** Measurements of random play; null if it failed. */
   play: PlayMeasurements | null;
 }
 
 export interface PlayMeasurements extends PlaySummary, TickCost {
-  /** Of `create` and the first `start`. */
+  /** Duration of `create` and the first `start`. */
   createMilliseconds: number;
 }
 
@@ -113,7 +113,7 @@ class GameCheck {
     };
   }
 
-  /** Phases for which there is no time left are left out: a slow game is told to be slow, and that is enough. */
+  /** Skips phases for which no time is left: for a slow game the report of its speed is enough. */
   #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
     const definition = this.#definition;
     if (this.#options.only !== undefined) {
@@ -236,7 +236,7 @@ class GameCheck {
         text:
           `a step takes ${short(stepMilliseconds)} ms: a worker plays ${short(1000 / stepMilliseconds)} steps a second, ` +
           `100,000 steps take it ${short((100 * stepMilliseconds) / 60)} minutes`,
-        fix: "look for what update() makes anew or searches in every tick",
+        fix: "look for allocations and searches that update() repeats in every tick",
         method: methodSource(createInstance(this.#definition).game, "update"),
       });
     }

@@ -54,7 +54,7 @@ export function checkDeterminism(
       fix:
         called.length > 0
           ? `${called.join(" and ")} would explain it`
-          : "keep all state in the game object, none in variables of the module or static fields, and set all of it anew in start()",
+          : "keep all state in the game object, not in module variables or static fields, and reset all of it in start()",
     });
     return;
   }
@@ -69,7 +69,7 @@ export function checkDeterminism(
       id: "state-survives-start",
       severity: "error",
       text: `a game that has played before plays differently from a new one: ${left}`,
-      fix: "set every field anew in start(): it begins each episode, and the constructor runs once",
+      fix: "reset every field in start(): it begins each episode, and the constructor runs only once",
     });
     return;
   }

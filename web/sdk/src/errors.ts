@@ -6,7 +6,7 @@
  * ├── GameError            a running game broke the contract, or threw
  * └── RuntimeError         our own code called something in the wrong order
  *
- * Errors cross bundles and workers as plain objects, so they are told apart by `name` and `kind`, never by `instanceof`.
+ * Errors cross bundles and workers as plain objects, so they are identified by `name` and `kind`, never by `instanceof`.
  */
 
 import { className } from "./class-name.ts";
@@ -75,8 +75,8 @@ export function thrownByGame(method: GameMethod, thrown: unknown): GameError {
 const PAGE_NAMES: Readonly<Record<string, string>> = {
   window: "use globalThis for what is global",
   document: "paint in draw(context, width, height), which gets its canvas",
-  localStorage: "keep state in the game object and set it anew in start()",
-  sessionStorage: "keep state in the game object and set it anew in start()",
+  localStorage: "keep state in the game object and reset it in start()",
+  sessionStorage: "keep state in the game object and reset it in start()",
   Image: "paint with the methods of the context that draw() gets",
   HTMLElement: "paint in draw(context, width, height), which gets its canvas",
   HTMLCanvasElement: "paint in draw(context, width, height), which gets its canvas",

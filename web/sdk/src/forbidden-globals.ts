@@ -36,7 +36,7 @@ const WATCHED: readonly Watched[] = [
   },
 ];
 
-/** Places of one function that are told apart. */
+/** Call sites kept per function. */
 const MAX_PLACES = 5;
 /** Calls of a network's or a timer's function that are carried out. */
 const MAX_CALLS = 20;

@@ -13,10 +13,10 @@ export interface MethodSource {
 }
 
 const MAX_CHARACTERS = 4_000;
-/** Of a name: the wire has room for 120. */
+/** Length of a name; the wire allows 120. */
 const MAX_NAME_CHARACTERS = 100;
 
-/** What is known of `method` of `game`; `field` as in a `GameError`, of which its first word is kept. */
+/** Name and source of `method` of `game`; `field` as in a `GameError`, cut to its first word. */
 export function methodSource(game: unknown, method: GameMethod, field = ""): MethodSource {
   const own = (game as Record<string, unknown> | null | undefined)?.[method];
   const text = typeof own === "function" ? Function.prototype.toString.call(own) : "";

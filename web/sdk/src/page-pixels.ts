@@ -43,7 +43,7 @@ export function pixelSettings(options: PixelOptions): PixelSettings {
   return { size, grey, stack, canvas, lastTickOnly, webGl };
 }
 
-/** Of [size, size, channels]: of each picture one channel if grey, else three; the oldest picture first. */
+/** Space of shape [size, size, channels]: one channel per picture if grey, else three; the oldest picture first. */
 export function pixelSpace({ size, grey, stack }: PixelSettings): BoxSpace {
   return box({ dtype: "uint8", shape: [size, size, stack * (grey ? 1 : 3)] });
 }

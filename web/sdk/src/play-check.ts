@@ -22,7 +22,7 @@ const ENDLESS_STEPS = 5_000;
 /** An entry of more numbers is a picture or a board: numbers of it may well never change. */
 const LARGEST_VECTOR = 64;
 const MAX_NAMES_SHOWN = 6;
-/** Of the actions, and of the drawn parameters. */
+/** Seed of the actions and of the sampled parameters. */
 const SEED = 1;
 const RESULT_NAMES = [
   "observation",
@@ -136,7 +136,7 @@ export function* playingAtRandom(
   return played;
 }
 
-/** Of a play: where it may be left for a while, or, with a promise, has to be until that resolves. */
+/** Where a play may pause for a while; with a promise, it must pause until that resolves. */
 export type Pause = Promise<void> | null | undefined;
 
 /** Starts an episode, with a pause before it. */
@@ -178,12 +178,12 @@ function deviation(values: readonly number[]): number {
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-/** Hears what the game's first update returns: what stands under a name that nobody reads is lost. */
+/** Reads the result of the game's first update: fields with unknown names are lost. */
 function watchResults(game: Game): { report(report: Report): void } {
   let names: string[] = [];
   const { update } = game;
   const heard: Game["update"] = (...given) => {
-    // First: what it throws is its own, and so is the method that is told of.
+    // Restored first, so that errors and reports name the game's own method.
     Reflect.set(game, "update", update);
     const result = update.apply(game, given);
     names = Object.keys(result ?? {});
@@ -199,8 +199,8 @@ function watchResults(game: Game): { report(report: Report): void } {
         report({
           id: "unread-result",
           severity: "warning",
-          text: `update() returns ${show(name)}, which nobody reads`,
-          fix: `${nearest === null ? "" : `did you mean ${nearest}? `}it may return ${RESULT_NAMES.join(", ")}; numbers for metrics belong into info`,
+          text: `update() returns ${show(name)}, which is not read`,
+          fix: `${nearest === null ? "" : `did you mean ${nearest}? `}it may return ${RESULT_NAMES.join(", ")}; put numbers for metrics into info`,
           method: methodSource(game, "update", name),
         });
       }
@@ -208,7 +208,7 @@ function watchResults(game: Game): { report(report: Report): void } {
   };
 }
 
-/** An episode is over after its first step, in which nobody took part: nor was anybody to take part in the next. */
+/** Reports an episode that ended after its first step because no agent was active in it or in the next. */
 function reportNobody(instance: Instance, episode: number, report: Report): void {
   report({
     id: "nobody-active",

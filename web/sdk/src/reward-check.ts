@@ -19,7 +19,7 @@ export class RewardWatch {
   /** Returns of the episodes that were over in their first step. */
   readonly #atOnce: number[] = [];
   #largest = 0;
-  /** Of the rewards that are not 0: how many, and the sum of their sizes' logarithms. */
+  /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
   #numPaid = 0;
   #logSum = 0;
 

@@ -6,7 +6,7 @@ import { nameOfKey } from "attract/page/key-names";
 
 type Played = Pick<GameDescription, "keys" | "action">;
 
-/** Of more choices the likeliest are shown. */
+/** With more choices than this, only the likeliest are shown. */
 export const MAX_CHOICES = 12;
 
 /** One choice, or one switch. */
@@ -14,7 +14,7 @@ export interface Choice {
   label: string;
   /** Names of the keys that a person has for it. */
   keys: string[];
-  /** 0 to 1; null where nobody was asked. */
+  /** 0 to 1; null if no policy was evaluated. */
   probability: number | null;
   isTaken: boolean;
 }
@@ -62,7 +62,7 @@ function takenOf(space: Played["action"], action: Decision["action"]): readonly 
   }
 }
 
-/** Of one choice alone: the other kinds' keys stand for several at once. */
+/** The keys that select a single choice; none for other action kinds, where a key stands for several components. */
 function keysOf({ keys, action }: Played, choice: number): string[] {
   if (action.kind !== "discrete") return [];
   return Object.entries(keys).flatMap(([code, value]) => (value === choice ? [nameOfKey(code)] : []));

@@ -15,7 +15,7 @@ export interface HandsOptions {
   isPlaying: boolean;
   /** Whether a key that is none of the game's counts as a press on the screen too. */
   isPress(code: string): boolean;
-  /** Before each press is told to the stage. */
+  /** Called before each press is sent to the stage. */
   onPress(): void;
 }
 

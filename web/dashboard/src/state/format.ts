@@ -80,7 +80,7 @@ const UNITS: readonly { from: number; unit: number; name: string }[] = [
   { from: 1e6, unit: 1e6, name: "M" },
   { from: 1e4, unit: 1e3, name: "k" },
 ];
-/** Of a tick's decimals; more are written as a power of ten. */
+/** Decimals of a tick label; a label that needs more is written as a power of ten. */
 const MAX_DIGITS = 5;
 
 /** Decimals that tell numbers `step` apart. */

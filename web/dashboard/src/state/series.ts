@@ -120,7 +120,7 @@ const GAP_FACTOR = 8;
 /** ... if it is also longer than this, in seconds. */
 const GAP_SECONDS = 5;
 
-/** `series` over `axis`. Over time the line breaks where nothing was learned for long: the run was paused, or nobody played. */
+/** `series` over `axis`. Over time the line breaks at long gaps without updates: the run was paused or had no workers. */
 export function lineOf(series: Series, axis: "steps" | "time"): Line {
   const x = axis === "steps" ? series.steps : series.seconds;
   const low = series.low ?? [];

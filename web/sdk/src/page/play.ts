@@ -40,7 +40,7 @@ export interface PlayerOptions {
   controller: Controller;
   /** 32 bits; the first episode is number 0 of this seed. Default 0. */
   seed?: number;
-  /** The same for every episode, or given for each: a curriculum draws them anew. Left out: the game's defaults. */
+  /** Fixed values, or a function that gives those of each episode, as a curriculum does. Left out: the game's defaults. */
   parameters?:
     | Readonly<Record<string, number>>
     | ((episode: number) => Readonly<Record<string, number>> | undefined);

@@ -5,7 +5,7 @@ import { ConfigurationError, show } from "../errors.ts";
 export interface SpaceKind<S> {
   /** What games build it with. */
   builder: string;
-  /** Of one value in memory; empty for a bare number. */
+  /** Shape of one value in memory; empty for a bare number. */
   shape(space: S): number[];
   dtype(space: S): "float32" | "uint8" | "int32";
   /** How many choices component `c` of a value is one of; null where it is a real number. */

@@ -106,11 +106,11 @@ document.querySelector("#play")?.addEventListener("click", play);
 bestShown.textContent = String(best);
 requestAnimationFrame(frame);
 
-// The one line for the agent: nobody else reaches a module's variables.
+// The only line for the agent: a module's variables cannot be reached from outside.
 Object.assign(window, { game, play });
 
 // Only so that game.page.ts knows their types.
 export { game, play };
 
-// With ?agent in its address the page plays itself while nobody else does.
+// With ?agent in its address the page plays by itself while no person does.
 if (new URLSearchParams(location.search).has("agent")) import("./agent.ts");
