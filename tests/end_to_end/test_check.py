@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "    this.basket ??= 3;",
         (
             "error: a game that has played before plays differently from a new one: ",
-            "set every field anew in start()",
+            "reset every field in start()",
         ),
     ),
     "fetch": (

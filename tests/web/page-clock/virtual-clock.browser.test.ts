@@ -426,7 +426,7 @@ test("videos, other pages, databases, cameras and frames without a clock are sai
     ...camera,
     "has a frame within the page that goes by real time",
     "keeps things in IndexedDB, which answers at real times and is not emptied between episodes",
-    "shows a video, of which nothing is seen here",
+    "shows a video, which stays black here",
     "shows a video, which goes by real time",
     "talks to other pages through a channel, whose messages come at real times",
   ]);

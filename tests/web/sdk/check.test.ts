@@ -246,9 +246,9 @@ describe("each fault is found, and only it", () => {
       /error nobody-active: no agent is active in step 1 of episode 0, nor after it, which ends the episode/,
     ],
     [
-      "a name that nobody reads",
+      "an unknown name",
       walk({ update: () => ({ observation: [0, 0], reward: 1, done: true, infos: { apples: 1 } }) }),
-      /warning unread-result: update\(\) returns "infos", which nobody reads/,
+      /warning unread-result: update\(\) returns "infos", which is not read/,
     ],
     [
       "a NaN reward",

@@ -62,7 +62,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>):
 function watchVideos(window: Page, said: Set<string>): void {
   const play = window.HTMLVideoElement.prototype.play;
   define(window.HTMLVideoElement.prototype, "play", function (this: HTMLVideoElement) {
-    said.add("shows a video, of which nothing is seen here");
+    said.add("shows a video, which stays black here");
     return play.call(this);
   });
   for (const name of ["loadstart", "playing"])

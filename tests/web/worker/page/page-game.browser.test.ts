@@ -169,7 +169,7 @@ test("the page of the next episode is loaded while one is played, and dropped wi
 });
 
 test.each(["location.reload()", "location.href = location.href", "history.go(0)"])(
-  "a page that has itself loaded anew (%s) ends its episode, and the next has another page",
+  "a page that reloads itself (%s) ends its episode, and the next has another page",
   async (reloads) => {
     const { definition } = await ready(
       hop({ maxSeconds: 10 }, `if (ticks === 7) { score += 5; ${reloads}; }`),
@@ -191,7 +191,7 @@ test.each(["location.reload()", "location.href = location.href", "history.go(0)"
 );
 
 test.each([false, true])(
-  "a page that has itself loaded anew between two episodes is left for another, with turns: %s",
+  "a page that reloads itself between two episodes is left for another, with turns: %s",
   async (turns) => {
     (window as PageWindow).oldPage = undefined;
     // The first page alone, after the episode that is played for nothing: it goes on beyond its end.
@@ -214,7 +214,7 @@ test.each([false, true])(
   },
 );
 
-test("a page that has itself loaded anew before its game begins is told from one that is slow", async () => {
+test("a page that reloads itself before its game begins is not reported as slow", async () => {
   const { definition } = await ready(
     hop({
       restart(w) {
@@ -224,7 +224,7 @@ test("a page that has itself loaded anew before its game begins is told from one
       playing: (w) => w.numStarts === 1,
     }),
   );
-  expect(() => createInstance(definition).start(0)).toThrow("had itself loaded anew before the game began");
+  expect(() => createInstance(definition).start(0)).toThrow("reloaded itself before the game began");
 });
 
 test("what a page throws is told once nothing of it runs any more; until then it goes on", async () => {

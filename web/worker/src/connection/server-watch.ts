@@ -30,7 +30,7 @@ export class ServerWatch {
     return Math.floor((now - this.#lastHeard) / 1000);
   }
 
-  /** Whether to ask it now; whoever is told so asks. */
+  /** Whether to ask it now. The caller asks if this returns true. */
   takeQuestion(now: number): boolean {
     if (now - this.#lastHeard < SILENT_MS || now - this.#lastAsked < ASK_MS) return false;
     this.#lastAsked = now;

@@ -11,7 +11,7 @@ import { loadGame } from "./load-game.ts";
 
 type Post = (news: CheckNews) => void;
 
-/** Of a finding's texts and of how many there may be: the wire's limits. */
+/** The wire's limits: characters of a finding's texts, and number of findings. */
 const MAX_CHARACTERS = 5_000;
 const MAX_FINDINGS = 200;
 
@@ -96,6 +96,6 @@ async function answer(order: CheckGame, module: GameModule, post: Post): Promise
 export function serveCheck(port: MessagePort, module: GameModule): void {
   port.onmessage = (event: MessageEvent<CheckGame>) =>
     void answer(event.data, module, (news) => port.postMessage(news));
-  // What a game leaves behind, such as a promise nobody waits for, is no fault of the check.
+  // An unhandled promise of the game is no fault of the check.
   addEventListener("unhandledrejection", (event) => event.preventDefault());
 }

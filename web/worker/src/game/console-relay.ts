@@ -23,7 +23,7 @@ export interface RelayOptions {
 
 /** Owned by one rollout worker. Costs nothing until a game writes something. */
 export class ConsoleRelay {
-  /** The copy whose turn it is; null while nobody says. */
+  /** The copy whose turn it is; null while that is unknown. */
   turn: number | null = null;
   /** Games of an evaluation are played side by side: their lines are left out. */
   isMuted = false;

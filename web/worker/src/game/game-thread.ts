@@ -29,7 +29,7 @@ const GONE = "the browser ended the game's process, most likely because the game
 
 let lastId = 0;
 
-/** One sandbox with one thread; the module is the first thing that the thread is told. */
+/** One sandbox with one thread; the module is the first message that the thread gets. */
 export class SandboxThread implements GameThread {
   onmessage: GameThread["onmessage"] = null;
   onerror: GameThread["onerror"] = null;

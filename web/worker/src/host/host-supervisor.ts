@@ -42,7 +42,7 @@ export interface SupervisorOptions {
   createWorker(game: GameReference): GameThread;
   /** A new thread in the sandbox that checks this game. */
   createCheckWorker(game: GameReference): GameThread;
-  /** 32 hex digits nobody can guess. */
+  /** 32 unguessable hex digits. */
   randomKey(): string;
   /** Whether the server answers; takes its time when it does not. */
   isServerThere(): Promise<boolean>;

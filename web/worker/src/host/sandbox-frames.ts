@@ -18,10 +18,10 @@ const SEEN =
   // Its document says nothing of colours: what it leaves free is see-through only beside a scheme that is the same.
   "position:absolute;inset:0;width:100%;height:100%;border:0;pointer-events:none;color-scheme:light";
 
-/** What the frame is told, once; with it come the thread's port and the port for news of it. */
+/** The frame's only message; it carries the thread's port and the port for news of the thread. */
 export interface FrameOrder {
   role: ThreadRole;
-  /** Of the thread. */
+  /** The thread's script. */
   script: Blob;
   /** The inference engine's WebAssembly, for a thread that begins with it. */
   engine: Blob | null;
@@ -57,7 +57,7 @@ export class SandboxFrames implements SandboxOpener {
     };
   }
 
-  /** @param screen in whose place it is seen; null: nobody looks. */
+  /** @param screen whose place on the page the game takes; null: the game is not shown. */
   #open(
     id: number,
     role: ThreadRole,

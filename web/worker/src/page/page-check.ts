@@ -12,7 +12,7 @@ import { type Pause, playingAtRandom } from "attract/play-check";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
 const MAX_STEPS = 5_000;
-/** Of the play that is repeated: each of its episodes takes a fresh page. */
+/** Length of the repeated play: each of its episodes takes a fresh page. */
 const REPEATED_STEPS = 300;
 const REPEATED_EPISODES = 4;
 /** Fewer say nothing about what chance does. */
@@ -28,8 +28,7 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
   "endless",
   "ignored-actions",
 ]);
-const REPRODUCIBLE =
-  "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
+const REPRODUCIBLE = "training continues; results for single episodes, such as replays, may not hold";
 
 /** How a play is repeated, in which pages, and beside whom. */
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
@@ -209,7 +208,7 @@ class PageCheck {
           id: "undrawn-ticks",
           severity: "error",
           text: `the agent sees something else where only the last frame of a step is drawn: ${difference}`,
-          fix: "leave out pixels.lastTickOnly: this page does not draw everything anew in each frame",
+          fix: "leave out pixels.lastTickOnly: this page does not redraw everything in each frame",
         });
         return;
       }
@@ -231,7 +230,7 @@ class PageCheck {
       id: "state-survives-start",
       severity: "warning",
       text: `after the game's own restart an episode plays differently than in a fresh page: ${difference}`,
-      fix: 'have restart(window) set anew what is left over, or give reset: "reload"; evaluations and replays take fresh pages anyway',
+      fix: 'have restart(window) reset what is left over, or give reset: "reload"; evaluations and replays take fresh pages anyway',
     });
   }
 

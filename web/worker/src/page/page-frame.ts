@@ -18,11 +18,11 @@ const QUIET_TURNS = 2;
 /** The game's first episode is unlike the later ones (intros, first loads): so many steps of one are played for nothing. */
 const FIRST_TICKS = 200;
 /**
- * In sight, of which their thread's frame is one pixel: what is off the screen the browser never brings up to date, and the
- * ends of animations, which it tells then, heap up until nothing else is done.
+ * In sight, though the thread's frame is one pixel large. The browser never updates what is off the screen, and the end events
+ * of its animations would pile up until nothing else is done.
  */
 const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
-/** Where somebody looks: not to be seen yet, or any more. */
+/** A watched frame that is not visible yet, or no longer. */
 const HIDDEN = `${IN_SIGHT};opacity:0`;
 /** Without a place: no style is computed, and nothing is laid out. */
 const NOT_LAID_OUT = "display:none";
@@ -35,7 +35,7 @@ interface ClockedFrame extends HTMLIFrameElement {
 export class PageFrame implements PageHands {
   readonly window: PageWindow;
   readonly clock: VirtualClock;
-  /** Of an agent that sees the page's canvas. */
+  /** Set for an agent that sees the page's canvas. */
   readonly pixels: PixelReader | null;
   ticks = 0;
   /** Set by who plays in it, before each tick of a step. */
@@ -72,7 +72,7 @@ export class PageFrame implements PageHands {
    * A frame that is ready for its first episode. Raises Error when the page does not load, or is not ready in time.
    *
    * @param address of the page.
-   * @param isSeen whether somebody looks at this document: `show` is called once it is to be seen.
+   * @param isSeen whether this document is watched: `show` is called once it becomes visible.
    */
   static async load(
     adapter: PageAdapter,
@@ -136,10 +136,10 @@ export class PageFrame implements PageHands {
     if (this.#adapter.css) this.clock.collectAnimations();
     this.clock.tick();
     this.ticks++;
-    if (this.clock.errors.length !== this.#seen) this.#heed();
+    if (this.clock.errors.length !== this.#seen) this.#checkErrors();
   }
 
-  /** Whether its game is over because the page had itself loaded anew: the next episode takes another. */
+  /** Whether its game is over because the page asked for a reload: the next episode takes another frame. */
   get isSpent(): boolean {
     return this.clock.isReloadDue;
   }
@@ -193,7 +193,7 @@ export class PageFrame implements PageHands {
       this.tick();
       if (this.isSpent)
         throw new Error(
-          "the page had itself loaded anew before the game began: leave out of restart and menu what does that; " +
+          "the page reloaded itself before the game began: remove from restart and menu what reloads it; " +
             "without restart each episode has a fresh page",
         );
       yield;
@@ -260,7 +260,7 @@ export class PageFrame implements PageHands {
     if (adapter.reset !== "own") return;
     if (adapter.turns) await this.beginInTurns(0);
     else this.begin(0);
-    // What cannot be read is told now, and not in the midst of training.
+    // What cannot be read is reported now, not in the middle of training.
     this.pixels?.begin();
     for (let tick = 0; tick < FIRST_TICKS && !this.isSpent && !isOver(adapter.over(window)); tick++) {
       this.tick();
@@ -281,8 +281,8 @@ export class PageFrame implements PageHands {
     }
   }
 
-  /** Pages go on after most of what they throw; one whose loop has ended by it does not. */
-  #heed(): void {
+  /** Raises the page's last error if it ended the page's loop. Pages go on after most of their errors. */
+  #checkErrors(): void {
     this.#seen = this.clock.errors.length;
     if (this.clock.isIdle) throw this.clock.errors.at(-1);
   }
@@ -294,7 +294,7 @@ export class PageFrame implements PageHands {
   }
 }
 
-/** Whether any agent's end is said: with several, all of them must have ended. */
+/** Whether the episode is over: with several agents, all of them must have ended. */
 export function isOver(over: boolean | ArrayLike<boolean>): boolean {
   return typeof over === "boolean" ? over : Array.from(over).every(Boolean);
 }
@@ -315,7 +315,7 @@ function noWebGlText(
   );
 }
 
-/** Engines fail in their own words where WebGL is missing: what they asked for is said with it. */
+/** Adds what asked for WebGL to an error: engines fail in their own words where WebGL is missing. */
 function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock | null): unknown {
   const refused = clock?.refusedWebGl;
   if (pixels === undefined || refused === undefined || refused.size === 0) return error;
@@ -324,7 +324,7 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
   return error;
 }
 
-/** A page that lacks a file fails in its own words: what it asked for in vain is said with them. */
+/** Adds the missing files to an error: a page that lacks a file fails in its own words. */
 function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
   const unheld = [...(clock?.unheld ?? [])];

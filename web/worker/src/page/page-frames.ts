@@ -60,7 +60,7 @@ export class PageFrames implements SpareGames {
   };
   /** All there are, played in or not. */
   readonly #frames = new Set<PageFrame>();
-  /** Those that are played in, where somebody looks. */
+  /** Frames that are played in, if they are watched. */
   readonly #shown = new Set<PageFrame>();
   #loading: Promise<void> | null = null;
   #isClosed = false;
@@ -90,13 +90,13 @@ export class PageFrames implements SpareGames {
       ...page,
       reset: isFresh ? "reload" : page.reset,
       turns: hasTurns || page.turns,
-      // Whoever looks on sees it.
+      // A watched page is visible.
       hidden: page.hidden && !isLaidOut && !draws && !isSeen,
     };
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     const { pixels } = page;
-    // What an agent sees is drawn, and the same way whoever looks on.
+    // What an agent sees is drawn, and drawn the same whether it is watched or not.
     this.#clock =
       pixels === undefined
         ? // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
@@ -154,7 +154,7 @@ export class PageFrames implements SpareGames {
     const frame = this.#ready.pop();
     if (frame === undefined)
       throw new Error(`no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "spare()"} first`);
-    // While the other plays: whoever needs it next does not wait.
+    // Loaded while the other plays, so that the next caller does not wait.
     if (this.#ready.length < SPARE) this.#loading ??= this.#loadSpare();
     this.show(frame);
     return frame;

@@ -28,7 +28,7 @@ export interface BlockIdentity {
   policyVersion: number;
 }
 
-/** A finished block's frame, owned by whoever gets it. */
+/** A finished block's frame, owned by its receiver. */
 export interface BlockFrame {
   leaseId: number;
   segmentIndex: number;

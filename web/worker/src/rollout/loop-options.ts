@@ -22,13 +22,13 @@ export interface LoopOptions {
   emit(frame: BlockFrame): void;
   /** Takes the report of a game that broke; the loop goes on with the next episode. */
   failed(report: FailureReport): void;
-  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  /** Called before each game's turn with its instance id; null: turns are not announced, which costs nothing. */
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
   /** Says whether pictures are deflated, and hears what that is decided by; default: they are not. */
   deflation?: DeflateChoice | null;
-  /** Plays what somebody played before, as the one segment of the one instance of the seat (rule C10); default: not. */
+  /** Actions to replay, as the one segment of the seat's one instance (rule C10); default: none. */
   script?: Script;
 }
 

@@ -36,7 +36,7 @@ export class RolloutLoop {
   readonly #startsAhead: boolean;
   /** A game whose next episode is to be started before the others go on. */
   #due: { readonly i: number; readonly ending: Ending } | null = null;
-  /** Of the script: its next step. */
+  /** Next step of the script. */
   #scripted = 0;
   #lease: Lease | null = null;
   #sendings: Sendings | null = null;
@@ -313,7 +313,7 @@ export class RolloutLoop {
     return 1;
   }
 
-  /** The game broke in this step: the step counts for nobody, and another copy is to go on. */
+  /** Records a step in which the game failed: it counts for no agent, and another copy continues. */
   #recordFailure(t: number, i: number): void {
     const first = i * this.#numAgents;
     for (let slot = first; slot < first + this.#numAgents; slot++) {

@@ -43,7 +43,7 @@ export interface RolloutWorkerOptions {
   module: GameModule;
   /** Say before each game's turn whose it is, for the first minute. */
   careful: boolean;
-  /** The socket, held by whoever knows the token, who greets on it too. */
+  /** Opens the socket. Its owner knows the token and sends the greeting. */
   openSocket(handlers: SocketHandlers): ServerSocket;
   /** Tells the supervisor. */
   post(message: RolloutToSupervisor): void;
@@ -58,17 +58,17 @@ export class RolloutWorker {
   /** In the order of their arrival. */
   readonly #sessions = new Map<string, PolicySession>();
   readonly #voided = new Set<number>();
-  /** Of the first worker alone; there once the game is being loaded. */
+  /** Set in the first worker only, once the game is being loaded. */
   #console: ConsoleRelay | null = null;
   #isCareful: boolean;
   #isConsoleHeard = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #welcome: WelcomeWorker | null = null;
   #definition: GameDefinition | null = null;
-  /** Of a game that lives in a page: what it trains in, and what an episode that must be exact is played in. */
+  /** Frames of a page game: those for training, and those for episodes that must be exact. */
   #frames: { training: PageFrames; exact: PageFrames } | null = null;
   #loop: RolloutLoop | null = null;
-  /** Of the seat; null where there is no deflate. */
+  /** The seat's choice; null where the browser has no deflate. */
   #deflation: DeflateChoice | null = null;
   #served: ServedGames | null = null;
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
@@ -232,9 +232,9 @@ export class RolloutWorker {
           this.#perform([{ kind: "send", message }]);
         },
         heard: () => {
-          // From now on it must be known whose lines they are; until a game writes, nobody asks.
+          // From now on lines are assigned to games; until a game writes, that is not needed.
           this.#isConsoleHeard = true;
-          this.#announceAnew();
+          this.#announceTurns();
         },
       });
       this.#console.install();
@@ -264,7 +264,7 @@ export class RolloutWorker {
     };
   }
 
-  #announceAnew(): void {
+  #announceTurns(): void {
     const announce = this.#announce();
     if (this.#loop !== null) this.#loop.announce = announce;
     if (this.#served !== null) this.#served.announce = announce;
@@ -292,7 +292,7 @@ export class RolloutWorker {
     await this.#releaseOldSessions();
   }
 
-  /** Of each policy the newest versions stay, and whatever a lease at hand needs. */
+  /** Keeps the newest versions of each policy, and those that a current lease needs. */
   async #releaseOldSessions(): Promise<void> {
     const needed = this.#connection.neededPolicies();
     const numKept = new Map<string, number>();
@@ -419,7 +419,7 @@ export class RolloutWorker {
     const now = performance.now();
     if (this.#isCareful && now - this.#started > CAREFUL_MS) {
       this.#isCareful = false;
-      this.#announceAnew();
+      this.#announceTurns();
     }
     const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
     if (lease === null || now - this.#lastProgress < everyMs) return;

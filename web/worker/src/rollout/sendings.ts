@@ -14,7 +14,7 @@ interface Sending {
   columns: Int32Array;
 }
 
-/** Of one lease; in a warm-up every seat's columns are sent. */
+/** Sends the blocks of one lease; in a warm-up, every seat's columns. */
 export class Sendings {
   /** The first agent whose segments are sent: results of episodes travel with them. */
   readonly tellingAgent: number;
@@ -72,14 +72,14 @@ export class Sendings {
     return { runId, leaseId, segmentIndex, policyId, policyVersion };
   }
 
-  /** Of all policies together, in ascending order. */
+  /** Columns of all policies, in ascending order. */
   #columns(): Int32Array {
     if (this.#sendings.length === 1) return this.#sendings[0].columns;
     return Int32Array.from(this.#sendings.flatMap(({ columns }) => [...columns])).sort();
   }
 }
 
-/** The close of a lease of which `numBlocks` blocks were sent, without its times. */
+/** The close of a lease after `numBlocks` blocks, without its times. */
 export function rolloutClose(
   lease: Lease,
   numBlocks: number,

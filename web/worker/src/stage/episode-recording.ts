@@ -6,12 +6,12 @@ import type { Instance } from "attract/instance";
 import type { Choice } from "attract/page/play";
 import { boxLimit, boxSize } from "attract/spaces";
 
-/** Of the newest episode; without the game's name and module, which the page knows. */
+/** Recording of the newest episode, without the game's name and module, which the page knows. */
 export type PlayedEpisode = Omit<RecordedEpisode, "game_id" | "game_sha256">;
 
 /** Longer episodes are kept as far as this, as if the player had stopped: `LONGEST_STEPS` of the server. */
 export const LONGEST_STEPS = 65_536;
-/** Of all agents' actions together: written out they stay under what the server takes, 4 MiB. */
+/** Numbers of all agents' actions together: written out they stay under the server's limit of 4 MiB. */
 export const MAX_NUMBERS = 131_072;
 
 /** Owned by a stage that is played by hand. */

@@ -30,12 +30,12 @@ class Stage {
   readonly #post: (message: StageToPage, transfer?: Transferable[]) => void;
   readonly #description: GameDescription;
   readonly #player: Player;
-  /** Of a game that lives in a page: it is seen as it is, in this thread's own document. */
+  /** Frames of a page game, which is shown as it is, in this thread's own document. */
   readonly #pages: PageFrames | null;
   readonly #screen = new StageScreen();
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
-  /** Of a stage that is played by hand. */
+  /** Set on a stage that is played by hand. */
   readonly #recording: EpisodeRecording | null;
   #sampler: ParameterSampler;
   #sessions: PolicySession[] = [];
