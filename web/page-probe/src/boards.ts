@@ -80,7 +80,7 @@ function boardsIn(window: PageWindow): Board[] {
   return boards.sort((a, b) => b.cells.length - a.cells.length).slice(0, MAX_BOARDS);
 }
 
-/** Of one kind and one size, in rows and columns. */
+/** Whether the cells are of one kind and one size, in rows and columns. */
 function isBoard(cells: readonly HTMLElement[]): boolean {
   if (cells.length < MIN_CELLS || cells.length > MAX_CELLS) return false;
   const [{ tagName, offsetWidth, offsetHeight }] = cells;
@@ -97,7 +97,7 @@ function isBoard(cells: readonly HTMLElement[]): boolean {
   return isAlike && columns.size > 1 && rows.size > 1 && columns.size * rows.size <= 2 * cells.length;
 }
 
-/** As selectors, each of which some cells match and others do not, or may not later. */
+/** Selectors that some cells match and others do not, or may not match later. */
 function marksOf(cells: readonly HTMLElement[]): string[] {
   const marks = new Set<string>();
   const view = cells[0].ownerDocument.defaultView as PageWindow;

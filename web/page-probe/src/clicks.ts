@@ -1,4 +1,4 @@
-/** What a player may click: elements that are alike and of which the page hears clicks, whatever they are made of. */
+/** What a player may click: elements that are alike and for which the page handles clicks. */
 
 import type { PageWindow } from "attract/page-adapter";
 

@@ -7,7 +7,7 @@ import { PROMPT } from "./end-words.ts";
 import { MAX_ELEMENTS, type Place } from "./places.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
-/** A thing that comes in more sizes, or in more parts of its image, is told by less. */
+/** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
 const MAX_SIZES = 8;
 const MAX_PARTS = 6;
 /** What is larger is what things stand before; a share of the canvas. */
@@ -105,7 +105,7 @@ function narrowest(looks: readonly string[]): string[] {
     return [...sizes].flatMap(([size, parts]) => {
       const whole = size === "" ? name : `${name} ${size}`;
       const different = new Set(parts);
-      // Of one thing that is there alone, the parts are its movements.
+      // The parts of a single thing are frames of its animation.
       const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MAX_PARTS;
       return isSeveral ? [...different].map((part) => `${whole} ${part}`) : [whole];
     });

@@ -5,7 +5,7 @@ import { alerts } from "../../page-clock/src/dialogs.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import type { Place } from "./places.ts";
 
-/** What is said to a player; a name such as `gameOver` is not: stricter than what goes for texts that are drawn, since code is full of names. */
+/** Words shown to a player; not names such as `gameOver`. Stricter than for drawn texts, since code is full of names. */
 const LOST =
   /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
 const WON =

@@ -1,4 +1,4 @@
-/** How a game says that it is over: by a name, a state, a number that has run out, by beginning anew, or by standing still. */
+/** How a game says that it is over: by a name, a state, a number that has run out, a restart, or by standing still. */
 
 import { isDrawnThing } from "./drawn-places.ts";
 import type { Place, Value } from "./places.ts";
@@ -52,10 +52,10 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
     const ended = become(true);
     const stopped = become(false);
     if (place.isQuoted) {
-      // What is said from the beginning on is no end.
+      // A text that is there from the start is no end.
       if (series.some((one) => one[0] === true)) return [];
       const why =
-        ended > 0 ? reasonOf(ended) : "the page has these words ready; they did not come in random play";
+        ended > 0 ? reasonOf(ended) : "the page contains these words; they did not occur in random play";
       return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
     }
     if (OVER_NAMES.test(name) || place.isShown)
@@ -85,7 +85,7 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
   if (kind === "word" && STATE_NAMES.test(name)) {
     const [first] = series[0];
     const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
-    // A game that nobody plays may be over before it is looked at.
+    // A game may be over before the first look, since no key is pressed until then.
     const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
     const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
     if (over !== undefined)
@@ -133,7 +133,7 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
         {
           place,
           text: `fell(w, -Number(${text} ?? 0))`,
-          why: "it was full again without having run out: another game had begun",
+          why: "it was refilled without running out: another game had begun",
           rank: 8 + brevity,
           isOver: () => false,
         },
@@ -181,7 +181,7 @@ function isRefilled(one: Series): boolean {
   );
 }
 
-/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began, or near it. */
+/** A game that restarts by itself without a sign: its score falls back to its first value, or near it. */
 export function newGameOf(place: Place, series: readonly Series[]): End | null {
   const isBack = (value: number, before: number, first: number): boolean =>
     value < before &&
@@ -194,7 +194,7 @@ export function newGameOf(place: Place, series: readonly Series[]): End | null {
   return {
     place,
     text: `fell(w, Number(${place.text} ?? 0))`,
-    why: "the score fell to where it began: another game had begun",
+    why: "the score fell to its first value: another game had begun",
     isOver: () => false,
   };
 }
@@ -231,7 +231,7 @@ export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => 
   return {
     place: { text: "false", name: "stands", kind: "truth", fields: [], isShown: false, read: () => false },
     text: `stands(w, [${texts.join(", ")}], ${Math.max(MIN_PAUSE_TICKS, 2 * longest)})`,
-    why: "nothing says so, but after a while nothing moved any more in random play",
+    why: "no sign was found, but in random play nothing moved after a while",
     isOver: () => false,
   };
 }
@@ -241,7 +241,7 @@ export function isElement({ text }: Place): boolean {
 }
 
 function reasonOf(count: number): string {
-  return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
+  return count === 0 ? "its name says so; it did not occur in random play" : "it occurred in random play";
 }
 
 /** Whether it becomes so and stays so for some frames. */

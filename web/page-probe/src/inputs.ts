@@ -1,11 +1,11 @@
-/** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
+/** Finds how a page starts, and which keys and pointer positions change its state compared with the same play without them. */
 
 import { clickGroupsOf } from "./clicks.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
-import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type Starter, start } from "./starters.ts";
+import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type StartAction, start } from "./start-actions.ts";
 import {
   differing,
   type Input,
@@ -30,7 +30,7 @@ const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
 /** Directions: where one of them counts, the others do, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
-/** Such keys neither pause a game nor begin it anew. */
+/** Direction keys: they neither pause nor restart a game. */
 const MOVERS = new Set(DIRECTIONS.flat());
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
@@ -45,15 +45,15 @@ const PAUSE_TICKS = 12;
 /** Numbers that play has changed, so that it can be seen whether a key sets them back, and the share that it may. */
 const MIN_CHANGED_PLACES = 3;
 const MAX_RESET_SHARE = 0.6;
-/** Of what moves by itself: what a pause stops at least. A menu may fade in, and clocks go on. */
+/** A pause stops at least this share of what moves by itself. A menu may fade in, and clocks go on. */
 const MIN_PAUSED_SHARE = 0.4;
-/** What counts successes may not happen to go on. */
+/** This share of it must move again after the pause: a count of successes may stay as it is. */
 const MIN_RESUMED_SHARE = 0.7;
-/** Of a move: two late ones and the key that begins a game are less than both of them after it. */
+/** Weight of a late move: two late moves and the start key count less than both moves after the start. */
 const LATE_SHARE = 0.4;
 /** Frames of random moves before a test, the longer the more obstinate a direction is. */
 const PRELUDES = [40, 80, 160];
-/** Of elements that are alike: so many may be clicked. */
+/** Similar elements that become moves. */
 const MAX_ELEMENTS = 64;
 /** From one that is clicked to the next, a share of all: what stands beside another often does the same. */
 const STRIDE = 0.618;
@@ -66,8 +66,8 @@ export interface Move {
   readonly isLate?: boolean;
 }
 
-export interface Heeded {
-  readonly starter: Starter;
+export interface ResponsiveInputs {
+  readonly startAction: StartAction;
   readonly moves: readonly Move[];
   /** Whether only the first moment of a press counts. */
   readonly taps: boolean;
@@ -80,79 +80,79 @@ export interface Heeded {
 /** Tries one way to begin after another; gives the one after which most moves count. */
 export async function findInputs(
   page: PageToProbe,
-  starters: readonly Starter[],
-  placesAt: (starter: Starter) => Promise<readonly Place[]>,
+  startActions: readonly StartAction[],
+  placesAt: (startAction: StartAction) => Promise<readonly Place[]>,
   isTimeUp: () => boolean,
-): Promise<Heeded> {
-  let best = null as Heeded | null;
+): Promise<ResponsiveInputs> {
+  let best = null as ResponsiveInputs | null;
   let unstarted: Samples | null = null;
   /** What asks for a beginning while nothing is pressed. */
   let prompts: readonly string[] = [];
   /** Ways to begin after which it asks still, or counts down. */
   let waiting: Tests[] = [];
-  let isHeard = false;
+  let hasChanged = false;
   const tryOut = async (tests: Tests): Promise<void> => {
-    const heeded = await tests.run(isTimeUp);
-    if (best === null || worth(heeded) > worth(best)) best = heeded;
+    const inputs = await tests.run(isTimeUp);
+    if (best === null || worth(inputs) > worth(best)) best = inputs;
   };
   const tryWaiting = async (): Promise<void> => {
     for (const tests of waiting)
       if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
     waiting = [];
   };
-  for (const starter of starters) {
+  for (const startAction of startActions) {
     if (best !== null && isTimeUp()) break;
-    if (starter.ticks > FIRST_WAIT && prompts.length > 0 && !isHeard) {
+    if (startAction.ticks > FIRST_WAIT && prompts.length > 0 && !hasChanged) {
       // Whatever is pressed, it asks: that is no menu.
       prompts = [];
       await tryWaiting();
     }
-    // A menu heeds keys as well: what stands still may move once a countdown is over.
-    const isFound = best?.isMoving && ownMoves(best.starter, best.moves).length > 0;
-    if (starter.ticks === LONG_WAIT && isFound) break;
-    const places = await placesAt(starter);
-    const tests = new Tests(page, starter, places);
+    // A menu reacts to keys as well: what stands still may move once a countdown is over.
+    const isFound = best?.isMoving && ownMoves(best.startAction, best.moves).length > 0;
+    if (startAction.ticks === LONG_WAIT && isFound) break;
+    const places = await placesAt(startAction);
+    const tests = new Tests(page, startAction, places);
     const idle = await tests.idle();
     unstarted ??= idle;
-    if (starter.kind === "none") prompts = tests.prompts;
-    isHeard ||= !tests.prompts.some((text) => prompts.includes(text));
+    if (startAction.kind === "none") prompts = tests.prompts;
+    hasChanged ||= !tests.prompts.some((text) => prompts.includes(text));
     if (isWaiting(tests.prompts, prompts)) {
       waiting.push(tests);
       continue;
     }
     // What changes nothing has not begun the game either.
     if (
-      starter.kind !== "none" &&
+      startAction.kind !== "none" &&
       prompts.length === 0 &&
       places.length === unstarted.places.length &&
       differing(unstarted, idle).size === 0 &&
       // A button that says so may begin a game whose first step comes a second later.
-      !((starter.kind === "element" || starter.kind === "spot") && (await tests.movesLater()))
+      !((startAction.kind === "element" || startAction.kind === "spot") && (await tests.movesLater()))
     )
       continue;
     await tryOut(tests);
   }
   await tryWaiting();
-  return best as Heeded;
+  return best as ResponsiveInputs;
 }
 
-/** A game that moves has begun; what moves and heeds nothing is an intro, or decoration. */
-function worth({ starter, moves, changed, isMoving }: Heeded): number {
-  const own = ownMoves(starter, moves);
+/** Rates a start action. A game that moves has begun; what moves and reacts to no key is an intro, or decoration. */
+function worth({ startAction, moves, changed, isMoving }: ResponsiveInputs): number {
+  const own = ownMoves(startAction, moves);
   // What needs another move before it may need the one that begins the game.
   const count = own.reduce((sum, { isLate }) => sum + (isLate ? LATE_SHARE : 1), 0);
   return count + (isMoving && own.length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
 }
 
 /** Moves that count, the one that began the game left out: another press of it may be no move. */
-function ownMoves(starter: Starter, moves: readonly Move[]): readonly Move[] {
-  return moves.filter(({ input }) => starter.kind !== "key" || !input.keys.includes(starter.code));
+function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
+  return moves.filter(({ input }) => startAction.kind !== "key" || !input.keys.includes(startAction.code));
 }
 
-/** Of one way to begin. */
+/** Tests of one start action. */
 class Tests {
   readonly #page: PageToProbe;
-  readonly #starter: Starter;
+  readonly #startAction: StartAction;
   readonly #places: readonly Place[];
   #idle: Samples | null = null;
   /** Made at random before what is tested. */
@@ -163,9 +163,9 @@ class Tests {
   /** What differs although nothing is pressed: it says nothing of keys. */
   #restless = new Set<Place>();
 
-  constructor(page: PageToProbe, starter: Starter, places: readonly Place[]) {
+  constructor(page: PageToProbe, startAction: StartAction, places: readonly Place[]) {
     this.#page = page;
-    this.#starter = starter;
+    this.#startAction = startAction;
     this.#places = places;
   }
 
@@ -180,7 +180,7 @@ class Tests {
     return this.#isMovingLater;
   }
 
-  async run(isTimeUp: () => boolean): Promise<Heeded> {
+  async run(isTimeUp: () => boolean): Promise<ResponsiveInputs> {
     const idle = await this.idle();
     this.#restless = differing(idle, await this.#play(() => NOTHING));
     const moves: Move[] = [];
@@ -193,7 +193,7 @@ class Tests {
       const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
       effects.add(effect);
-      // A pause is heeded, and no move.
+      // A pause key has an effect, but is no move.
       if ([...differing(await this.idle(), samples)].some(({ text }) => PAUSED.test(text))) return true;
       if (await this.#pauses(input, samples)) return true;
       for (const place of places) changed.add(place);
@@ -208,7 +208,7 @@ class Tests {
       }
     };
     await tryKeys(KEYS);
-    if (ownMoves(this.#starter, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
+    if (ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
       await tryKeys(FURTHER_KEYS);
     if (moves.length > 0 && !isTimeUp()) {
       // What stood at a wall has no effect: once more, after some of the others.
@@ -251,9 +251,9 @@ class Tests {
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
       moves.splice(0, moves.length, ...keys, ...group.slice(0, MAX_ELEMENTS));
-      return { starter: this.#starter, moves, changed, isMoving, taps: true };
+      return { startAction: this.#startAction, moves, changed, isMoving, taps: true };
     }
-    return { starter: this.#starter, moves, changed, isMoving, taps: await this.#isTapped(moves) };
+    return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
   }
 
   /** Whether it stops at once much of what moves by itself, and another press has it go on. */
@@ -272,7 +272,7 @@ class Tests {
     return stopped.filter((place) => resumed.has(place)).length >= MIN_RESUMED_SHARE * stopped.length;
   }
 
-  /** Without keys that begin the game anew: most of what play has changed is as at its beginning then. */
+  /** The moves without restart keys, which reset most of what play has changed. */
   async #goingOn(moves: readonly Move[]): Promise<readonly Move[]> {
     const [others, suspects] = [true, false].map((isOther) =>
       moves.filter(({ input }) => MOVERS.has(input.keys[0]) === isOther),
@@ -282,7 +282,7 @@ class Tests {
     this.#prelude = preludeOf(others, PRELUDES.at(-1) as number);
     try {
       const later = await this.#play(() => NOTHING);
-      // What is over by then is begun anew by what is no move then.
+      // If the game is over by then, any key may restart it.
       if (movingIn(later).size * 2 < movingIn(fresh).size) return moves;
       const sides = this.#places.map((place, at) => awayOf(place, at, fresh, later));
       const numAway = sides.filter((side) => side !== 0).length;
@@ -301,11 +301,11 @@ class Tests {
     }
   }
 
-  /** Of a page without a canvas: a click on each of elements that are alike, by groups. */
+  /** For a page without a canvas: clicks on similar elements, by groups. */
   async #elementMoves(): Promise<Move[][]> {
     const trial = await Trial.open(this.#page);
     try {
-      await start(trial, this.#starter);
+      await start(trial, this.#startAction);
       const { window } = trial;
       if (window.document.querySelector("canvas") !== null) return [];
       const heard = clickGroupsOf(window, trial.clickable).map((elements) => ({ name: "cell", elements }));
@@ -329,12 +329,12 @@ class Tests {
 
   /** Whether a press that goes on does what a short one does, and one that is repeated does more. */
   async #isTapped(moves: readonly Move[]): Promise<boolean> {
-    let [tapped, heeded] = [0, 0];
+    let [numTapped, numHeld] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
       const long = await this.#play(held(input, TEST_TICKS));
       // One that leads into a wall says nothing.
       if (this.#responding(long, input, this.#idle as Samples).length === 0) continue;
-      heeded++;
+      numHeld++;
       const short = await this.#play(held(input, SHORT));
       if (this.#responding(long, input, short).length > 0) continue;
       const again = await this.#play((tick) =>
@@ -342,7 +342,7 @@ class Tests {
       );
       if (this.#responding(again, input, long).length > 0) tapped++;
     }
-    return tapped * 2 > heeded;
+    return numTapped * 2 > numHeld;
   }
 
   /** Places that tell of `input`, and do not merely note that a key is down. */
@@ -357,7 +357,7 @@ class Tests {
   async #play(script: Script, ticks = TEST_TICKS): Promise<Samples> {
     const trial = await Trial.open(this.#page);
     try {
-      await start(trial, this.#starter);
+      await start(trial, this.#startAction);
       const prelude = this.#prelude;
       if (prelude !== null) await trial.play((tick) => prelude[tick], prelude.length, []);
       const samples = await trial.play(script, ticks, this.#places, SAMPLED);

@@ -4,7 +4,7 @@ import type { PageWindow } from "attract/page-adapter";
 
 export type Kind = "number" | "truth" | "word" | "list" | "grid";
 
-/** What stands at a place now: of a list its elements' fields one after the other, of a grid its cells. */
+/** The current value of a place: a list's fields, element by element, or a grid's cells. */
 export type Value = number | boolean | string | readonly number[] | undefined;
 
 /** Something that an adapter can read. */
@@ -14,7 +14,7 @@ export interface Place {
   /** The last name in it: `x` of `w.game.player.x`. */
   readonly name: string;
   readonly kind: Kind;
-  /** Of a list: what of each element is a number, `x` or `position.x`. */
+  /** A list's numeric fields: `x` or `position.x`. */
   readonly fields: readonly string[];
   /** Whether it is what the page shows, and not what it keeps. */
   readonly isShown: boolean;
@@ -38,7 +38,7 @@ const MAX_KEYS = 200;
 const MAX_DEPTH = 6;
 const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
-/** Of a list: so many elements are read, and may be observed. */
+/** Elements of a list that are read and may be observed. */
 export const MAX_ELEMENTS = 8;
 /** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
 const LIBRARIES =
@@ -81,7 +81,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
     if (path.length > 0 && isEngines(value as PageWindow)) continue;
     seen.add(value);
     const { children } = value as PageWindow;
-    // Of Phaser 3: unlike its call it does not throw once the group is gone.
+    // Phaser 3: unlike `getChildren()`, this does not throw once the group is destroyed.
     if (
       isGathering(window, value) &&
       isArray(
@@ -190,7 +190,7 @@ function fieldOf(item: unknown, field: string): unknown {
   return now;
 }
 
-/** How many columns of how many cells, then the cells: what is there is not 0. Null of what is no board and no row of numbers. */
+/** Number of columns, cells per column, then the cells: occupied ones are not 0. Null if it is no board and no row of numbers. */
 function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null {
   if (items.length === 0 || items.length > MAX_CELLS) return null;
   const isBoard =
@@ -291,7 +291,7 @@ export function isForeign(window: PageWindow, value: unknown): boolean {
   return value instanceof window.EventTarget && isBuiltIn(window, Object.getPrototypeOf(value) as object);
 }
 
-/** Of Phaser: a key, which an agent knows by itself, a scene, which is a root of its own, and what serves a scene. */
+/** Phaser's own objects: a key, which an agent knows, a scene, which is a root of its own, and a scene's systems. */
 function isEngines(value: PageWindow): boolean {
   const has = (...names: string[]): boolean => names.every((name) => attempt(() => name in value) ?? false);
   return has("keyCode", "originalEvent") || has("sys", "scene") || has("systems", "scene");

@@ -24,15 +24,15 @@ import { isSame, type Samples } from "./trial.ts";
 
 const MAX_SEEN = 24;
 const MAX_FOLLOWED = 600;
-/** Of them such as did not change at first, the nearest ones. */
+/** Followed places that did not change at first, the nearest ones. */
 const MAX_STILL = 100;
 const MAX_LISTS = 4;
 /** Where nothing but what is drawn is seen. */
 const MAX_LOOKS = 8;
 const MAX_GRIDS = 2;
-/** Of a board that is made of elements. */
+/** Marks observed on a board that is made of elements. */
 const MAX_MARKS = 12;
-/** Cells of all of them together, each of which is a number that the agent is given. */
+/** Cells of all marks together. Each cell is a number in the observation. */
 const MAX_MARKED = 4_096;
 const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
@@ -53,7 +53,7 @@ const RECORDS =
 const NO_SCORE =
   /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?count)?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 const LARGEST = 1e7;
-/** Of a number that has but two values: more often, and it is no score that begins anew. */
+/** A number with only two values that falls more often is no score that restarts. */
 const MAX_FALLS = 3;
 
 interface Score extends Chosen {
@@ -65,7 +65,7 @@ export interface Seen {
   readonly place: Place;
   /** What its numbers are divided by, one for each field of a list. */
   readonly scales: readonly number[];
-  /** Of a list: which of its fields, and how many elements. Of a grid: how many cells. */
+  /** A list's observed fields and number of elements, or a grid's number of cells. */
   readonly fields: readonly string[];
   readonly count: number;
 }
@@ -127,11 +127,11 @@ export function readingOf(
   ends.sort((a, b) => b.rank - a.rank);
   // What a name only hints at is a setting where it stays as it is.
   const score = scores.find(({ isLikely }) => isLikely) ?? null;
-  const anew = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
+  const newGame = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
   const [likeliest] = ends;
   // What came is better known than words that might.
   const isGuess = likeliest === undefined || likeliest.rank <= GUESS;
-  const end = (isGuess ? (anew ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
+  const end = (isGuess ? (newGame ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
   return {
     score,
     end,

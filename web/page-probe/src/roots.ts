@@ -74,7 +74,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
       text: `w.lookInside().${name}`,
       name,
       read: (page) => {
-        // Of each page its own.
+        // A function per page.
         const own = looks.get(page) ?? (page.eval(`() => ${name}`) as () => unknown);
         looks.set(page, own);
         return own();
@@ -156,7 +156,7 @@ export function groupsOf(window: PageWindow): Group[] {
   return (byClass.length > 0 ? byClass : found).sort((a, b) => b.count - a.count).slice(0, 3);
 }
 
-/** Of a grid: its columns, the cells of each, and the cells. */
+/** A grid of one row, as number of columns, cells per column, and the cells. */
 function row(cells: number[]): number[] {
   return [cells.length, 1, ...cells];
 }

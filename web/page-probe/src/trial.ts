@@ -30,7 +30,7 @@ export interface PageToProbe {
   /** Below the origin's root. */
   page: string;
   size: readonly [width: number, height: number];
-  /** Whether the page is told to advance in each frame. Default: no, it goes by its own. */
+  /** Whether the page advances only by calls of `advanceTime`. Default: no, by its own frames. */
   advances?: boolean;
   /** Whether its promises have a turn after each frame. Default: no. */
   turns?: boolean;
@@ -115,9 +115,9 @@ export class Trial {
     return new Trial(frame, probed, written, clickable);
   }
 
-  /** Whether the page has had itself loaded anew, which ends its game. */
-  get isSpent(): boolean {
-    return this.#frame.isSpent;
+  /** Whether the page asked for a reload, which ends its game. */
+  get isReloadDue(): boolean {
+    return this.#frame.isReloadDue;
   }
 
   /** Whether the page has asked for files while it was played. */
@@ -150,7 +150,11 @@ export class Trial {
     const { advances = false, turns = false } = this.#page;
     const rows: Value[][] = [this.#read(places)];
     const began = performance.now();
-    for (let tick = 0; tick < ticks && !this.isSpent && performance.now() - began < milliseconds; tick++) {
+    for (
+      let tick = 0;
+      tick < ticks && !this.isReloadDue && performance.now() - began < milliseconds;
+      tick++
+    ) {
       const { keys, pointer } = script(tick, this.window);
       this.#frame.hold(keys);
       if (pointer === undefined) this.#frame.lift();

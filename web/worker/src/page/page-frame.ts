@@ -140,7 +140,7 @@ export class PageFrame implements PageHands {
   }
 
   /** Whether its game is over because the page asked for a reload: the next episode takes another frame. */
-  get isSpent(): boolean {
+  get isReloadDue(): boolean {
     return this.clock.isReloadDue;
   }
 
@@ -191,7 +191,7 @@ export class PageFrame implements PageHands {
       adapter.menu?.(window, this);
       if (!adapter.css) clock.collectAnimations();
       this.tick();
-      if (this.isSpent)
+      if (this.isReloadDue)
         throw new Error(
           "the page reloaded itself before the game began: remove from restart and menu what reloads it; " +
             "without restart each episode has a fresh page",
@@ -262,7 +262,7 @@ export class PageFrame implements PageHands {
     else this.begin(0);
     // What cannot be read is reported now, not in the middle of training.
     this.pixels?.begin();
-    for (let tick = 0; tick < FIRST_TICKS && !this.isSpent && !isOver(adapter.over(window)); tick++) {
+    for (let tick = 0; tick < FIRST_TICKS && !this.isReloadDue && !isOver(adapter.over(window)); tick++) {
       this.tick();
       if (adapter.turns) await this.giveTurn();
     }

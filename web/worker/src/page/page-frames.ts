@@ -169,7 +169,7 @@ export class PageFrames implements SpareGames {
 
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
-    if (!isWhole || frame.isSpent || this.#adapter.reset !== "own" || this.#isClosed) {
+    if (!isWhole || frame.isReloadDue || this.#adapter.reset !== "own" || this.#isClosed) {
       this.#remove(frame);
       return;
     }

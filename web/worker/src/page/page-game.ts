@@ -158,7 +158,7 @@ export class PageGame implements Game {
       frame.begin(seed);
       return frame;
     } catch (error) {
-      if (!frame.isSpent || this.#frames.spare() !== null) throw error;
+      if (!frame.isReloadDue || this.#frames.spare() !== null) throw error;
     }
     const fresh = this.#takeFrame();
     fresh.begin(seed);
@@ -172,7 +172,7 @@ export class PageGame implements Game {
     const { reset } = this.#adapter;
     // Only a game that is over can be restarted by its menu.
     const isOutOfMenu = reset === "over" && !(isWhole && this.#isOver);
-    if (reset === "reload" || isOutOfMenu || this.#frame?.isSpent) this.#leave(isWhole);
+    if (reset === "reload" || isOutOfMenu || this.#frame?.isReloadDue) this.#leave(isWhole);
   }
 
   /** The page of the episode of this seed, alone. */
@@ -220,7 +220,7 @@ export class PageGame implements Game {
       const frame = kept ?? (await this.#freshFrame(seed));
       await this.#beginAhead(frame, seed).catch(async (error) => {
         // As where nothing is waited for.
-        if (kept === null || !frame.isSpent) throw error;
+        if (kept === null || !frame.isReloadDue) throw error;
         this.#leave(false);
         await this.#beginAhead(await this.#freshFrame(seed), seed);
       });
@@ -280,7 +280,7 @@ export class PageGame implements Game {
 
   /** A page that asked for a reload is over for all agents. */
   #over(frame: PageFrame): PerAgent<boolean> {
-    return frame.isSpent || kept(this.#adapter.over(frame.window));
+    return frame.isReloadDue || kept(this.#adapter.over(frame.window));
   }
 
   get #isOver(): boolean {

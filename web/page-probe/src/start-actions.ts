@@ -1,4 +1,4 @@
-/** How a game is begun from its menu: by itself, by a key, by a click. */
+/** How a game starts from its menu: by itself, by a key, by a click. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -10,10 +10,10 @@ import { type Input, NOTHING, type Trial } from "./trial.ts";
 
 /** Frames that a press lasts, and those until the next. */
 const PRESS = 4;
-/** Once, or until menus are over: some games end soon when nobody plays. */
+/** One press, or presses until menus are over: an unplayed game may end soon. */
 export const FIRST_WAIT = 10;
 const WAITS = [FIRST_WAIT, 40];
-/** Until an intro or a countdown is over: tried where nothing was heeded before. */
+/** Until an intro or a countdown is over: tried if no input had an effect before. */
 export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
@@ -33,7 +33,7 @@ const LOADING = /\bloading\b/i;
 /** What is written while a game is about to begin. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
-export type Starter = { readonly ticks: number } & (
+export type StartAction = { readonly ticks: number } & (
   | { readonly kind: "none" }
   | { readonly kind: "key"; readonly code: string }
   | { readonly kind: "click"; readonly x: number; readonly y: number }
@@ -41,38 +41,38 @@ export type Starter = { readonly ticks: number } & (
   | { readonly kind: "spot"; readonly name: string }
 );
 
-export const BY_ITSELF: Starter = { kind: "none", ticks: 0 };
+export const BY_ITSELF: StartAction = { kind: "none", ticks: 0 };
 
 /** The tick before which presses begin: each of them is whole, since half a click of "Start/Pause" begins and then pauses. */
-export function lastPress({ ticks }: Starter): number {
+export function lastPress({ ticks }: StartAction): number {
   return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
 }
 
 /**
  * Begins the game.
  *
- * @param isBegun ends the presses, once one of them is over. Default: there are as many as the starter's time allows.
+ * @param isBegun ends the presses, once one of them is over. Default: there are as many as the start action's time allows.
  */
-export async function start(trial: Trial, starter: Starter, isBegun?: () => boolean): Promise<void> {
-  const last = isBegun === undefined ? lastPress(starter) : starter.ticks;
+export async function start(trial: Trial, startAction: StartAction, isBegun?: () => boolean): Promise<void> {
+  const last = isBegun === undefined ? lastPress(startAction) : startAction.ticks;
   const script = (tick: number, window: PageWindow): Input =>
-    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(starter, window) : NOTHING;
-  if (isBegun === undefined) await trial.play(script, starter.ticks, []);
+    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(startAction, window) : NOTHING;
+  if (isBegun === undefined) await trial.play(script, startAction.ticks, []);
   else
     for (let tick = 0; tick < last && !isBegun(); tick++) {
       await trial.play((_, window) => script(tick, window), 1, []);
     }
 }
 
-function inputOf(starter: Starter, window: PageWindow): Input {
-  if (starter.kind === "key") return { keys: [starter.code] };
-  if (starter.kind === "click") return { keys: [], pointer: [starter.x, starter.y, true] };
-  if (starter.kind === "none") return NOTHING;
-  if (starter.kind === "spot") {
-    const place = spot(window, starter.name);
+function inputOf(startAction: StartAction, window: PageWindow): Input {
+  if (startAction.kind === "key") return { keys: [startAction.code] };
+  if (startAction.kind === "click") return { keys: [], pointer: [startAction.x, startAction.y, true] };
+  if (startAction.kind === "none") return NOTHING;
+  if (startAction.kind === "spot") {
+    const place = spot(window, startAction.name);
     return place === undefined ? NOTHING : { keys: [], pointer: [...place, true] };
   }
-  const element = window.document.querySelector(starter.selector) as HTMLElement | null;
+  const element = window.document.querySelector(startAction.selector) as HTMLElement | null;
   if (!element?.checkVisibility()) return NOTHING;
   // As the adapter does it: a page that is longer than its window is scrolled to its button.
   const below = element.getBoundingClientRect().bottom - window.innerHeight;
@@ -86,11 +86,11 @@ function inputOf(starter: Starter, window: PageWindow): Input {
  *
  * @param written texts that the page drew.
  */
-export function startersOf(
+export function startActionsOf(
   window: PageWindow,
   size: readonly [number, number],
   written: Iterable<string> = [],
-): Starter[] {
+): StartAction[] {
   const [x, y] = middleOf(window, size);
   const codes = new Set([
     ...keysNamed([window.document.body.innerText, ...written].join("\n")),
@@ -98,10 +98,10 @@ export function startersOf(
   ]);
   return [
     BY_ITSELF,
-    ...[...WAITS, LONG_WAIT].flatMap((ticks): Starter[] => [
+    ...[...WAITS, LONG_WAIT].flatMap((ticks): StartAction[] => [
       ...buttonsOf(window).map((button) => ({ ...button, ticks })),
-      ...drawnButtons(window).map((name): Starter => ({ kind: "spot", name, ticks })),
-      ...[...codes].map((code): Starter => ({ kind: "key", code, ticks })),
+      ...drawnButtons(window).map((name): StartAction => ({ kind: "spot", name, ticks })),
+      ...[...codes].map((code): StartAction => ({ kind: "key", code, ticks })),
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
@@ -169,7 +169,7 @@ function buttonsOf(window: PageWindow): Button[] {
   return found.slice(0, MAX_BUTTONS).map(({ button }) => button);
 }
 
-/** Such elements as are shown and lead nowhere else, and all that they say and are called. */
+/** Visible elements that do not lead to another page, with their texts and names. */
 function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
   return ([...window.document.querySelectorAll(kinds)] as HTMLElement[]).flatMap((element) => {
     const [id, classes] = [idOf(element), classesOf(element)];
