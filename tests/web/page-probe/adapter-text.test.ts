@@ -49,7 +49,7 @@ const FOUND: Findings = {
     end: {
       place: place("w.lookInside().state", "word"),
       text: 'w.lookInside().state === "over"',
-      why: "it came in random play",
+      why: "it occurred in random play",
       isOver: (value) => value === "over",
     },
     seen: [

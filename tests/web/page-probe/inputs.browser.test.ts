@@ -110,7 +110,7 @@ test("a page that has itself loaded anew says its end by that, and no function o
       game.points++;
       if (Math.abs(game.x - 50) > 30) location.reload();
     }`);
-  expect([end, restart, unfinished]).toEqual(["the page loads itself anew", null, []]);
+  expect([end, restart, unfinished]).toEqual(["the page reloads itself", null, []]);
   expect(adapter).toContain("ends an episode in any case");
 });
 

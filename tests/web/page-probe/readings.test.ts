@@ -195,9 +195,9 @@ test("a state that is a number is over where most plays end in one that they did
 test("words that the scripts have ready are an end, said or not; what is said at once is none", () => {
   const quoted = { isQuoted: true, isShown: true };
   const said = (values: (tick: number) => boolean) => read([["says(w)", values, "truth", quoted]]);
-  expect(said(DIES).end).toMatchObject({ text: "says(w)", why: "it came in random play" });
+  expect(said(DIES).end).toMatchObject({ text: "says(w)", why: "it occurred in random play" });
   expect(said(DIES).seen).toEqual([]);
-  expect(said(() => false).end?.why).toBe("the page has these words ready; they did not come in random play");
+  expect(said(() => false).end?.why).toBe("the page contains these words; they did not occur in random play");
   expect(said(() => true).end).toBe(null);
   const { end } = read([
     ["w.game.isOver", DIES, "truth"],

@@ -84,7 +84,7 @@ export function adapterText(all: Findings): string {
     `size: [${size.join(", ")}]`,
     "maxSeconds: 120",
     seesPixels
-      ? "// What the page keeps is out of reach: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
+      ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
@@ -92,9 +92,7 @@ export function adapterText(all: Findings): string {
       ? []
       : [`pointers: { ${pointed.map((move) => `${quoted(move.label)}: ${pointOf(move)}`).join(", ")} }`]),
     ...(inputs.taps
-      ? [
-          "// Only the moment of a press counts: what is pressed is let go halfway through a step.\n  taps: true",
-        ]
+      ? ["// Only the moment of a press counts: keys are released halfway through a step.\n  taps: true"]
       : []),
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
@@ -103,7 +101,7 @@ export function adapterText(all: Findings): string {
     ...(variables.length === 0
       ? []
       : [
-          `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.lookInside = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
+          `// Variables of the page's scripts: only a function created in the page can name them.\n  loaded(w) {\n    w.lookInside = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
         ]),
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
@@ -115,7 +113,7 @@ export function adapterText(all: Findings): string {
     ...(seesPixels ? [] : [observeOf(seen, observed)]),
     scoreOf(reading),
     reading.end === null
-      ? "// No end was found: an episode ends by its time alone. Name it here: over: (w) => w.game.over\n  over: () => false"
+      ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.otherEnds)}\n  over: (w) => ${reading.end.text}`,
   ];
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
@@ -201,7 +199,7 @@ function prepareOf(found: Findings): string[] {
     ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
   ];
   if (calls.length === 0) return [];
-  const why = "// What the page draws, and makes, is followed from its beginning on.\n  ";
+  const why = "// Records what the page draws and creates, from the start.\n  ";
   if (calls.length === 1) return [`${why}prepare: (w) => void ${calls[0].slice(0, -1)}`];
   return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
 }
@@ -223,7 +221,7 @@ function head(found: Findings): string {
     ...(texts.includes(PORTAL) ? ["portal"] : []),
     ...(hasSpot(found) ? ["spot"] : []),
   ];
-  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
+  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`. Review it, and fix what it could not know. */
 
 import { ${names.join(", ")} } from "attract/page";
 
@@ -387,14 +385,14 @@ function readyOf({ early, loadTicks }: Findings): string {
   const passed = `(w.framesLoaded = (w.framesLoaded ?? 0) + 1) > ${loadTicks ?? LOAD_TICKS}`;
   const there = early.map((text) => `${text} !== undefined`);
   if (loadTicks !== undefined)
-    return `// It says for so many frames that it is loading.\n  ready: (w) => ${[passed, ...there].join(" && ")}`;
+    return `// For this many frames it shows that it is loading.\n  ready: (w) => ${[passed, ...there].join(" && ")}`;
   if (there.length > 0) return `ready: (w) => ${there.join(" && ")}`;
-  return `// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => ${passed}`;
+  return `// No sign that the page is ready was found: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
 function restartOf(restart: string, { end }: Reading): string {
   if (!end?.text.startsWith("fell(")) return `restart: (w) => ${restart}`;
-  return `restart(w) {\n    // The score of the game before is no fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
+  return `restart(w) {\n    // The previous game's score must not count as a fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
 }
 
 function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {
@@ -440,14 +438,14 @@ function startOptionsOf(own: StartAction, { playing: known, again, reading }: Fi
     ];
   }
   const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
-  // Nothing says that the game has begun: it is waited for.
+  // No sign that the game has started was found: it waits for a fixed time.
   const counted = name.startsWith("menu: ")
     ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_?w, page\) => /, "")};\n  }`
     : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
   const isOver = again === null ? "" : ` && !(${over})`;
   return [
     `${counted}`,
-    `// Nothing says that the game has begun: it is waited for.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
+    `// No sign that the game has started was found: it waits for a fixed time.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
   ];
 }
 

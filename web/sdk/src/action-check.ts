@@ -155,8 +155,8 @@ class ActionFindings {
       id: "ignored-actions",
       severity: "error",
       text:
-        `no action changes anything: ${this.#moments} times the same moment was played with each of them, ` +
-        `and what followed was the same${compared === null ? "" : `; the game compares with the label ${compared.labels}`}`,
+        `no action changes anything: at ${this.#moments} moments each action was tried, ` +
+        `and the outcome was the same${compared === null ? "" : `; the game compares with the label ${compared.labels}`}`,
       fix: compared === null ? this.#noEffectFix() : labelFix(labels, compared.first),
       stack: compared?.stack ?? null,
       method: methodSource(this.#instance.game, "update"),
@@ -172,11 +172,11 @@ class ActionFindings {
       id: "action-without-effect",
       severity: "warning",
       text:
-        `${names.join(" and ")} did the same all ${this.#moments} times they were tried at the same moment` +
+        `${names.join(" and ")} had the same effect at all ${this.#moments} moments at which both were tried` +
         (compared === null ? "" : `; the game compares with the label ${compared.labels}`),
       fix:
         compared === null
-          ? "see whether update() handles each of them; what matters only rarely is found only rarely"
+          ? "check that update() handles each of them; rare effects may be missed here"
           : labelFix(labels, compared.first),
       stack: compared?.stack ?? null,
       method: methodSource(this.#instance.game, "update"),
@@ -189,7 +189,7 @@ class ActionFindings {
       action.kind === "discrete"
         ? `update(deltaTime, action) gets a number, 0 to ${action.n - 1}`
         : "update(deltaTime, action) gets an array with a number for each component";
-    return `${what}: see that it reaches what it should move, and that observation or reward show it`;
+    return `${what}: check that it reaches what it should move, and that the observation or the reward shows it`;
   }
 
   #comparisons(labels: readonly string[]): { labels: string; first: string; stack: string } | null {

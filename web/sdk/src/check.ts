@@ -203,7 +203,7 @@ class GameCheck {
             instance.step(drawActions(instance, player));
           }
         } catch (error) {
-          const fix = "mend the game there, or declare a narrower range";
+          const fix = "fix the game for this value, or declare a narrower range";
           const stack = error instanceof Error ? (error.stack ?? null) : null;
           const text = `with ${name} = ${value}: ${textOf(error)}`;
           this.#report({ id: "parameter", severity: "error", text, fix, stack });
@@ -224,7 +224,7 @@ class GameCheck {
         text:
           `create() and the first start() take ${short(createMilliseconds)} ms: ` +
           `a worker of ${COPIES} copies needs ${short(all)} s before its first step`,
-        fix: "make large tables once, outside of the game object, and share them; or take fewer copies with --instances",
+        fix: "create large tables once, outside the game object, and share them; or use fewer copies with --instances",
         method: methodSource(createInstance(this.#definition).game, "start"),
       });
     }
@@ -235,7 +235,7 @@ class GameCheck {
         severity: "warning",
         text:
           `a step takes ${short(stepMilliseconds)} ms: a worker plays ${short(1000 / stepMilliseconds)} steps a second, ` +
-          `100,000 steps take it ${short((100 * stepMilliseconds) / 60)} minutes`,
+          `100,000 steps take ${short((100 * stepMilliseconds) / 60)} minutes`,
         fix: "look for allocations and searches that update() repeats in every tick",
         method: methodSource(createInstance(this.#definition).game, "update"),
       });
@@ -251,8 +251,8 @@ class GameCheck {
       text: `${textOf(error)}${more}`,
       fix:
         id === "definition"
-          ? "mend what defineGame() is given"
-          : "mend the game: an episode that fails is thrown away",
+          ? "correct the options of defineGame()"
+          : "fix the game: failed episodes are discarded",
       stack: isThrown && error instanceof Error ? (error.stack ?? null) : null,
       method:
         error instanceof GameError && game !== null ? methodSource(game, error.method, error.field) : null,

@@ -53,7 +53,7 @@ export function checkDeterminism(
       text: `the same seed and actions played differently in a new game: ${difference}`,
       fix:
         called.length > 0
-          ? `${called.join(" and ")} would explain it`
+          ? `remove ${called.join(" and ")}, the probable cause`
           : "keep all state in the game object, not in module variables or static fields, and reset all of it in start()",
     });
     return;
@@ -84,8 +84,8 @@ function checkVariety(definition: GameDefinition, report: Report, original: Play
   report({
     id: "no-variety",
     severity: "warning",
-    text: "two seeds play alike under the same actions: agents may learn one course of events by heart",
-    fix: "draw something from `random` in start(), such as where things begin; if the game is a fixed one, leave it",
+    text: "two seeds play alike under the same actions: agents may memorise one course of events",
+    fix: "randomise something with `random` in start(), such as start positions; ignore this if the game is meant to be fixed",
   });
 }
 

@@ -38,7 +38,7 @@ export function drawOnce(definition: GameDefinition, report: Report, deadline: D
     draw();
   } catch (thrown) {
     const error = thrownByGame("draw", thrown);
-    const fix = "mend draw(): training goes on without it, but the game cannot be watched";
+    const fix = "fix draw(): training works without it, but the game cannot be watched";
     report({
       id: "draw-throws",
       severity: "error",

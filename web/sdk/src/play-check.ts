@@ -124,7 +124,7 @@ export function* playingAtRandom(
       id: "endless",
       severity: "error",
       text: `no episode ended within ${played.steps} steps of random play, and there is no time limit`,
-      fix: "return terminated: true where the game is over, or give defineGame a maxSeconds",
+      fix: "return terminated: true when the game is over, or give defineGame() a maxSeconds",
     });
   }
   unread.report(report);
@@ -213,8 +213,8 @@ function reportNobody(instance: Instance, episode: number, report: Report): void
   report({
     id: "nobody-active",
     severity: "error",
-    text: `no agent is active in step 1 of episode ${episode}, nor after it, which ends the episode: it holds nothing to learn from`,
-    fix: "say active for at least one agent in start(), or from the first update on; play a countdown within start()",
+    text: `no agent is active in or after step 1 of episode ${episode}, which ends the episode: there is nothing to learn from`,
+    fix: "return active for at least one agent from start() or from the first update(); run a countdown inside start()",
     method: methodSource(instance.game, "start", "active"),
   });
 }
@@ -235,8 +235,8 @@ function reportRewards(
     text: `the reward was ${lowest} ${where}`,
     fix:
       lowest === 0
-        ? "agents learn only from rewards they meet: reward steps on the way as well, or let the game begin nearer to its goal"
-        : "where there is a goal, random play never reached it: begin nearer to it, or reward the way; where there is none, all play is worth the same",
+        ? "agents learn only from rewards that they receive: reward intermediate steps, too, or start the game nearer to its goal"
+        : "if the game has a goal, random play never reached it: start nearer to it, or reward progress; if it has none, all play is worth the same",
     method: methodSource(instance.game, "update", "reward"),
   });
 }
@@ -313,7 +313,7 @@ class ObservationWatch {
       text:
         `never changed in ${steps} steps of random play, ${episodes} episodes: ` +
         `${constants.slice(0, MAX_NAMES_SHOWN).join(", ")}${more}`,
-      fix: "an agent learns nothing from a constant: see whether it is ever set, or leave it out",
+      fix: "an agent learns nothing from a constant: check that it is set, or remove it",
       method: methodSource(this.#instance.game, "update", "observation"),
     });
   }

@@ -61,11 +61,11 @@ export class RewardWatch {
       severity: isAlike ? "error" : "warning",
       text:
         `${numAtOnce} of ${this.#episodes} episodes of random play were over in their first step` +
-        (isAlike ? `, each with a return of ${this.#atOnce[0]}: no choice was worth more than another` : ""),
+        (isAlike ? `, each with a return of ${this.#atOnce[0]}: no action was worth more than another` : ""),
       fix: isPage
-        ? "see what over(window) reads: it has to be false while the game plays; where the end of the game before is still " +
-          "to be read, give playing(window), which waits until it is gone"
-        : "return terminated: true only in the tick in which the game is over",
+        ? "check what over(window) reads: it must be false while the game plays; if it still shows the end of the " +
+          "previous game, give playing(window), which waits until that is gone"
+        : "return terminated: true only in the tick in which the game ends",
     });
   }
 
@@ -77,8 +77,8 @@ export class RewardWatch {
         severity: "error",
         text:
           `the largest reward was ${show(this.#largest)}, a usual one ${show(Number(usual.toPrecision(2)))}: ` +
-          "training scales rewards by their spread, and beside the largest the others count for nothing",
-        fix: "bring them to one scale: a goal is worth some hundred steps at most; of a score that grows by factors take the logarithm",
+          "training scales rewards by their spread, so beside the largest the others vanish",
+        fix: "use one scale: a goal is worth a few hundred steps at most; take the logarithm of a score that grows by factors",
       });
     }
   }

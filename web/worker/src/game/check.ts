@@ -30,7 +30,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   } catch (error) {
     calls.restore();
     const report = reportOf(error, NOWHERE, "load");
-    return failedCheck(order, { id: "load", text: report.text, fix: "mend the module", stack: report.stack });
+    return failedCheck(order, { id: "load", text: report.text, fix: "fix the module", stack: report.stack });
   }
   const options = {
     now,

@@ -39,7 +39,7 @@ export class GameChecker {
     };
     worker.onerror = (event) => {
       const text = event.message || "the worker's script could not be loaded";
-      this.#finish(failedCheck(order, { id: "load", text, fix: "mend the module" }));
+      this.#finish(failedCheck(order, { id: "load", text, fix: "fix the module" }));
     };
     worker.postMessage(order);
   }

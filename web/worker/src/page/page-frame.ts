@@ -305,12 +305,12 @@ function noWebGlText(
   isOwn: boolean,
 ): string {
   const names = [...canvases].map(canvasName).join(", ");
-  const elsewhere = "or give observation and observe(window) in the place of pixels";
+  const elsewhere = "or give observation and observe(window) instead of pixels";
   if (isOwn)
-    return `${names} asked for WebGL, which this browser does not have: train in one that does (the dashboard, or a join link), ${elsewhere}`;
+    return `${names} requested WebGL, which this browser lacks: train in one that has it (the dashboard, or a join link), ${elsewhere}`;
   return (
-    `${names} asked for WebGL, which a page is refused whose agent sees pixels: have the engine draw in 2D ` +
-    `(Phaser: type: Phaser.AUTO or CANVAS), take the browser's own by pixels: { webGl: true } ` +
+    `${names} requested WebGL, which is off for agents that see pixels: let the engine draw in 2D ` +
+    `(Phaser: type: Phaser.AUTO or CANVAS), use the browser's WebGL by pixels: { webGl: true } ` +
     `(slow without a graphics processor), name another canvas, ${elsewhere}`
   );
 }
@@ -330,13 +330,13 @@ function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   const unheld = [...(clock?.unheld ?? [])];
   const missing = unheld.filter((what) => what.endsWith("which is not there"));
   if (missing.length > 0)
-    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server that it needs`;
+    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server it needs`;
   for (const script of unheld.filter((what) => what.startsWith("loads "))) error.message += `; it ${script}`;
   return error;
 }
 
 function goneError(): Error {
-  return new Error("the page went to another address, where it is no game any more");
+  return new Error("the page went to another address: it no longer plays the game");
 }
 
 async function withinTime(promise: Promise<void>, text: string): Promise<void> {

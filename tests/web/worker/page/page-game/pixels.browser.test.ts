@@ -188,13 +188,13 @@ describe("what cannot be seen is said", () => {
   test("a canvas that draws by WebGL alone; an engine that can do without draws in 2D", async () => {
     const demanding = `document.getElementById("board").getContext("webgl2");`;
     expect(await refusal(picture({ setup: demanding, draw: "" }))).toContain(
-      "pixels: the canvas #board (64 x 48) asked for WebGL, which a page is refused whose agent sees pixels",
+      "pixels: the canvas #board (64 x 48) requested WebGL, which is off for agents that see pixels",
     );
     const throwing = `if (document.getElementById("board").getContext("webgl") === null) throw new Error("no device");`;
     const said = await refusal(
       picture({ setup: `setTimeout(() => { ${throwing} });`, draw: "", ready: () => false }),
     );
-    expect(said).toContain("the page's last error: no device; the canvas #board (64 x 48) asked for WebGL");
+    expect(said).toContain("the page's last error: no device; the canvas #board (64 x 48) requested WebGL");
     const patient = `const board = document.getElementById("board");
       if (document.createElement("canvas").getContext("webgl") === null) context = board.getContext("2d");`;
     expect(stack(await begun(picture({ setup: patient, draw: BY_TICK })))).toEqual([1, 1, 1]);
