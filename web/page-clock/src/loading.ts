@@ -19,7 +19,7 @@ const LONGEST_PATH = 200;
 
 /**
  * @param time in which the errors of refused requests are reported.
- * @param said told what the page asks others for, as the predicate of a sentence.
+ * @param said collects what the page requests from other servers, as predicates of sentences.
  * @param portals whose scripts are given in their place.
  */
 export function installLoading(

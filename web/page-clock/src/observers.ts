@@ -1,4 +1,4 @@
-/** Observers of sizes and of what is in view, told in ticks: the browser tells them when it happens to draw. */
+/** Resize and intersection observers that report in ticks. The browser's own report whenever it happens to draw. */
 
 import { define } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";

@@ -4,7 +4,7 @@ import { define, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
-/** What a game told a portal; read by adapters as `portal(w)`. */
+/** What a game reported to a portal; read by adapters as `portal(w)`. */
 export interface PortalSignals {
   /** Name of the SDK that the game requested; null: none so far. */
   name: string | null;
@@ -14,7 +14,7 @@ export interface PortalSignals {
   stops: number;
   /** The newest score that it sent; null: none yet. */
   score: number | null;
-  /** Moments of success that it told of. */
+  /** Moments of success that it reported. */
   happyTimes: number;
 }
 

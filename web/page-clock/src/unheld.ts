@@ -91,7 +91,7 @@ function watchFrames(window: Page, said: Set<string>): void {
     const isEmpty = inner !== null && inner.scripts.length === 0;
     if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that goes by real time");
   };
-  // A load within a document is not told to its window.
+  // A window gets no event for a load within its document.
   window.document.addEventListener("load", look, true);
 }
 

@@ -5,11 +5,11 @@ import type { PageWindow } from "attract/page-adapter";
 const CLICKS = ["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"] as const;
 /** In CSS pixels: smaller ones are no cells. */
 const MIN_AREA = 64;
-/** So many alike children of an element that hears for them. */
+/** Similar children of an element that handles their clicks. */
 const MIN_CHILDREN = 4;
 const MAX_ALIKE = 144;
 
-/** From now on `heard` has each element that a listener for clicks is added to. */
+/** Adds each element that gets a click listener from now on to `heard`. */
 export function noteClicks(window: PageWindow, heard: Set<Element>): void {
   const { EventTarget, Element } = window;
   const { prototype } = EventTarget;
@@ -22,9 +22,9 @@ export function noteClicks(window: PageWindow, heard: Set<Element>): void {
 }
 
 /**
- * Elements side by side that hear clicks, or whose parent hears them, the largest group first; those to be seen.
+ * Visible elements side by side that handle clicks, or whose parent does; the largest group first.
  *
- * @param heard those that have listeners.
+ * @param heard elements with click listeners.
  */
 export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTMLElement[][] {
   const all = [...window.document.body.querySelectorAll("*")] as HTMLElement[];

@@ -24,7 +24,7 @@ const BEFORE = [20, LATE];
 const AFTER = 30;
 /** Frames within which a game played at random has most likely come to its end. */
 const MAX_PLAYED_TICKS = 1_500;
-/** So long is a menu pressed that comes after an end: some wait a second before they hear. */
+/** Ticks for which an end menu is pressed: some ignore input for a second. */
 const AGAIN_TICKS = 96;
 const SEEDED = 77;
 

@@ -60,7 +60,7 @@ export class Trial {
 
   /** Texts that the page drew, once each. */
   readonly written: ReadonlySet<string>;
-  /** Elements that hear clicks. */
+  /** Elements with click listeners. */
   readonly clickable: ReadonlySet<Element>;
 
   private constructor(

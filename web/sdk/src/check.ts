@@ -99,7 +99,7 @@ class GameCheck {
       const isGames = error instanceof GameError;
       const id = description === null && !isGames ? "definition" : "contract";
       this.#isUnplayable = description === null || this.#isUnplayable;
-      // What could be told of the failed step has been.
+      // The failed step may have been reported already.
       if (!this.#findings.some((finding) => finding.id === "contract")) this.#reportError(id, error);
     }
     const findings = [...this.#findings, ...this.#calls.findings()];

@@ -83,7 +83,7 @@ export interface GameAhead {
   start(context: StartContext): Promise<void>;
   /** What the `update`s of a step of so many ticks tell of; null: they need not be waited for. */
   step(action: Action | ArrayLike<Action>, ticks: number): Promise<void> | null;
-  /** Optional: told at each start of what the next episode will most likely be given, so that it can be made ready. */
+  /** Optional: called at each start with the next episode's probable random numbers, so that it can be prepared. */
   expect?(random: StartContext["random"]): void;
 }
 

@@ -14,7 +14,7 @@ const DRAWN_STEPS = 20;
 const WIDTH = 320;
 const HEIGHT = 240;
 
-/** Draws the first steps of one episode; hears of exceptions, coordinates that are no numbers, a blank or a still picture. */
+/** Draws the first steps of an episode; reports exceptions, coordinates that are not numbers, and blank or still pictures. */
 export function drawOnce(definition: GameDefinition, report: Report, deadline: Deadline): void {
   const instance = createInstance(definition, { seedLow: 5 });
   const player = new RandomPlayer(definition.action, 5);

@@ -24,7 +24,7 @@ type Handlers = Record<
   (event: ReactPointerEvent<HTMLElement>) => void
 > & { onClick: (event: { target: unknown }) => void };
 
-/** Listens while the component is there; gives what the screen is to hear of pointers. */
+/** Listens to keys while the component is mounted; returns the screen's pointer handlers. */
 export function useHands(options: HandsOptions): Handlers {
   const now = useRef(options);
   now.current = options;

@@ -212,7 +212,7 @@ class Attached implements AttachedAgent, PageHands {
     this.#adapter.restart?.(this.#window, this);
   }
 
-  /** The page is left, by its own reload or by ours: the next one hears that the agent was playing. */
+  /** Notes for the next page that the agent was playing, when this one is left by its own reload or by ours. */
   readonly #onLeave = (): void => {
     if (!this.isPlaying) return;
     try {

@@ -16,7 +16,7 @@ export class SocketRelay {
   readonly #socket: Socket;
   #lastConnect = Number.NEGATIVE_INFINITY;
 
-  /** @param hello sent on every socket, before the worker hears that it is open. @param tell reaches the worker. */
+  /** @param hello sent on every socket, before the worker learns that it is open. @param post sends to the worker. */
   constructor(url: string, hello: Hello, post: (message: RelayToRollout, transfer: Transferable[]) => void) {
     this.#hello = hello;
     this.#post = post;

@@ -17,7 +17,7 @@ export interface RelayOptions {
   /** Monotonic, in milliseconds. */
   now(): number;
   send(line: Pick<GameLog, "level" | "text" | "dropped">): void;
-  /** Called once, with the first line: from now on it must be told whose turn it is. */
+  /** Called once, with the first line: from then on `turn` must be kept current. */
   heard(): void;
 }
 

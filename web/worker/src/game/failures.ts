@@ -41,7 +41,7 @@ export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">
 /** The game fails again and again: nothing is gained by going on. */
 export class FatalGameError extends Error {
   override readonly name = "FatalGameError";
-  /** The last failure, told as the one that ended the worker. */
+  /** The last failure, reported as the one that ended the worker. */
   readonly report: FailureReport;
 
   constructor(count: number, last: FailureReport) {

@@ -43,7 +43,7 @@ export class SandboxThread implements GameThread {
 
   /**
    * @param game that it is for.
-   * @param module told to the thread once it is there; when it cannot be had the thread fails.
+   * @param module sent to the thread once it has loaded; if that fails, the thread fails.
    */
   constructor(role: ThreadRole, game: GameReference, module: Promise<GameModule>, opener: SandboxOpener) {
     this.#opener = opener;

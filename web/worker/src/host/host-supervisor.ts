@@ -31,7 +31,7 @@ import type {
 import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
-/** A worker that was told to stop gets this long to say goodbye. */
+/** Time for a stopping worker to close its connection. */
 const GOODBYE_MS = 500;
 
 export interface SupervisorOptions {
@@ -188,7 +188,7 @@ export class HostSupervisor {
     if (isOther) this.#leaveRun();
     this.#run = run;
     if (run.describe) {
-      // Asked again, say after the server was restarted: told again.
+      // Asked again, for example after a restart of the server: described again.
       this.#isDescribed = false;
       this.#describe(run);
     } else {

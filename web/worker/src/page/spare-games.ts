@@ -1,4 +1,4 @@
-/** What games are that take time to be made: those who play them ask first. */
+/** Games that take time to create: their player asks for a preloaded copy first. */
 
 export interface SpareGames {
   /** Null when a copy can be made or begin at once; else it can when the promise resolves. Rejects when none can be had. */

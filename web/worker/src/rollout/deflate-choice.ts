@@ -57,7 +57,7 @@ export class DeflateChoice {
     this.#deflatedBytes = deflatedBytes;
   }
 
-  /** So many bytes are sent and not acknowledged now: told whenever that may have changed. `now` in milliseconds. */
+  /** Notes the bytes that are sent but not acknowledged; called whenever they may have changed. `now` in milliseconds. */
   waits(bytes: number, now: number): void {
     if (this.#waitingBytes > 0) this.#busyMs += now - this.#waitingSince;
     if (bytes < this.#waitingBytes) this.#takenBytes += this.#waitingBytes - bytes;

@@ -26,7 +26,7 @@ export interface LoopOptions {
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
-  /** Says whether pictures are deflated, and hears what that is decided by; default: they are not. */
+  /** Decides whether pictures are deflated, from measurements that it gets; default: they are not. */
   deflation?: DeflateChoice | null;
   /** Actions to replay, as the one segment of the seat's one instance (rule C10); default: none. */
   script?: Script;
