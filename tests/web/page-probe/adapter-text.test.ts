@@ -139,7 +139,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(held).toEqual([["Space"], []]);
 });
 
-test("a game that its menu begins anew takes a fresh page only where it has to", async () => {
+test("a game that its menu restarts takes a fresh page only if it has to", async () => {
   const startAction = { kind: "key", code: "Space", ticks: 40 } as const;
   const found = { ...FOUND, restart: null, again: startAction, inputs: { ...FOUND.inputs, startAction } };
   const { page } = await defined(adapterText(found));
@@ -294,7 +294,7 @@ test("moves that bear the same words have labels of their own", async () => {
   expect(page?.pointers["Buy 2"]).toEqual([2, 5]);
 });
 
-test("a score that fell ends the game; where the page is begun anew, the fall to nothing is not the new game's end", async () => {
+test("a score that fell ends the game; after a restart, the fall to nothing is not the new game's end", async () => {
   const score = place("w.points");
   const fell = { place: score, text: "fell(w, Number(w.points ?? 0))", why: "it fell", isOver: () => false };
   const reading = { ...FOUND.reading, score: { place: score, why: "it grew" }, end: fell, seen: [] };
@@ -344,7 +344,7 @@ test("what is drawn is followed before the page draws, and read by its look", as
   expect(typeof page?.prepare).toBe("function");
 });
 
-test("a button that is drawn is pressed where it is until it is gone, and another begins the game anew", async () => {
+test("a drawn button is pressed until it is gone, and another restarts the game", async () => {
   const startAction = { kind: "spot", name: "START", ticks: 10 } as const;
   const text = adapterText({
     ...FOUND,

@@ -243,7 +243,7 @@ describe("each fault is found, and only it", () => {
         },
         { numAgents: 2 },
       ),
-      /error nobody-active: no agent is active in step 1 of episode 0, nor after it, which ends the episode/,
+      /error nobody-active: no agent is active in or after step 1 of episode 0, which ends the episode/,
     ],
     [
       "an unknown name",

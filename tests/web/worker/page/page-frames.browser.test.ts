@@ -42,7 +42,7 @@ test("one is kept ready, and who needs none does not wait", async () => {
   expect(numFrames()).toBe(0);
 });
 
-test("a page whose game can begin anew is played in again, one that broke is not", async () => {
+test("a page whose game can restart is used again, one that failed is not", async () => {
   const frames = framesOf();
   await frames.spare();
   const first = frames.take();
@@ -124,7 +124,7 @@ test("the date at which a fresh page begins follows the seed of its episode, and
   ]);
 });
 
-test("a game that its menu begins anew plays on in its page after an end, and in another after a cut", async () => {
+test("a game that its menu restarts plays on in its page after an end, and in another after a cut", async () => {
   let seen: unknown = null;
   const definition = hop({
     restart: undefined,
@@ -137,7 +137,7 @@ test("a game that its menu begins anew plays on in its page after an end, and in
     },
   });
   expect(startsAhead(definition)).toBe(true);
-  /** Of episodes that are played to their end or cut: in which page, and whether it had begun anew. */
+  /** For episodes that are finished or cut: their page, and whether it had been restarted. */
   const played = async (
     options: Partial<PageFramesOptions>,
     cuts: readonly boolean[],

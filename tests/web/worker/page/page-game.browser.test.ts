@@ -384,7 +384,7 @@ test("with turns each frame is followed by what waited for it, the same way as w
   };
   const plain = await play();
   expect(await play(hop({ turns: true }))).toEqual(plain);
-  // Of each step: its numbers, reward and ticks; each frame of the page has counted one, all its waiting done.
+  // Numbers, reward and ticks of each step; each frame of the page has counted one, after all its waiting.
   const counts = (await play(awaitingHop({ turns: true })))
     .slice(0, 2 + 4 * 5)
     .filter((_, i) => i % 4 === 3 || i === 1);

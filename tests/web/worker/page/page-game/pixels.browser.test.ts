@@ -44,7 +44,7 @@ function played(instance: Instance, episode = 3): number[] {
   return found;
 }
 
-/** Of the upper left pixel: one number a picture, the oldest first. */
+/** Values of the upper left pixel: one per picture, the oldest first. */
 function stack(instance: Instance, pictures = 3): number[] {
   return seen(instance).slice(0, pictures);
 }
@@ -121,7 +121,7 @@ describe("what is seen", () => {
     expect([time[0], ...pixels.slice(0, 3)]).toEqual([5, 1, 1, 5]);
   });
 
-  test("in a fresh page for each episode as in one that begins anew", async () => {
+  test("in a fresh page for each episode, as in one that restarts", async () => {
     const instance = await begun(picture({ draw: BY_TICK }), { isFresh: true });
     expect(stack(instance)).toEqual([1, 1, 1]);
     instance.step(0);
