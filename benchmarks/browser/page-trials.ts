@@ -41,7 +41,7 @@ async function crowd(
   for (let i = 0; i < count; i++) {
     const seedLow = isAlike ? SEED : SEED + i;
     const instance = createInstance(frames.definition, { seedLow });
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(0);
     instance.start(0);
     players.push({ instance, player: new RandomPlayer(frames.definition.action, seedLow) });
@@ -54,7 +54,7 @@ async function step({ instance, player }: Player, frames: PageFrames): Promise<A
   const drawn = drawActions(instance, player);
   instance.step(drawn);
   if (instance.episodeOver) {
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(instance.episode + 1);
     instance.start(instance.episode + 1);
   }
@@ -176,7 +176,7 @@ const attractPageTrials = {
       const played = async (again: boolean): Promise<string> => {
         const hash = new Hash();
         if (!instance.episodeOver) instance.cut();
-        await frames.spare();
+        await frames.preload();
         await instance.startAhead(episode);
         instance.start(episode);
         for (let i = 0; i < most && !instance.episodeOver; i++) {
@@ -209,7 +209,7 @@ const attractPageTrials = {
     const agent = policy === null ? null : agentOf(policy);
     const returns: number[] = [];
     for (let episode = 0; episode < count; episode++) {
-      await frames.spare();
+      await frames.preload();
       // Of an evaluation's episodes each is the first of its copy that has this number.
       instance.setStream(seed.low, seed.high, episode);
       await instance.startAhead(0);
@@ -238,7 +238,7 @@ const attractPageTrials = {
     frames.fit(...page.size);
     const instance = createInstance(frames.definition, { seedLow: SEED });
     const agent = agentOf(policy);
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(0);
     instance.start(0);
     for (let i = 0; i < steps && !instance.episodeOver; i++) {
@@ -260,7 +260,7 @@ const attractPageTrials = {
     const reward = instance.rewards[0];
     const isOver = instance.episodeOver;
     if (isOver) {
-      await frames.spare();
+      await frames.preload();
       await instance.startAhead(instance.episode + 1);
       instance.start(instance.episode + 1);
     }

@@ -18,7 +18,7 @@ afterEach(() => {
 async function ready(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
   const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
   opened.push(frames);
-  await frames.spare();
+  await frames.preload();
   return frames;
 }
 
@@ -185,7 +185,7 @@ test.each(["location.reload()", "location.href = location.href", "history.go(0)"
       ]);
       // Whatever it does from now on: nothing is played in it any more.
       await turns();
-      await opened.at(-1)?.spare();
+      await opened.at(-1)?.preload();
     }
   },
 );
@@ -201,7 +201,7 @@ test.each([false, true])(
     const instance = createInstance(definition, { seedLow: 7 });
     const ends: unknown[] = [];
     for (const episode of [0, 1, 2]) {
-      await opened.at(-1)?.spare();
+      await opened.at(-1)?.preload();
       await instance.startAhead(episode);
       instance.start(episode);
       while (!instance.episodeOver) {

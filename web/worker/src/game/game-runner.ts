@@ -90,11 +90,11 @@ export class GameRunner {
   /**
    * As `start`, of a game whose starts are waited for.
    *
-   * @param spare resolves once a copy can begin.
+   * @param preload resolves once a copy can begin.
    */
-  async startAhead(i: number, episode: number, spare: () => Promise<void>): Promise<void> {
+  async startAhead(i: number, episode: number, preload: () => Promise<void>): Promise<void> {
     for (let next = episode; ; next++) {
-      await spare();
+      await preload();
       if (await this.tryStartAhead(i, next)) return;
     }
   }
@@ -120,10 +120,10 @@ export class GameRunner {
   }
 
   /** As `startNext`, of a game whose starts are waited for. */
-  async startNextAhead(i: number, ending: Ending, spare: () => Promise<void>): Promise<void> {
+  async startNextAhead(i: number, ending: Ending, preload: () => Promise<void>): Promise<void> {
     const { episode } = this.games[i]!;
     if (ending === "failed") this.clear(i);
-    await this.startAhead(i, episode + 1, spare);
+    await this.startAhead(i, episode + 1, preload);
   }
 
   /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */

@@ -109,7 +109,7 @@ class PageCheck {
     const frames = this.#frames({});
     // Where each episode has a page of its own, this one is for none: it says how long they take, and whether they load.
     if (frames.loadsForEpisodes) frames.giveBack(await frames.load(0), false);
-    else await frames.spare();
+    else await frames.preload();
     const createMilliseconds = now() - began;
     const instance = this.#instance(frames, 1);
     this.#phase("random play");
@@ -304,7 +304,7 @@ class PageCheck {
   /** Another copy takes a step whenever this one does. */
   async #accompany(instance: Instance): Promise<PageFrames> {
     const frames = this.#frames({});
-    await frames.spare();
+    await frames.preload();
     const other = this.#instance(frames, 5);
     await other.startAhead(0);
     other.start(0);
@@ -340,7 +340,7 @@ class PageCheck {
         await next.value;
         continue;
       }
-      for (const frames of waiting) await frames.spare();
+      for (const frames of waiting) await frames.preload();
       // The thread is heard meanwhile.
       await new Promise((resolve) => setTimeout(resolve));
     }

@@ -6,10 +6,10 @@ import type { PageAdapter } from "attract/page-adapter";
 import type { ClockOptions } from "../../../page-clock/src/virtual-clock.ts";
 import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
-import type { SpareGames } from "./spare-games.ts";
+import type { PreloadedGames } from "./preloaded-games.ts";
 
 /** Frames that are kept ready: for an episode that needs a fresh page, for a game that broke. */
-const SPARE = 1;
+const NUM_PRELOADED = 1;
 /** Chance while a page loads is another than that of the episode which is played in it. */
 const LOAD_SEED = 0x6c8e9cf5;
 
@@ -36,7 +36,7 @@ export interface PageFramesOptions {
 }
 
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
-export class PageFrames implements SpareGames {
+export class PageFrames implements PreloadedGames {
   readonly definition: GameDefinition;
   readonly maxCopies: number;
   readonly #adapter: PageAdapter;
@@ -115,9 +115,9 @@ export class PageFrames implements SpareGames {
     };
   }
 
-  spare(): Promise<void> | null {
+  preload(): Promise<void> | null {
     if (this.loadsForEpisodes || this.#ready.length > 0) return null;
-    this.#loading ??= this.#loadSpare();
+    this.#loading ??= this.#loadNext();
     return this.#loading;
   }
 
@@ -149,13 +149,15 @@ export class PageFrames implements SpareGames {
     return { ...this.#seen, errors: [...this.#seen.errors], unheld: [...this.#seen.unheld] };
   }
 
-  /** A frame that is ready. Raises Error when `spare` was not waited for. */
+  /** A frame that is ready. Raises Error when `preload` was not waited for. */
   take(): PageFrame {
     const frame = this.#ready.pop();
     if (frame === undefined)
-      throw new Error(`no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "spare()"} first`);
+      throw new Error(
+        `no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "preload()"} first`,
+      );
     // Loaded while the other plays, so that the next caller does not wait.
-    if (this.#ready.length < SPARE) this.#loading ??= this.#loadSpare();
+    if (this.#ready.length < NUM_PRELOADED) this.#loading ??= this.#loadNext();
     this.show(frame);
     return frame;
   }
@@ -198,7 +200,7 @@ export class PageFrames implements SpareGames {
     this.#seen.webGlRenderer ??= clock.webGlRenderer;
   }
 
-  async #loadSpare(): Promise<void> {
+  async #loadNext(): Promise<void> {
     try {
       const frame = await this.#load(this.#clock);
       if (!this.#isClosed) this.#ready.push(frame);

@@ -158,7 +158,7 @@ export class PageGame implements Game {
       frame.begin(seed);
       return frame;
     } catch (error) {
-      if (!frame.isReloadDue || this.#frames.spare() !== null) throw error;
+      if (!frame.isReloadDue || this.#frames.preload() !== null) throw error;
     }
     const fresh = this.#takeFrame();
     fresh.begin(seed);
@@ -232,7 +232,7 @@ export class PageGame implements Game {
 
   async #freshFrame(seed: number): Promise<PageFrame> {
     if (this.#frames.loadsForEpisodes) return await this.#loadFrame(seed);
-    await this.#frames.spare();
+    await this.#frames.preload();
     return this.#takeFrame();
   }
 

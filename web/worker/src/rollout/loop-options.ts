@@ -3,14 +3,14 @@
 import type { ReplayOrder, WelcomeWorker } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { FailureReport } from "../game/failures.ts";
-import type { SpareGames } from "../page/spare-games.ts";
+import type { PreloadedGames } from "../page/preloaded-games.ts";
 import type { BlockFrame } from "./block-writer.ts";
 import type { DeflateChoice } from "./deflate-choice.ts";
 
 export interface LoopOptions {
   definition: GameDefinition;
   /** Asked before a copy is made or begins; default: it always can be. */
-  spares?: SpareGames | null;
+  preloaded?: PreloadedGames | null;
   /** Without a description nothing is known to be a stack of pictures. */
   seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size"> &
     Partial<Pick<WelcomeWorker, "description">>;

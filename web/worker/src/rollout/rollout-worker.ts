@@ -186,7 +186,7 @@ export class RolloutWorker {
         this.#openFrames(this.#definition);
         this.#loop = new RolloutLoop({
           definition: this.#frames?.training.definition ?? this.#definition,
-          spares: this.#frames?.training ?? null,
+          preloaded: this.#frames?.training ?? null,
           seat: welcome,
           yieldTurn: () => this.#yieldTurn(),
           now: () => performance.now(),
@@ -337,7 +337,7 @@ export class RolloutWorker {
     return this.#muted(() =>
       evaluate(lease, policies, {
         definition: this.#frames?.exact.definition ?? this.#definition!,
-        spares: this.#frames?.exact ?? null,
+        preloaded: this.#frames?.exact ?? null,
         stateSize: this.#welcome!.state_size,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),
@@ -354,7 +354,7 @@ export class RolloutWorker {
     return this.#muted(() =>
       replay(lease, {
         definition: this.#frames?.exact.definition ?? this.#definition!,
-        spares: this.#frames?.exact ?? null,
+        preloaded: this.#frames?.exact ?? null,
         seat: this.#welcome!,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),

@@ -205,9 +205,9 @@ class Stage {
   /** The next episode may need a page that is not there yet. */
   #waitsForPage(): boolean {
     if (!this.#player.instance.episodeOver) return false;
-    const spare = this.#pages?.spare() ?? null;
-    spare?.catch((error: unknown) => this.#failed(error, true));
-    return spare !== null;
+    const preloading = this.#pages?.preload() ?? null;
+    preloading?.catch((error: unknown) => this.#failed(error, true));
+    return preloading !== null;
   }
 
   /** A game that does not move, such as before its start. */
@@ -288,7 +288,7 @@ interface Shown {
 async function shown(definition: GameDefinition): Promise<Shown> {
   if (definition.page === undefined) return { definition, pages: null };
   const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true });
-  await pages.spare();
+  await pages.preload();
   return { definition: pages.definition, pages };
 }
 

@@ -18,7 +18,7 @@ afterEach(() => {
 async function ready(definition = picture(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
   const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
   opened.push(frames);
-  await frames.spare();
+  await frames.preload();
   return frames;
 }
 
