@@ -85,7 +85,7 @@ export class Foragers {
     }
   }
 
-  /** Whom the wolf has reached is gone; says who ended and who takes part from the next step on. */
+  /** Removes a forager that the wolf has reached; sets who ended and who is active from the next step on. */
   #settle(agent: number): void {
     const { garden } = this;
     const isCaught = this.absence[agent] === 0 && garden.foragers[agent] === garden.wolf;

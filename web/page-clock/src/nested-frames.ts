@@ -16,7 +16,7 @@ interface NestedFrame {
 }
 
 export class NestedFrames {
-  /** Those that are there, the oldest first. */
+  /** Frames in the document, the oldest first. */
   readonly all: readonly NestedFrame[];
   readonly #window: Page;
   readonly #all: NestedFrame[] = [];

@@ -1,4 +1,4 @@
-/** What goes past the clock: heard of when a page uses it, so that it can be said instead of guessed. */
+/** Detects what the clock does not control, when a page uses it. */
 
 import { foreignOrigin } from "./loading.ts";
 import { define } from "./overriding.ts";
@@ -16,7 +16,7 @@ const CONSTRUCTORS: Readonly<Record<string, string>> = {
   RTCPeerConnection: "talks to other browsers, which go by real time",
 };
 
-/** Those of a server: they fail at once, as where there is no network. */
+/** Connections to a server: they fail at once, as without a network. */
 const SOCKETS: Readonly<Record<string, string>> = {
   WebSocket: "talks to a server, which is not there",
   EventSource: "listens to a server, which is not there",

@@ -1,4 +1,4 @@
-/** How an adapter knows that the game has begun: what holds then, and did not before. */
+/** Finds an expression that is true once the game has started, and was false before. */
 
 import { spot } from "../../sdk/src/page/spot.ts";
 import type { End } from "./ends.ts";
@@ -7,14 +7,14 @@ import { attempt } from "./places.ts";
 import { type StartAction, start } from "./start-actions.ts";
 import { type PageToProbe, Trial } from "./trial.ts";
 
-/** Frames for which a button is pressed that stays where it is. */
+/** Frames for which a button that stays is pressed. */
 const PRESSED_TICKS = 10;
 
 /**
- * An expression of `w` that holds once the game has begun; null: nothing tells.
+ * An expression of `w` that is true once the game has started; null: none was found.
  *
- * @param startAction what begins it.
- * @param end what ends it; null: nothing is known to.
+ * @param startAction the action that starts the game.
+ * @param end the game's end; null: unknown.
  * @param hasRestart whether a call restarts it.
  */
 export async function begunText(
@@ -48,7 +48,7 @@ export async function begunText(
   }
 }
 
-/** So many frames after the button was there first. */
+/** True once the button has been visible for `PRESSED_TICKS` frames. */
 function stayingText(name: string): string {
   const shown = `(spot(w, ${JSON.stringify(name)}) ? 1 : 0)`;
   return `(w.waited = (w.waited ?? 0) + ${shown}) >= ${PRESSED_TICKS}`;

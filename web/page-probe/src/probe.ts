@@ -1,4 +1,4 @@
-/** Opens a page, plays it at random under its clock, and says what it found: for `attract probe`. */
+/** Opens a page, plays it at random under its clock, and reports what it found: for `attract probe`. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings, unfinishedOf } from "./adapter-text.ts";
@@ -44,7 +44,7 @@ const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
 const MAX_LOADING_TICKS = 600;
-/** So long until most games have shown what they are about. */
+/** Frames after which most games have requested their files. */
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
@@ -99,9 +99,9 @@ class Probe {
   /** Script variables that belong to no object. */
   #variables: Root[] = [];
   #hasText = false;
-  /** What the page has ready to say at an end, whichever it is; null where that is nothing. */
+  /** End texts in the page, of a win or a loss; null: there are none. */
   #ended: Place | null = null;
-  /** What it has ready to say to a player who has won. */
+  /** Texts in the page for a player who has won. */
   #won: Place | null = null;
   /** Whether style sheets move what is played with. */
   #isAnimated = false;
@@ -180,7 +180,7 @@ class Probe {
     };
     const restart = await findRestart(search);
     const again = restart === null ? await findAgain(search) : null;
-    // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
+    // Without a score and an end, the few readable variables do not describe the game either.
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
@@ -223,7 +223,7 @@ class Probe {
     let ticks = 0;
     for (; isLoading(trial.window) && ticks < MAX_LOADING_TICKS; ticks += IDLE_TICKS)
       await trial.play(() => NOTHING, IDLE_TICKS, []);
-    // What says so for ever says nothing.
+    // A page that shows it for ever is not loading.
     if (ticks > 0 && ticks < MAX_LOADING_TICKS) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
   }
 
@@ -232,7 +232,7 @@ class Probe {
     this.#won = saidPlace(won, hasCanvas);
   }
 
-  /** Without the words that are to be read while the game is played: a rule of it may say how one loses. */
+  /** Drops words that are visible during play: the rules may describe how one loses. */
   async #unsaid({ lost, won }: EndWords, startAction: StartAction): Promise<EndWords> {
     const trial = await Trial.open(this.#page);
     try {
@@ -265,7 +265,7 @@ class Probe {
     };
   }
 
-  /** Everything in reach: what the page says it is first, then what it keeps, then what it shows. */
+  /** All readable places: the page's own description first, then its state, then what it shows. */
   #places(window: PageWindow, written: Iterable<string> = []): Place[] {
     const found = globalsOf(window, this.#pristine);
     const hooks = engineHooks(window, found);
@@ -291,7 +291,7 @@ class Probe {
     ];
   }
 
-  /** What is in reach at several times after the start: some of it comes and goes. */
+  /** Readable places at several times after the start: some of them come and go. */
   async #placesAfter(startAction: StartAction, moves: readonly Move[] = []): Promise<readonly Place[]> {
     const trial = await Trial.open(this.#page);
     try {
@@ -302,7 +302,7 @@ class Probe {
         await trial.play(randomly(moves, random), ticks, []);
         for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
-          // A list tells of its fields only while there is something in it.
+          // A list shows its fields only while it has elements.
           const isEmpty = before?.kind === "list" && before.fields.length === 0;
           if (before === undefined || isEmpty) known.set(place.text, place);
         }
@@ -328,7 +328,7 @@ class Probe {
     return !(await moves(this.#page)) && (await moves({ ...this.#page, advances: true }));
   }
 
-  /** Whether it goes otherwise, and the same way twice, where promises and files between its frames have their turn. */
+  /** Whether turns for promises and files between frames change the play, and in the same way twice. */
   async #needsTurns(startActions: readonly StartAction[]): Promise<boolean> {
     const hasPromises = this.#scripts.some((text) => PROMISES.test(text));
     for (const startAction of startActions.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
@@ -373,18 +373,18 @@ class Probe {
       this.#isAnimated ||= trial.isAnimated;
       this.#reloads ||= trial.isReloadDue;
       trial.close();
-      // The first says what is worth to be followed for long.
+      // The first play decides which places are followed in the long ones.
       if (i === 0) kept = worthFollowing(samples);
       else plays.push(samples);
     }
     return plays;
   }
 
-  /** By the page's own words alone, where it has them; else by everything. */
+  /** Reads the page's own description where it has one; else everything. */
   #reading(plays: readonly Samples[], changed: ReadonlySet<string>): Reading {
     const { size } = this.#page;
     const all = readingOf(plays, changed, size);
-    // A game that is won or lost and keeps no score is worth something where it is won.
+    // A game without a score rewards a win.
     const score = all.score ?? this.#victory();
     const end = all.end ?? (this.#reloads ? RELOAD : null);
     const whole = { ...all, score, end, seen: this.#seen(plays, changed, all) };
@@ -412,7 +412,7 @@ class Probe {
     };
   }
 
-  /** What the page keeps, or what it draws where that is not all that a player sees. */
+  /** The page's state, or what it draws if the state is not all that a player sees. */
   #seen(
     plays: readonly Samples[],
     changed: ReadonlySet<string>,
@@ -455,14 +455,14 @@ function textsIn(window: PageWindow): string[] {
   return elements.filter((one) => one.childElementCount === 0).map((one) => one.textContent ?? "");
 }
 
-/** Those that can be drawn on, the largest first. */
+/** Canvases that can be drawn on, the largest first. */
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
   return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
     .filter(({ width, height }) => width * height > 0)
     .sort((a, b) => b.width * b.height - a.width * a.height);
 }
 
-/** What the largest canvas shows, as one number: of no use to an agent, but it tells that a key counts. */
+/** A hash of the largest canvas: of no use to an agent, but it shows that a key has an effect. */
 function pictureOf(): Place {
   const small = new OffscreenCanvas(48, 36);
   const context = small.getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;

@@ -1,4 +1,4 @@
-/** What the places of a played page are to an agent: what it sees, its score, its end. */
+/** Finds the observation, the score and the end among the places of a played page. */
 
 import { isMark } from "./boards.ts";
 import { isDrawnThing } from "./drawn-places.ts";
@@ -43,11 +43,11 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   // A race has no other.
   [/^(position|progress|odometer|mileage|depth|altitude|laps?)$/i, 2],
 ];
-/** From here on a name says that it is a score. */
+/** A name of this weight or more denotes a score. */
 const SAID = 9;
 /** What becomes longer with each success. */
 const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
-/** Neither what it sees nor what it gains. */
+/** Names of neither observations nor scores. */
 const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
@@ -63,7 +63,7 @@ interface Score extends Chosen {
 
 export interface Seen {
   readonly place: Place;
-  /** What its numbers are divided by, one for each field of a list. */
+  /** Divisors of its numbers, one for each field of a list. */
   readonly scales: readonly number[];
   /** A list's observed fields and number of elements, or a grid's number of cells. */
   readonly fields: readonly string[];
@@ -116,7 +116,7 @@ export function readingOf(
   const scores: Score[] = [];
   const ends: (End & { rank: number })[] = [];
   places.forEach((place, at) => {
-    // What stands in a list today is another thing tomorrow.
+    // An element of a list may be another thing in the next frame.
     if (isElement(place)) return;
     const series = seriesOf(at);
     const score = scoreOf(place, series) ?? growthOf(place, series);
@@ -125,11 +125,11 @@ export function readingOf(
   });
   scores.sort((a, b) => b.rank - a.rank);
   ends.sort((a, b) => b.rank - a.rank);
-  // What a name only hints at is a setting where it stays as it is.
+  // A value that its name only suggests, and that never changes, is a setting.
   const score = scores.find(({ isLikely }) => isLikely) ?? null;
   const newGame = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
   const [likeliest] = ends;
-  // What came is better known than words that might.
+  // A sign that occurred is better than words that might.
   const isGuess = likeliest === undefined || likeliest.rank <= GUESS;
   const end = (isGuess ? (newGame ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
   return {
@@ -156,16 +156,16 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
   const numbers = series.map((one) => one.filter((value): value is number => typeof value === "number"));
   const steps = numbers.flatMap((one) => one.slice(1).map((value, i) => value - one[i]));
   const ups = steps.filter((step) => step > 0).length;
-  // Down to where it began is a new game.
+  // A fall to the first value is a new game.
   const downs = numbers.flatMap((one) =>
     one.slice(1).filter((value, i) => value < one[i] && value > one[0]),
   ).length;
-  // Whose turn it is goes to and fro.
+  // A player whose turn it is alternates.
   const falls = steps.filter((step) => step < 0).length;
   if (falls > MAX_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
-  // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.
+  // The value of a brick or a fruit has such names, too, but it goes up and down and does not start at 0.
   const isFromNothing = numbers.every((one) => one[0] === 0);
   const rank =
     named +
@@ -195,13 +195,13 @@ function growthOf(place: Place, series: readonly Series[]): Score | null {
     { ...length, name: "score" },
     series.map((one) => one.map(lengthOf)),
   );
-  // Whatever is called a score is one more likely.
+  // A named score is more likely than a length.
   return score === null
     ? null
     : { ...score, place: length, why: `its length: ${score.why}`, rank: score.rank - 10 };
 }
 
-/** Whether it is of what is to be seen, element by element or stroke by stroke. */
+/** Whether the place is visible: a mark of an element or a drawn thing. */
 export function isThing(place: Place): boolean {
   return isDrawnThing(place) || isMark(place);
 }

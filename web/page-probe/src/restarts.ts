@@ -17,12 +17,12 @@ const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start",
 const MAX_CANDIDATES = 8;
 const MAX_SCENES = 2;
 const MAX_MOVES = 4;
-/** Frames played before: in one game nothing has ended yet, in the other it most likely has, or is far from its beginning. */
+/** Frames played before the call: early in a game, and late, when it is probably over or far from its start. */
 const LATE = 900;
 const BEFORE = [20, LATE];
 /** Frames played after it. */
 const AFTER = 30;
-/** Frames within which a game played at random has most likely come to its end. */
+/** Frames within which a game played at random has probably ended. */
 const MAX_PLAYED_TICKS = 1_500;
 /** Ticks for which an end menu is pressed: some ignore input for a second. */
 const AGAIN_TICKS = 96;
@@ -34,13 +34,13 @@ export interface RestartSearch {
   reading: Reading;
   roots: readonly Root[];
   hooks: EngineHooks | null;
-  /** Names of the engine's scenes that were seen in random play, the one that is played first. */
+  /** Names of the engine's scenes seen in random play; the game's own scene comes first. */
   scenes: readonly string[];
   placesOf(window: PageWindow): readonly Place[];
   isTimeUp(): boolean;
 }
 
-/** The scenes of random play, that from which it came to its end first. */
+/** The scenes of random play; the scene before the end comes first. */
 export function scenesOf(plays: readonly Samples[], hooks: EngineHooks, end: End | null): string[] {
   const text = hooks.roots[0].text;
   const before: string[] = [];
@@ -106,7 +106,7 @@ export async function findAgain(search: RestartSearch): Promise<StartAction | nu
       if (trial === null) return null;
       try {
         await start(trial, again, () => !isEnded(search, trial.window));
-        // As in training: what is shown at once is of the game before.
+        // As in training: the first frame may still show the previous game.
         await trial.play(() => NOTHING, 1, []);
         if (trial.isReloadDue || isEnded(search, trial.window)) return null;
         if (!isScoreBack(search, trial.window, fresh)) return null;
@@ -163,14 +163,14 @@ function isEnded({ reading: { end } }: RestartSearch, window: PageWindow): boole
   return end?.isOver(attempt(() => end.place.read(window))) ?? false;
 }
 
-/** Whether a press left anything behind, beside the note that it was pressed. */
+/** Whether a press changed anything beside flags of the press itself. */
 function hasChanged(pressed: Samples, idle: Samples): boolean {
   return [...differing(pressed, idle)].some(
     ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
   );
 }
 
-/** Whether anything that the agent sees goes otherwise: what is there to be read may be so as well. */
+/** Whether anything in the observation differs between the two plays. */
 function isOtherwise({ reading: { seen } }: RestartSearch, first: Samples, second: Samples): boolean {
   const seriesOf = ({ places, rows }: Samples, text: string): Value[] => {
     const at = places.findIndex((place) => place.text === text);
@@ -272,7 +272,7 @@ async function works(
     const call = { text, startAction, ticks, fresh };
     const idle = await afterwards(search, call, NOTHING);
     if (idle === null) return false;
-    // Neither over nor otherwise without it: it has begun nothing.
+    // Without the call the play is the same and not over: the call restarted nothing.
     if (ticks === LATE) {
       const without = await afterwards(search, { ...call, text: "" }, NOTHING);
       if (without !== null && !isOtherwise(search, idle, without)) return false;
@@ -290,7 +290,7 @@ async function works(
   return true;
 }
 
-/** What came after the call; null where the game was over, or not back at its beginning. */
+/** The play after the call; null if the game was over, or not back at its start. */
 async function afterwards(
   search: RestartSearch,
   {
@@ -326,7 +326,7 @@ function isSamePress(first: StartAction, second: StartAction): boolean {
   return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
 }
 
-/** What a player does then, as a noun. */
+/** The restart action as a noun phrase. */
 export function againText(startAction: StartAction): string {
   if (startAction.kind === "key") return `the key ${startAction.code}, once it is over`;
   if (startAction.kind === "spot") return `a click on ${startAction.name}, once it is over`;

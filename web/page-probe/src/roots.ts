@@ -1,10 +1,10 @@
-/** What a page lets others see: its globals, the variables of its classic scripts, what it answers, what it shows. */
+/** What can be read of a page: globals, variables of its classic scripts, results of its functions, and what it shows. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { PROMPT } from "./end-words.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 
-/** What a script declares at any depth: which of it is a variable of the page's own is asked of the page. */
+/** Declarations of a script at any depth; the page then shows which of them are global. */
 const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\{([^}=]*)\}/g;
 /** Further names of one declaration: `let a = 1, b = 2`. */
 const FURTHER = /,\s*([A-Za-z_$][\w$]*)\s*(?:=|,|;|\n)/g;
@@ -63,8 +63,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
   }
   const known = [...names]
     .filter((name) => name !== "" && !Object.hasOwn(window, name))
-    // It may have no value yet.
-    // Nor is `null` a variable, which stands between commas as well.
+    // A variable may have no value yet. `null` between commas is no variable.
     .filter((name) => attempt(() => [window.eval(`({ ${name} })`)]) !== undefined)
     .slice(0, MAX_NAMES);
   return known.map((name) => {

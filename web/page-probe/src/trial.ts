@@ -1,4 +1,4 @@
-/** One fresh page, played by a script: what its places held meanwhile. */
+/** Plays a script in a fresh page, and samples its places. */
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -8,7 +8,7 @@ import { PageFrame } from "../../worker/src/page/page-frame.ts";
 import { noteClicks } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 
-/** So many frames pass while a page loads: what it asks for in them is waited for. */
+/** Frames that pass while a page loads; its requests in them are waited for. */
 export const LOAD_TICKS = 30;
 const SEED = 12345;
 const MAX_TEXTS_WRITTEN = 200;
@@ -34,7 +34,7 @@ export interface PageToProbe {
   advances?: boolean;
   /** Whether its promises have a turn after each frame. Default: no. */
   turns?: boolean;
-  /** Frames until it has loaded, where it says that it takes longer than most. */
+  /** Frames until it has loaded, if it shows that it loads for longer than `LOAD_TICKS`. */
   loadTicks?: number;
 }
 

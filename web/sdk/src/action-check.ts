@@ -230,7 +230,7 @@ interface Moment {
   seed: number;
   /** Random actions that lead to it. */
   actions: (Action | ArrayLike<Action>)[];
-  /** Whose action is replaced. */
+  /** The agent whose action is replaced. */
   agent: number;
   mask: Uint8Array;
 }

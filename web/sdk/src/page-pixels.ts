@@ -48,7 +48,7 @@ export function pixelSpace({ size, grey, stack }: PixelSettings): BoxSpace {
   return box({ dtype: "uint8", shape: [size, size, stack * (grey ? 1 : 3)] });
 }
 
-/** What else is seen, of several agents for each, with the pixels beside it. */
+/** Adds the pixels to the observation, or to that of each agent if there are several. */
 export function besidePixels<T extends ObservationValue | ObservationValue[]>(
   observed: T,
   pixels: Uint8Array,

@@ -6,7 +6,7 @@ import { show } from "./errors.ts";
 import type { Instance } from "./instance.ts";
 import { methodSource } from "./method-source.ts";
 
-/** So many episodes that are over in their first step are no accident where they are most of all. */
+/** From this number on, episodes that end in their first step are no accident if they are the majority. */
 const MIN_AT_ONCE = 3;
 const MOST = 0.75;
 /** A reward that is so many times a usual one is huge. */

@@ -5,7 +5,7 @@ import type { GameLog } from "@attract/schema";
 export type LogLevel = GameLog["level"];
 
 const LEVELS: readonly LogLevel[] = ["debug", "log", "info", "warn", "error"];
-/** So many lines at once, and then so many a second. */
+/** Lines at once, and lines per second after that. */
 const BURST_LINES = 20;
 const LINES_PER_SECOND = 10;
 const MAX_CHARACTERS = 1_000;

@@ -7,7 +7,7 @@ import { stepValues } from "attract/failed-step";
 import type { Instance } from "attract/instance";
 import { methodSource } from "attract/method-source";
 
-/** So many failures of one kind ... */
+/** This many failures of one kind ... */
 export const MAX_FAILURES = 10;
 /** ... without this many good steps between two of them end the worker. */
 export const GOOD_STEPS_BETWEEN = 1000;

@@ -13,7 +13,7 @@ const LOAD_MS = 20_000;
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
 
-/** In the place of the element before it, which it fills, and out of reach: keys and pointers are the page's. */
+/** Covers the element before it, without input: keys and pointers go to the page. */
 const SEEN =
   // Its document says nothing of colours: what it leaves free is see-through only beside a scheme that is the same.
   "position:absolute;inset:0;width:100%;height:100%;border:0;pointer-events:none;color-scheme:light";

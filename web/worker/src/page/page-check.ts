@@ -18,7 +18,7 @@ const REPEATED_EPISODES = 4;
 /** Fewer say nothing about what chance does. */
 const MIN_VARIETY_STEPS = 5;
 const SLOW_LOAD_MS = 3_000;
-/** Who draws WebGL where no graphics processor does. */
+/** Software renderers of WebGL. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i;
 /** What may follow from a game that waits for promises that never get their turn. */
 const OF_STANDSTILL: ReadonlySet<string> = new Set([

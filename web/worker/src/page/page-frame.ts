@@ -13,7 +13,7 @@ const MAX_LOAD_TICKS = 2_000;
 const MAX_MENU_TICKS = 1_200;
 /** What has not arrived after so long is not waited for any more. */
 const LOAD_MS = 20_000;
-/** So many turns of the event loop in a row without anything under way mean that nothing more comes. */
+/** After this many turns of the event loop without pending work, nothing more comes. */
 const QUIET_TURNS = 2;
 /** The game's first episode is unlike the later ones (intros, first loads): so many steps of one are played for nothing. */
 const FIRST_TICKS = 200;

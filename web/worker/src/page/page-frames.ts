@@ -162,7 +162,7 @@ export class PageFrames implements PreloadedGames {
     return frame;
   }
 
-  /** So many CSS pixels of this document are there for what is seen. */
+  /** Sets the room for the visible frame, in CSS pixels of this document. */
   fit(width: number, height: number): void {
     if (!this.#isSeen || (width === this.#room[0] && height === this.#room[1])) return;
     this.#room = [width, height];

@@ -312,7 +312,7 @@ export class RolloutWorker {
   async #play(lease: Lease): Promise<void> {
     if (this.#isOver) return;
     this.#steps = 0;
-    // Those of the lease before would be taken for steps of this one, and none after them for progress (rule C3).
+    // The previous lease's steps would count for this one, and hide its progress (rule C3).
     if (this.#loop !== null) this.#loop.leaseSteps = 0;
     // Before the first tick: if that never returns, the supervisor must know which lease it was.
     this.#beat(lease.lease_id);
