@@ -1,4 +1,4 @@
-/** What a page draws, as places: things by their look, and numbers and words that are written. */
+/** Places of what a page draws: things by their look, and written numbers and words. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
@@ -10,7 +10,7 @@ const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies read
 /** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
 const MAX_SIZES = 8;
 const MAX_PARTS = 6;
-/** What is larger is what things stand before; a share of the canvas. */
+/** Larger things are backgrounds; a share of the canvas. */
 const LARGEST = 0.25;
 const MAX_LOOKS = 60;
 const MAX_TEXTS = 40;
@@ -30,7 +30,7 @@ export function usesDrawn(text: string): boolean {
 }
 
 /**
- * What is drawn now, and what was written at any time.
+ * Places of what is drawn now, and of texts written at any time.
  *
  * @param written texts so far, once each.
  */
@@ -46,7 +46,7 @@ export function drawnIn(window: PageWindow, written: Iterable<string> = []): Pla
   ];
 }
 
-/** Without the sizes of what has come in so many of them, at one time or another, that it goes by its name. */
+/** Places without sizes in their looks, for things seen in so many sizes that only the name identifies them. */
 export function widest(places: readonly Place[]): Place[] {
   const names = places.filter(isDrawnThing).map(({ name }) => name);
   return places.filter((one) => !isDrawnThing(one) || !names.some((name) => one.name.startsWith(`${name} `)));
@@ -76,7 +76,7 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
     }));
 }
 
-/** Selectors of elements that have a place of their own, by which a game may move them. */
+/** Selectors of positioned elements, which a game may move. */
 function elementsOf(window: PageWindow): string[] {
   const found = new Set<string>();
   for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
@@ -91,7 +91,7 @@ function elementsOf(window: PageWindow): string[] {
   return [...found];
 }
 
-/** Looks as narrow as things of one kind share them: a sprite that changes its picture is one, and so is a bar that grows. */
+/** The most specific looks that things of one kind share: an animated sprite is one thing, and so is a growing bar. */
 function narrowest(looks: readonly string[]): string[] {
   const names = new Map<string, Map<string, string[]>>();
   for (const look of looks) {

@@ -21,28 +21,28 @@ const KEYS = [
   ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "KeyA", "KeyD", "KeyW", "KeyS"],
   ...["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
 ];
-/** Tried where hardly any of those counts. */
+/** Tried if hardly any of those keys has an effect. */
 const FURTHER_KEYS = [
   ...["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyK", "KeyM", "KeyN", "KeyR", "Tab"],
   ...["Digit1", "Digit2", "Digit3", "Digit4"],
 ];
 const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
-/** Directions: where one of them counts, the others do, though not at every wall. */
+/** Direction keys: if one of them has an effect, the others have one, too, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
 /** Direction keys: they neither pause nor restart a game. */
 const MOVERS = new Set(DIRECTIONS.flat());
-/** Frames before the first press, and those that one test takes. */
+/** Frames before the first press, and length of a press. */
 const BEFORE = 4;
 const HELD = 12;
 const SHORT = 5;
-/** Some steps of a game that goes once a second. */
+/** A few steps of a game that steps once a second. */
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
-/** Until a game that is paused stands still. */
+/** Frames until a paused game stands still. */
 const PAUSE_TICKS = 12;
-/** Numbers that play has changed, so that it can be seen whether a key sets them back, and the share that it may. */
+/** Numbers that play must have changed to detect a restart key, and the share that another key may reset. */
 const MIN_CHANGED_PLACES = 3;
 const MAX_RESET_SHARE = 0.6;
 /** A pause stops at least this share of what moves by itself. A menu may fade in, and clocks go on. */
@@ -51,33 +51,33 @@ const MIN_PAUSED_SHARE = 0.4;
 const MIN_RESUMED_SHARE = 0.7;
 /** Weight of a late move: two late moves and the start key count less than both moves after the start. */
 const LATE_SHARE = 0.4;
-/** Frames of random moves before a test, the longer the more obstinate a direction is. */
+/** Frames of random moves before a test; each further try of a direction takes a longer one. */
 const PRELUDES = [40, 80, 160];
 /** Similar elements that become moves. */
 const MAX_ELEMENTS = 64;
-/** From one that is clicked to the next, a share of all: what stands beside another often does the same. */
+/** Distance between clicked elements, as a share of all: neighbours often do the same. */
 const STRIDE = 0.618;
 
 /** One thing that a player may do. */
 export interface Move {
   readonly label: string;
   readonly input: Input;
-  /** Whether it counts only once others were made. Default: no. */
+  /** Whether it has an effect only after other moves. Default: no. */
   readonly isLate?: boolean;
 }
 
 export interface ResponsiveInputs {
   readonly startAction: StartAction;
   readonly moves: readonly Move[];
-  /** Whether only the first moment of a press counts. */
+  /** Whether only the first moment of a press has an effect. */
   readonly taps: boolean;
-  /** Whether anything moves although nothing is pressed. */
+  /** Whether anything moves without input. */
   readonly isMoving: boolean;
   /** Places that any of the moves changes. */
   readonly changed: ReadonlySet<Place>;
 }
 
-/** Tries one way to begin after another; gives the one after which most moves count. */
+/** Tries the start actions one by one; returns the one after which most moves have an effect. */
 export async function findInputs(
   page: PageToProbe,
   startActions: readonly StartAction[],
@@ -86,9 +86,9 @@ export async function findInputs(
 ): Promise<ResponsiveInputs> {
   let best = null as ResponsiveInputs | null;
   let unstarted: Samples | null = null;
-  /** What asks for a beginning while nothing is pressed. */
+  /** Texts that prompt for a start while nothing is pressed. */
   let prompts: readonly string[] = [];
-  /** Ways to begin after which it asks still, or counts down. */
+  /** Start actions after which the page still prompts, or counts down. */
   let waiting: Tests[] = [];
   let hasChanged = false;
   const tryOut = async (tests: Tests): Promise<void> => {
@@ -103,7 +103,7 @@ export async function findInputs(
   for (const startAction of startActions) {
     if (best !== null && isTimeUp()) break;
     if (startAction.ticks > FIRST_WAIT && prompts.length > 0 && !hasChanged) {
-      // Whatever is pressed, it asks: that is no menu.
+      // The prompt stays whatever is pressed: that is no menu.
       prompts = [];
       await tryWaiting();
     }
@@ -120,13 +120,13 @@ export async function findInputs(
       waiting.push(tests);
       continue;
     }
-    // What changes nothing has not begun the game either.
+    // An action without effect has not started the game.
     if (
       startAction.kind !== "none" &&
       prompts.length === 0 &&
       places.length === unstarted.places.length &&
       differing(unstarted, idle).size === 0 &&
-      // A button that says so may begin a game whose first step comes a second later.
+      // A start button may start a game whose first step comes a second later.
       !((startAction.kind === "element" || startAction.kind === "spot") && (await tests.movesLater()))
     )
       continue;
@@ -139,12 +139,12 @@ export async function findInputs(
 /** Rates a start action. A game that moves has begun; what moves and reacts to no key is an intro, or decoration. */
 function worth({ startAction, moves, changed, isMoving }: ResponsiveInputs): number {
   const own = ownMoves(startAction, moves);
-  // What needs another move before it may need the one that begins the game.
+  // A late move may need the start action before it.
   const count = own.reduce((sum, { isLate }) => sum + (isLate ? LATE_SHARE : 1), 0);
   return count + (isMoving && own.length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
 }
 
-/** Moves that count, the one that began the game left out: another press of it may be no move. */
+/** Moves without the start action: another press of it may be no move. */
 function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
   return moves.filter(({ input }) => startAction.kind !== "key" || !input.keys.includes(startAction.code));
 }
@@ -155,12 +155,12 @@ class Tests {
   readonly #startAction: StartAction;
   readonly #places: readonly Place[];
   #idle: Samples | null = null;
-  /** Made at random before what is tested. */
+  /** Random moves before a test. */
   #prelude: readonly Input[] | null = null;
   #isMovingLater: boolean | null = null;
-  /** What asked for the game to be begun at the end of the last play. */
+  /** Texts that prompted for a start at the end of the last play. */
   prompts: readonly string[] = [];
-  /** What differs although nothing is pressed: it says nothing of keys. */
+  /** Places that differ between plays without input: they show no effect of keys. */
   #restless = new Set<Place>();
 
   constructor(page: PageToProbe, startAction: StartAction, places: readonly Place[]) {
@@ -174,7 +174,7 @@ class Tests {
     return this.#idle;
   }
 
-  /** Whether it moves by itself, though not within the time of a test: games on a grid go step by step. */
+  /** Whether it moves by itself within a longer time than a test: games on a grid go step by step. */
   async movesLater(): Promise<boolean> {
     this.#isMovingLater ??= moving(await this.#play(() => NOTHING, LATE_TICKS));
     return this.#isMovingLater;
@@ -211,7 +211,7 @@ class Tests {
     if (ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
       await tryKeys(FURTHER_KEYS);
     if (moves.length > 0 && !isTimeUp()) {
-      // What stood at a wall has no effect: once more, after some of the others.
+      // A direction has no effect at a wall: tried again, after some of the other moves.
       const dead = new Set(without);
       const directions = DIRECTIONS.filter((codes) => codes.some((code) => !dead.has(code))).flat();
       for (const [i, ticks] of PRELUDES.entries()) {
@@ -233,7 +233,7 @@ class Tests {
       await consider("click", { keys: [], pointer: [width / 2, height / 2, true] });
       await consider("point left", { keys: [], pointer: [width * 0.2, height / 2, false] });
       await consider("point right", { keys: [], pointer: [width * 0.8, height / 2, false] });
-      // Where places differ, some more of them.
+      // If positions of the pointer differ, try more of them.
       if (moves.length >= before + 2 && moves.slice(before).some(({ label }) => label === "point right"))
         for (const [label, share] of [
           ["point far left", 0.05],
@@ -256,7 +256,7 @@ class Tests {
     return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
   }
 
-  /** Whether it stops at once much of what moves by itself, and another press has it go on. */
+  /** Whether it stops much of what moves by itself at once, and another press resumes it. */
   async #pauses(input: Input, samples: Samples): Promise<boolean> {
     if (MOVERS.has(input.keys[0])) return false;
     const [usual, still] = [await this.idle(), samples].map((play) => movingIn(after(play, PAUSE_TICKS)));
@@ -265,7 +265,7 @@ class Tests {
     const second = TEST_TICKS / 2;
     const twice: Script = (tick, window) => held(input, SHORT)(tick < second ? tick : tick - second, window);
     const play = await this.#play(twice, 2 * TEST_TICKS);
-    // A move that leads to the end stops all as well, but not whenever it is made.
+    // A move that ends the game stops everything, too, but not at every moment.
     const between = movingIn({ ...play, rows: play.rows.slice(PAUSE_TICKS / SAMPLED, second / SAMPLED) });
     if (stopped.some((place) => between.has(place))) return false;
     const resumed = movingIn(after(play, TEST_TICKS));
@@ -313,7 +313,7 @@ class Tests {
         name: selector.replace(/^\./, ""),
         elements: [...window.document.querySelectorAll(selector)] as HTMLElement[],
       }));
-      // By a name, where they have one.
+      // Named groups first.
       return [...alike, ...heard].map(({ name, elements }) =>
         elements.map((element, i) => {
           const { x, y, width, height } = element.getBoundingClientRect();
@@ -327,12 +327,12 @@ class Tests {
     }
   }
 
-  /** Whether a press that goes on does what a short one does, and one that is repeated does more. */
+  /** Whether a long press does the same as a short one, and repeated presses do more. */
   async #isTapped(moves: readonly Move[]): Promise<boolean> {
     let [numTapped, numHeld] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
       const long = await this.#play(held(input, TEST_TICKS));
-      // One that leads into a wall says nothing.
+      // A press into a wall shows nothing.
       if (this.#responding(long, input, this.#idle as Samples).length === 0) continue;
       numHeld++;
       const short = await this.#play(held(input, SHORT));
@@ -345,7 +345,7 @@ class Tests {
     return numTapped * 2 > numHeld;
   }
 
-  /** Places that tell of `input`, and do not merely note that a key is down. */
+  /** Places that change by `input`, without those that only record pressed keys. */
   #responding(samples: Samples, { keys }: Input, idle: Samples): Place[] {
     const found = [...differing(idle, samples)].filter((place) => !this.#restless.has(place));
     const isNote = ({ kind, text, name }: Place): boolean =>
@@ -369,7 +369,7 @@ class Tests {
   }
 }
 
-/** On which side of all that it was in the first moments of a fresh game a number ends: 1, -1, or 0 on none. */
+/** Whether a number ends above (1), below (-1) or within (0) its range in the first moments of a fresh game. */
 function awayOf({ kind }: Place, at: number, fresh: Samples, later: Samples): number {
   const now = later.rows.at(-1)?.[at];
   const known = fresh.rows.map((row) => row[at]).filter((value) => typeof value === "number");
@@ -377,7 +377,7 @@ function awayOf({ kind }: Place, at: number, fresh: Samples, later: Samples): nu
   return Number(now > Math.max(...known)) - Number(now < Math.min(...known));
 }
 
-/** What is left of a play from `tick` on. */
+/** The samples from `tick` on. */
 function after({ places, rows }: Samples, tick: number): Samples {
   return { places, rows: rows.slice(tick / SAMPLED) };
 }
@@ -389,24 +389,24 @@ function changing({ places, rows }: Samples): Place[] {
   );
 }
 
-/** Things and numbers that change: what is or is not so, such as that a game is over, does not move. */
+/** Changing things and numbers; booleans, such as that a game is over, do not count as movement. */
 function movingIn(samples: Samples): Set<Place> {
   return new Set(changing(samples).filter(({ kind }) => kind !== "truth"));
 }
 
-/** Whether several numbers change by themselves, as in a game that is under way. */
+/** Whether several numbers change by themselves, as in a running game. */
 function moving(samples: Samples): boolean {
   const found = changing(samples);
   return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isThing);
 }
 
-/** The same each time that it is played. */
+/** Random moves that are the same in every play. */
 function preludeOf(moves: readonly Move[], ticks: number): Input[] {
   const script = randomly([...moves], chance(ticks));
   return Array.from({ length: ticks }, (_, tick) => script(tick));
 }
 
-/** Here and there, each pressed and let go. */
+/** Clicks on elements far from each other, each pressed and released. */
 function clicking(moves: readonly Move[]): Script {
   const at = (click: number): number => Math.floor(((click * STRIDE) % 1) * moves.length);
   return (tick) => (tick % 8 < 4 ? moves[at(Math.floor(tick / 8))].input : NOTHING);
@@ -416,7 +416,7 @@ function held(input: Input, ticks = HELD): Script {
   return (tick) => (tick >= BEFORE && tick < BEFORE + ticks ? input : NOTHING);
 }
 
-/** Keys that do the same leave the same behind. */
+/** Equal for keys with the same effect. */
 function fingerprint({ places, rows }: Samples, responding: readonly Place[]): string {
   const chosen = new Set(responding);
   return rows

@@ -1,4 +1,4 @@
-/** Where a page keeps what it plays with: numbers, truths, words, lists and grids, and how an adapter names them. */
+/** The state variables of a page: numbers, booleans, words, lists and grids, and how an adapter reads them. */
 
 import type { PageWindow } from "attract/page-adapter";
 
@@ -16,14 +16,14 @@ export interface Place {
   readonly kind: Kind;
   /** A list's numeric fields: `x` or `position.x`. */
   readonly fields: readonly string[];
-  /** Whether it is what the page shows, and not what it keeps. */
+  /** Whether the page shows it; else it is part of its state. */
   readonly isShown: boolean;
-  /** Whether it is known from the page's scripts alone, and may never have come. */
+  /** Whether it is known only from the page's scripts, and may never have occurred. */
   readonly isQuoted?: boolean;
   read(window: PageWindow): Value;
 }
 
-/** What places are looked for below. */
+/** An object below which places are searched. */
 export interface Root {
   readonly text: string;
   readonly name: string;
@@ -40,13 +40,13 @@ const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
 /** Elements of a list that are read and may be observed. */
 export const MAX_ELEMENTS = 8;
-/** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
+/** Names of libraries' globals; other library globals are recognised by their content. */
 const LIBRARIES =
   /^(_k|Phaser|PIXI|THREE|Matter|Box2D|CANNON|planck|Ammo|KeyboardJS|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
-/** What a game is heard and drawn by, and not what it is. */
+/** Names for sound and drawing, which are no game state. */
 const FURNITURE =
   /^(audio\w*|\w*(?:music|sounds?|sfx|audio)|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject|plugin|systems|anims|\w*pipeline\w*|commandBuffer|render(?:Flags|List)|originalEvent|_eventsCount)$/i;
-/** Where a game notes what is pressed: an agent knows that by itself. */
+/** Names under which a game records pressed keys, which an agent knows by itself. */
 export const NOTED =
   /\b(keys|key_?(down|states?|pressed|board|map|held|codes?)|keys_?(down|pressed|held)|(held|pressed|down)_?keys|held|pressed|inputs?|mouse\w*|pointer\w*|touch\w*|controls?)\b/i;
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
@@ -59,7 +59,7 @@ interface Found {
   path: readonly Segment[];
 }
 
-/** Everything below `roots` that could matter, the nearest first. */
+/** All places below `roots` that could matter, the nearest first. */
 export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] {
   const places: Place[] = [];
   const seen = new Set<unknown>();
@@ -109,7 +109,7 @@ function kindOf(window: PageWindow, value: unknown): Kind | null {
   if (typeof value === "boolean") return "truth";
   if (typeof value === "string") return value.length <= 40 ? "word" : null;
   if (!isArray(window, value)) return null;
-  // Holes are nothing, and not skipped.
+  // Holes count as empty elements.
   const items = Array.from(value as readonly unknown[]);
   if (items.length === 0) return "list";
   if (cellsOf(window, items) !== null) return "grid";
@@ -160,7 +160,7 @@ function isGathering(window: PageWindow, value: unknown): boolean {
   );
 }
 
-/** What `segment` leads to from `value`; one that ends in parentheses is asked. */
+/** The value at `segment` of `value`; a segment that ends in parentheses is called. */
 function step(value: unknown, segment: Segment): unknown {
   const holder = value as Record<Segment, unknown>;
   if (typeof segment === "number" || !segment.endsWith("()")) return attempt(() => holder[segment]);
@@ -209,7 +209,7 @@ function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null
   return [items.length, most, ...cells];
 }
 
-/** As adapters that are written here read a cell. */
+/** Reads a cell as the written adapters do. */
 function cellOf(cell: unknown): number {
   if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
   if (typeof cell === "object" && cell !== null) return Number((cell as { value?: unknown }).value ?? 1) || 1;
@@ -233,7 +233,7 @@ function numbersOf(window: PageWindow, item: object): string[] {
         if (typeof attempt(() => (value as Record<string, unknown>)[inner]) === "number")
           found.push(`${key}.${inner}`);
   }
-  // What says where a thing is comes first.
+  // Positions come first.
   const rank = (field: string): number => {
     const at = ["x", "y"].indexOf(field);
     if (at >= 0) return at;
@@ -244,10 +244,10 @@ function numbersOf(window: PageWindow, item: object): string[] {
   return found.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_FIELDS);
 }
 
-/** Own names, and those that a class of the game's answers. */
+/** Own property names, and getters of the game's classes. */
 function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   if (isArray(window, value)) {
-    // What stays at its index: a list whose elements come and go is read as a list.
+    // Only short lists by index: longer ones are read as lists.
     const { length } = value as unknown[];
     return length <= MAX_ELEMENTS ? [...Array(length).keys()] : [];
   }
@@ -264,9 +264,9 @@ function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   const named = [...keys].filter(
     (key) => !key.startsWith("__") && !LIBRARIES.test(key) && !FURNITURE.test(key),
   );
-  // A library's namespace is functions for the most part, and none of the game's.
+  // A library's namespace consists mostly of functions.
   if (isRoot && named.length > MAX_KEYS) return [];
-  // An engine's objects keep much to themselves.
+  // An engine's objects have many internal properties.
   const own = named.length > 30 ? named.filter((key) => !key.startsWith("_")) : named;
   return own.slice(0, MAX_KEYS);
 }

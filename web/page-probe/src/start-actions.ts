@@ -8,7 +8,7 @@ import { PROMPT } from "./end-words.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
 
-/** Frames that a press lasts, and those until the next. */
+/** Frames of a press, and frames until the next. */
 const PRESS = 4;
 /** One press, or presses until menus are over: an unplayed game may end soon. */
 export const FIRST_WAIT = 10;
@@ -17,20 +17,20 @@ const WAITS = [FIRST_WAIT, 40];
 export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
-/** Tried, too, where nothing says that it begins something: levels, and numbers of players. */
+/** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
 const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
-/** What begins no game. */
+/** Words of buttons that start no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
 const MAX_BUTTONS = 3;
 const LONGEST_BUTTON = 24;
-/** As menus of one or two players have it, too. */
+/** Keys of start menus, also of menus for one or two players. */
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MAX_KEYS = 3;
 const LOADING = /\bloading\b/i;
-/** What is written while a game is about to begin. */
+/** Texts shown while a game is about to start. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
 export type StartAction = { readonly ticks: number } & (
@@ -43,13 +43,13 @@ export type StartAction = { readonly ticks: number } & (
 
 export const BY_ITSELF: StartAction = { kind: "none", ticks: 0 };
 
-/** The tick before which presses begin: each of them is whole, since half a click of "Start/Pause" begins and then pauses. */
+/** Presses begin before this tick. All are whole, since a cut click on "Start/Pause" would start and then pause. */
 export function lastPress({ ticks }: StartAction): number {
   return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
 }
 
 /**
- * Begins the game.
+ * Starts the game.
  *
  * @param isBegun ends the presses, once one of them is over. Default: there are as many as the start action's time allows.
  */
@@ -74,7 +74,7 @@ function inputOf(startAction: StartAction, window: PageWindow): Input {
   }
   const element = window.document.querySelector(startAction.selector) as HTMLElement | null;
   if (!element?.checkVisibility()) return NOTHING;
-  // As the adapter does it: a page that is longer than its window is scrolled to its button.
+  // As in the adapter: a page longer than its window is scrolled to the button.
   const below = element.getBoundingClientRect().bottom - window.innerHeight;
   if (below > 0) window.scrollBy({ top: below, behavior: "instant" });
   const { x, y, width, height } = element.getBoundingClientRect();
@@ -82,7 +82,7 @@ function inputOf(startAction: StartAction, window: PageWindow): Input {
 }
 
 /**
- * What the page might be begun by: keys, its middle, and what looks like a button.
+ * Candidates for the start action: keys, a click in the middle, and what looks like a button.
  *
  * @param written texts that the page drew.
  */
@@ -107,7 +107,7 @@ export function startActionsOf(
   ];
 }
 
-/** What is drawn that looks like a button: short words that begin something, and what hears the pointer though it has none. */
+/** Drawn buttons: short start words, and interactive objects without words. */
 function drawnButtons(window: PageWindow): string[] {
   const names = spotsIn(window).map(({ name }) => name);
   const worded = names.filter((name) => name.length <= LONGEST_BUTTON && START_WORDS.test(name));
@@ -117,7 +117,7 @@ function drawnButtons(window: PageWindow): string[] {
     .slice(0, MAX_BUTTONS);
 }
 
-/** What is to be seen now that asks for the game to be begun, or to be waited for. */
+/** Visible texts that prompt for a start, or ask to wait. */
 export function promptsIn(window: PageWindow): string[] {
   const shown = String(window.document.body.innerText ?? "").split("\n");
   return [...new Set([...drawn(window).texts(), ...shown])].filter(
@@ -125,13 +125,13 @@ export function promptsIn(window: PageWindow): string[] {
   );
 }
 
-/** Whether the page says that it is loading still. */
+/** Whether the page shows that it is still loading. */
 export function isLoading(window: PageWindow): boolean {
   const shown = String(window.document.body.innerText ?? "").split("\n");
   return [...drawn(window).texts(), ...shown].some((text) => LOADING.test(text));
 }
 
-/** Whether the game waits for what was there before anything was pressed, or counts down to its beginning. */
+/** Whether a prompt from before the first press is still there, or the game counts down to its start. */
 export function isWaiting(prompts: readonly string[], before: readonly string[]): boolean {
   return prompts.some((text) => before.includes(text) || COUNTDOWN.test(text));
 }
@@ -182,7 +182,7 @@ function shownButtons(window: PageWindow, kinds: string): { button: Button; word
   });
 }
 
-/** Step by step from the body: for what neither a name nor a class tells from others. */
+/** A path from the body, for elements that neither a name nor a class identifies. */
 function pathOf(element: Element): string {
   const parent = element.parentElement;
   if (parent === null || element.tagName === "BODY") return element.tagName.toLowerCase();
