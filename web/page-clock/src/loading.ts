@@ -32,7 +32,7 @@ export function installLoading(
   /** Whether `url` belongs to another server than the game's own. Such requests are refused. */
   const isRefused = (url: unknown): boolean => {
     const origin = foreignOrigin(window, url);
-    if (origin !== null) said.add(`asks ${origin} for something, which it does not get`);
+    if (origin !== null) said.add(`requests data from ${origin}, which is blocked`);
     return origin !== null;
   };
   const gate = <T>(promise: Promise<T>): Promise<T> => {

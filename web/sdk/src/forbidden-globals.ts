@@ -11,9 +11,9 @@ interface Watched {
 }
 
 const CHANCE = "draw from `random` of start(): keep it in the game object and use it in update() as well";
-const CLOCK = "add up deltaTime: the game's own time is all the time there is";
+const CLOCK = "add up deltaTime: a game has only its own time";
 const NETWORK = "import data into the module instead: a game cannot wait for an answer";
-const TIMER = "count ticks in update(): nothing may happen between two of them";
+const TIMER = "count ticks in update(): nothing may happen between ticks";
 
 const WATCHED: readonly Watched[] = [
   { owner: "Math", name: "random", id: "random", fix: CHANCE },
@@ -32,7 +32,7 @@ const WATCHED: readonly Watched[] = [
     owner: "indexedDB",
     name: "open",
     id: "storage",
-    fix: "keep state in the game object: nothing outlasts a training",
+    fix: "keep state in the game object: stored data does not outlast a run",
   },
 ];
 

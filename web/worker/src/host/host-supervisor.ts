@@ -143,7 +143,7 @@ export class HostSupervisor {
       this.#perform(this.#connection.received(decodeToBrowser(bytes)));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#finish(`the server sent what the protocol does not allow: ${error.message}`);
+      this.#finish(`the server violated the protocol: ${error.message}`);
     }
   }
 
@@ -278,7 +278,7 @@ export class HostSupervisor {
     try {
       this.#heard(run, index, running, message);
     } catch (error) {
-      const text = `the worker said what no worker says: ${error instanceof Error ? error.message : error}`;
+      const text = `the worker sent an invalid message: ${error instanceof Error ? error.message : error}`;
       if (this.#running.get(index) === running) this.#broke(run, index, scriptFailure(text, "crash"));
     }
   }
@@ -323,7 +323,7 @@ export class HostSupervisor {
     else this.#hung.delete(index);
     if (!this.#restarts.mayRestart(index, performance.now())) {
       this.#givenUp.add(index);
-      const text = `worker ${index} broke three times within a minute and is not started again; last: ${report.text}`;
+      const text = `worker ${index} failed three times within a minute and is not restarted; last: ${report.text}`;
       this.#gameFailed(run.run_id, index, { ...report, kind: "crash", text });
     }
     this.#settle();

@@ -77,8 +77,8 @@ export class SandboxFrames implements SandboxOpener {
       page === null ? new URL("sandbox.html", this.#base) : pageThreadUrl(this.#base, id, page.sha256);
     if (url === null) {
       ports[1].postMessage(
-        `this game lives in a page, which has no address of its own beside ${this.#base.origin}: open this page by the numbers ` +
-          "of the server's address (http://192.168.1.5:8000), or as localhost on its own machine",
+        `a page game needs an address of its own, which ${this.#base.origin} does not allow: open this page by the server's ` +
+          "IP address (http://192.168.1.5:8000), or as localhost on its own machine",
       );
       return;
     }

@@ -105,8 +105,8 @@ export class PageFrame implements PageHands {
       await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);
       if (clock === null)
         throw new Error(
-          `the page ${adapter.page} could not be had: it is not there, no page of this game, or not below ` +
-            "the directory that is served (attract serve --project-dir)",
+          `the page ${adapter.page} could not be had: it does not exist, is no page of this game, or is not below ` +
+            "the served directory (attract serve --project-dir)",
         );
       const frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
@@ -211,7 +211,7 @@ export class PageFrame implements PageHands {
   get unheld(): string[] {
     const waits =
       this.clock.numSpins > 0
-        ? ["waits for the time in a loop, which takes 20,000 looks for each millisecond"]
+        ? ["waits for the clock in a loop, which takes 20,000 reads per millisecond"]
         : [];
     return [...this.clock.unheld, ...waits];
   }

@@ -123,7 +123,7 @@ export class RolloutWorker {
       this.#perform(this.#connection.received(message));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#end(`the server sent what the protocol does not allow: ${error.message}`);
+      this.#end(`the server violated the protocol: ${error.message}`);
     }
   }
 
