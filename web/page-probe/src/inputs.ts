@@ -340,7 +340,7 @@ class Tests {
       const again = await this.#play((tick) =>
         tick >= BEFORE && (tick - BEFORE) % (2 * SHORT) < SHORT ? input : NOTHING,
       );
-      if (this.#responding(again, input, long).length > 0) tapped++;
+      if (this.#responding(again, input, long).length > 0) numTapped++;
     }
     return numTapped * 2 > numHeld;
   }
