@@ -111,7 +111,7 @@ test("a page that reloads itself ends by that, and no function of the browser is
       if (Math.abs(game.x - 50) > 30) location.reload();
     }`);
   expect([end, restart, unfinished]).toEqual(["the page reloads itself", null, []]);
-  expect(adapter).toContain("ends an episode in any case");
+  expect(adapter).toContain("page reloads itself, which ends the episode");
 });
 
 test("a board of plain cells is clicked and seen, also of a game that waits for promises between its frames", async () => {
