@@ -233,7 +233,7 @@ async function buildPageGames(folder) {
   }
 }
 
-/** Of each game that lives in a page: a trained policy, its card, and a picture; not in the page's own folder, which is exported. */
+/** Copies each page game's trained policy, card and picture. They stay out of the page's own folder, which is exported. */
 async function copyTrained(folder) {
   const source = path.join(WEB, "page-games");
   await mkdir(folder, { recursive: true });
@@ -243,7 +243,7 @@ async function copyTrained(folder) {
   }
 }
 
-/** Modules are strict; what is built of them as a script says so, or `this` would be the window of whoever runs it. */
+/** Modules are strict. A script built from modules must say so, or `this` would be the window. */
 const STRICT = { format: "iife", banner: { js: '"use strict";' } };
 
 /** What the server puts before the first script of every page that a game lives in, and what looks into one. */
@@ -320,7 +320,7 @@ async function buildBenchmarks(build) {
   await writeFile(path.join(folder, "build.json"), `${JSON.stringify({ build: wanted })}\n`);
 }
 
-/** A `.gz` beside each file that shrinks: the server sends it to whoever reads gzip, which is every browser. */
+/** Writes a `.gz` beside each file that shrinks. The server sends it to clients that accept gzip, as all browsers do. */
 async function compressFiles(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

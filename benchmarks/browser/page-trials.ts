@@ -36,12 +36,12 @@ async function crowd(
   isAlike: boolean,
   options: Partial<PageFramesOptions> = {},
 ): Promise<Crowd> {
-  const frames = new PageFrames(definition as GameDefinition, { most: count, ...options });
+  const frames = new PageFrames(definition as GameDefinition, { maxCopies: count, ...options });
   const players: Player[] = [];
   for (let i = 0; i < count; i++) {
     const seedLow = isAlike ? SEED : SEED + i;
     const instance = createInstance(frames.definition, { seedLow });
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(0);
     instance.start(0);
     players.push({ instance, player: new RandomPlayer(frames.definition.action, seedLow) });
@@ -54,7 +54,7 @@ async function step({ instance, player }: Player, frames: PageFrames): Promise<A
   const drawn = drawActions(instance, player);
   instance.step(drawn);
   if (instance.episodeOver) {
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(instance.episode + 1);
     instance.start(instance.episode + 1);
   }
@@ -176,7 +176,7 @@ const attractPageTrials = {
       const played = async (again: boolean): Promise<string> => {
         const hash = new Hash();
         if (!instance.episodeOver) instance.cut();
-        await frames.spare();
+        await frames.preload();
         await instance.startAhead(episode);
         instance.start(episode);
         for (let i = 0; i < maxSteps && !instance.episodeOver; i++) {
@@ -203,13 +203,13 @@ const attractPageTrials = {
     seed: { low: number; high: number },
     policy: KeptPolicy | null,
   ): Promise<number[]> {
-    const frames = new PageFrames(definition as GameDefinition, { most: 1, isFresh: true });
+    const frames = new PageFrames(definition as GameDefinition, { maxCopies: 1, isFresh: true });
     const instance = createInstance(frames.definition);
     const chance = new RandomPlayer(frames.definition.action, seed.low, seed.high);
     const agent = policy === null ? null : agentOf(policy);
     const returns: number[] = [];
     for (let episode = 0; episode < count; episode++) {
-      await frames.spare();
+      await frames.preload();
       // In an evaluation each episode is the first of its copy that has this number.
       instance.setStream(seed.low, seed.high, episode);
       await instance.startAhead(0);
@@ -234,11 +234,11 @@ const attractPageTrials = {
   /** Shows the page as it looks after so many steps of this policy; how large it is, from the window's corner. */
   async show(policy: KeptPolicy, steps: number): Promise<[width: number, height: number]> {
     const page = (definition as GameDefinition).page as NonNullable<GameDefinition["page"]>;
-    const frames = new PageFrames(definition as GameDefinition, { most: 1, draws: true, isSeen: true });
+    const frames = new PageFrames(definition as GameDefinition, { maxCopies: 1, draws: true, isSeen: true });
     frames.fit(...page.size);
     const instance = createInstance(frames.definition, { seedLow: SEED });
     const agent = agentOf(policy);
-    await frames.spare();
+    await frames.preload();
     await instance.startAhead(0);
     instance.start(0);
     for (let i = 0; i < steps && !instance.episodeOver; i++) {
@@ -260,7 +260,7 @@ const attractPageTrials = {
     const reward = instance.rewards[0];
     const isOver = instance.episodeOver;
     if (isOver) {
-      await frames.spare();
+      await frames.preload();
       await instance.startAhead(instance.episode + 1);
       instance.start(instance.episode + 1);
     }

@@ -74,6 +74,6 @@ def test_limits_are_told_at_the_field_before_anything_is_sent(fill: Callable[...
         "ppo.gamma": "At most 1",
         "collection.num_workers": "A whole number",
         "policy.hidden_sizes": "x: not a number",
-        "parameters": "No JSON: names and texts need double quotes",
+        "parameters": "Not valid JSON: names and texts need double quotes",
         "seed": "Needs a value",
     }

@@ -107,7 +107,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "Math.random": (
         "random.int(7)",
         "Math.floor(Math.random() * 7)",
-        ("g.ts:6:38: error: the game calls Math.random() (", "Math.random would explain it"),
+        ("g.ts:6:38: error: the game calls Math.random() (", "remove Math.random, the probable cause"),
     ),
     "Date.now": (
         MOVE,
@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "    this.basket ??= 3;",
         (
             "error: a game that has played before plays differently from a new one: ",
-            "set every field anew in start()",
+            "reset every field in start()",
         ),
     ),
     "fetch": (
@@ -255,7 +255,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "one action that nothing handles": (
         "this.basket + action - 1",
         "this.basket + (action === 0 ? -1 : 0)",
-        ('warning: action 1 "stay" and action 2 "right" did the same all ',),
+        ('warning: action 1 "stay" and action 2 "right" had the same effect at all ',),
     ),
     "an entry that is never set": (
         "this.basket / 6]",

@@ -97,4 +97,4 @@ def test_a_page_that_draws_by_webgl_alone_is_refused(tmp_path: Path) -> None:
     checked = run_attract("check", "lights.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
     assert checked.code != 0
     said = re.sub(r"\s+", " ", checked.stdout + checked.stderr)
-    assert "pixels: the canvas #board (300 x 150) asked for WebGL" in said
+    assert "pixels: the canvas #board (300 x 150) requested WebGL" in said

@@ -25,7 +25,7 @@ export class Scores {
   }
 }
 
-/** "The agent: 4.0; mean of 3 episodes 3.5". `returns`: of the last episodes, of which there were `episodes` in all. */
+/** "The agent: 4.0; mean of 3 episodes 3.5". `returns`: those of the last episodes; `episodes`: how many were played in all. */
 export function scoreText(name: string, returns: readonly (readonly number[])[], episodes: number): string {
   const last = returns[returns.length - 1].map(scoreOf).join(" : ");
   if (returns.length === 1) return `${name}: ${last}`;

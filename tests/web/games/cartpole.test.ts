@@ -6,7 +6,7 @@ import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
 // One point per step is what CartPole is: the warning about it is right and stays.
-describeConformance(definition, { mostMicrosecondsPerTick: 20 });
+describeConformance(definition, { maxMicrosecondsPerTick: 20 });
 
 test("starts are uniform in plus or minus 0.05 in all four numbers", () => {
   const instance = new GameInstance(definition, { seedLow: 9 });

@@ -6,7 +6,7 @@ import { distanceBetween, isBush, OFFSETS } from "../../../web/games/foragers/ga
 import { GroupInstance } from "../../../web/sdk/src/group-instance.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 100 });
+describeConformance(definition, { maxMicrosecondsPerTick: 100 });
 
 const STAY = 0;
 const WIDTH = 11;

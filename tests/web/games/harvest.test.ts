@@ -5,7 +5,7 @@ import definition, { APPLE, type Harvest, STONE } from "../../../web/games/harve
 import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 60 });
+describeConformance(definition, { maxMicrosecondsPerTick: 60 });
 
 const [LEFT, STAY, RIGHT] = [0, 1, 2];
 const COLORS = { sky: [18, 22, 46], apple: [235, 64, 52], stone: [150, 152, 160], basket: [245, 200, 80] };

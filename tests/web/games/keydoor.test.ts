@@ -6,7 +6,7 @@ import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
 // Random play finding nothing is what the game is for.
-describeConformance(definition, { mostMicrosecondsPerTick: 20, warnings: ["constant-reward"] });
+describeConformance(definition, { maxMicrosecondsPerTick: 20, warnings: ["constant-reward"] });
 
 const [UP, DOWN, LEFT, RIGHT, USE] = [0, 1, 2, 3, 4];
 

@@ -5,7 +5,7 @@ import definition from "../../../web/games/lander/game.ts";
 import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 400 });
+describeConformance(definition, { maxMicrosecondsPerTick: 400 });
 
 const [NOTHING, LEFT, MAIN, RIGHT] = [0, 1, 2, 3];
 

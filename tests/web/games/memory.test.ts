@@ -5,7 +5,7 @@ import definition, { type Memory } from "../../../web/games/memory/game.ts";
 import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 20 });
+describeConformance(definition, { maxMicrosecondsPerTick: 20 });
 
 interface Sight {
   lamps: Float32Array;

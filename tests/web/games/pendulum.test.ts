@@ -5,7 +5,7 @@ import definition, { type Pendulum } from "../../../web/games/pendulum/game.ts";
 import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 20 });
+describeConformance(definition, { maxMicrosecondsPerTick: 20 });
 
 test("starts are uniform in a full turn and in plus or minus one radian a second", () => {
   const instance = new GameInstance(definition, { seedLow: 9 });

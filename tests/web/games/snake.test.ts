@@ -6,7 +6,7 @@ import { GameInstance } from "../../../web/sdk/src/instance.ts";
 import { createSequentialRandom, STREAM } from "../../../web/sdk/src/random.ts";
 import { describeConformance } from "./conformance.ts";
 
-describeConformance(definition, { mostMicrosecondsPerTick: 50 });
+describeConformance(definition, { maxMicrosecondsPerTick: 50 });
 
 const [UP, DOWN, LEFT, RIGHT] = [0, 1, 2, 3];
 const OPPOSITE = [DOWN, UP, RIGHT, LEFT];

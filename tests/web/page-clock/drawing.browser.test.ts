@@ -24,7 +24,7 @@ const marks = (canvas: string, call: string): string => `
 test.each(CALLS)("%s leaves nothing where nobody looks, and what it should where somebody does", (call) => {
   for (const canvas of CANVASES)
     for (const draws of [false, true]) {
-      // In a page without a clock, reading does not count as the page's own look.
+      // Reads by a page without a clock do not count as the page's own.
       const { run, frame } = heldPage({ draws });
       const { prototype } = CanvasRenderingContext2D;
       const page = frame.contentWindow as unknown as Record<string, unknown>;
@@ -63,7 +63,7 @@ test("the null WebGL has what engines ask for at their start, and leaves out wha
 
 test("a page may put an Object.defineProperty of its own in place, as Box2dWeb does: one for accessors alone", () => {
   const { run } = heldPage();
-  // In a page's own frame it is the page's; here the clock's code is within the test's.
+  // In a page's own frame the stack is the page's; here the clock's code is within the test's.
   const { defineProperty } = Object;
   Object.defineProperty = <T>(object: T, name: PropertyKey, given: PropertyDescriptor): T =>
     given.get === undefined ? object : defineProperty(object, name, given);

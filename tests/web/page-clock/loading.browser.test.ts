@@ -91,8 +91,8 @@ test("T5: a script of a published package is asked for, and what to do is said w
   await expect
     .poll(() => [...clock.unheld].sort())
     .toEqual([
-      "asks games.example.invalid for something, which it does not get",
       "loads https://unpkg.com/attract-no-such-package@0/engine.js, which did not come: is there a network? save it beside the page, and name it there",
+      "requests data from games.example.invalid, which is blocked",
     ]);
 });
 

@@ -78,7 +78,7 @@ test("GameDistribution tells the game when to go on", async () => {
 test("other scripts of others stay refused", () => {
   const { page, clock } = opened("https://cdn.example.com/poki.js");
   expect(page.said).toEqual(["error"]);
-  expect([...clock.unheld]).toEqual(["asks cdn.example.com for something, which it does not get"]);
+  expect([...clock.unheld]).toEqual(["requests data from cdn.example.com, which is blocked"]);
 });
 
 test("in a page of one's own the portal's own SDK is heard, and does what it did", () => {

@@ -401,11 +401,10 @@ test("what an agent sees is kept where it can be read", () => {
 test("T5: what no clock holds is said", () => {
   const { page, clock } = opened();
   run(page, `new Worker(URL.createObjectURL(new Blob([""]))).terminate()`);
-  const worker =
-    "runs code in a worker of its own, which reads real time: what depends on that is not reproducible";
+  const worker = "runs code in a web worker, which reads real time: its results are not reproducible";
   expect([...clock.unheld]).toEqual([worker]);
   run(page, `new SharedWorker(URL.createObjectURL(new Blob([""]))).port.close()`);
-  expect([...clock.unheld]).toEqual([worker, worker.replace("worker of its own", "shared worker")]);
+  expect([...clock.unheld]).toEqual([worker, worker.replace("web worker", "shared worker")]);
 });
 
 test("videos, other pages, databases, cameras and frames without a clock are said too", async () => {
@@ -424,11 +423,11 @@ test("videos, other pages, databases, cameras and frames without a clock are sai
     "mediaDevices" in page.navigator ? ["asks for a camera or a microphone, which is not there"] : [];
   expect([...clock.unheld].sort()).toEqual([
     ...camera,
-    "has a frame within the page that goes by real time",
-    "keeps things in IndexedDB, which answers at real times and is not emptied between episodes",
-    "shows a video, of which nothing is seen here",
-    "shows a video, which goes by real time",
-    "talks to other pages through a channel, whose messages come at real times",
+    "has a frame within the page that runs in real time",
+    "sends messages to other pages through a channel, which works in real time",
+    "shows a video, which runs in real time",
+    "shows a video, which stays black here",
+    "stores data in IndexedDB, which works in real time and is not cleared between episodes",
   ]);
 });
 
@@ -446,7 +445,7 @@ test("nobody else is asked for anything: the page hears that there is no network
   expect(run(page, "said")).toEqual(["fetch TypeError", "image", "socket 3"]);
   expect(clock.numLoading).toBe(0);
   expect([...clock.unheld].sort()).toEqual([
-    "asks elsewhere.example for something, which it does not get",
+    "requests data from elsewhere.example, which is blocked",
     "talks to a server, which is not there",
   ]);
 });

@@ -33,8 +33,8 @@ const FOUND: Findings = {
   page: "dist/index.html",
   size: [640, 480],
   title: "My\nFlappy! */",
-  heeded: {
-    starter: { kind: "none", ticks: 0 },
+  inputs: {
+    startAction: { kind: "none", ticks: 0 },
     moves: [
       { label: "left", input: { keys: ["ArrowLeft"] } },
       { label: "point far", input: { keys: [], pointer: [10.4, 20, false] } },
@@ -49,7 +49,7 @@ const FOUND: Findings = {
     end: {
       place: place("w.lookInside().state", "word"),
       text: 'w.lookInside().state === "over"',
-      why: "it came in random play",
+      why: "it occurred in random play",
       isOver: (value) => value === "over",
     },
     seen: [
@@ -118,8 +118,8 @@ test("what was found becomes an adapter that the SDK takes, and that reads the p
 });
 
 test("without a restart the menu is pressed through in a fresh page", async () => {
-  const starter = { kind: "key", code: "Space", ticks: 40 } as const;
-  const found = { ...FOUND, restart: null, heeded: { ...FOUND.heeded, starter } };
+  const startAction = { kind: "key", code: "Space", ticks: 40 } as const;
+  const found = { ...FOUND, restart: null, inputs: { ...FOUND.inputs, startAction } };
   const { page } = await defined(adapterText(found));
   expect(page?.reset).toBe("reload");
   const window: Record<string, unknown> = {};
@@ -139,9 +139,9 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(held).toEqual([["Space"], []]);
 });
 
-test("a game that its menu begins anew takes a fresh page only where it has to", async () => {
-  const starter = { kind: "key", code: "Space", ticks: 40 } as const;
-  const found = { ...FOUND, restart: null, again: starter, heeded: { ...FOUND.heeded, starter } };
+test("a game that its menu restarts takes a fresh page only if it has to", async () => {
+  const startAction = { kind: "key", code: "Space", ticks: 40 } as const;
+  const found = { ...FOUND, restart: null, again: startAction, inputs: { ...FOUND.inputs, startAction } };
   const { page } = await defined(adapterText(found));
   expect(page?.reset).toBe("over");
   const window: Record<string, unknown> = { ...PAGE };
@@ -186,8 +186,8 @@ test("one that begins by itself is pressed only once it is over, a button only w
     [30, 30, true],
     [30, 30, false],
   ]);
-  const starter = { ...again, selector: ".begin" } as const;
-  const text = adapterText({ ...found, heeded: { ...FOUND.heeded, starter } });
+  const startAction = { ...again, selector: ".begin" } as const;
+  const text = adapterText({ ...found, inputs: { ...FOUND.inputs, startAction } });
   expect(text).toContain('querySelectorAll(".begin, .again")');
 });
 
@@ -198,7 +198,7 @@ test("what was not found is named in the adapter, which nothing plays until that
     await expect(defined(adapterText(found))).rejects.toThrow(/^unfinished: this adapter lacks /);
     return JSON.parse(names);
   };
-  const { heeded, reading } = FOUND;
+  const { inputs, reading } = FOUND;
   const without = (more: Partial<Findings["reading"]>): Findings => ({
     ...FOUND,
     reading: { ...reading, ...more },
@@ -208,13 +208,13 @@ test("what was not found is named in the adapter, which nothing plays until that
   expect(await unfinished(without({ score: null }))).toEqual(["score"]);
   expect(await unfinished(without({ seen: [] }))).toEqual(["observe"]);
   expect(await unfinished({ ...without({ seen: [] }), seesPixels: true })).toEqual([]);
-  expect(await unfinished({ ...FOUND, heeded: { ...heeded, moves: [] } })).toEqual(["keys"]);
+  expect(await unfinished({ ...FOUND, inputs: { ...inputs, moves: [] } })).toEqual(["keys"]);
 });
 
 test("where nothing was found the adapter stands all the same once it is called finished, and says what to name", async () => {
   const reading = { score: null, end: null, seen: [], otherScores: [], otherEnds: [] };
-  const heeded = { ...FOUND.heeded, moves: [] };
-  const text = adapterText({ ...FOUND, reading, heeded, early: [], restart: null });
+  const inputs = { ...FOUND.inputs, moves: [] };
+  const text = adapterText({ ...FOUND, reading, inputs, early: [], restart: null });
   expect(text).toContain("No score was found");
   expect(text).toContain("No end was found");
   const { page } = await defined(finished(text));
@@ -288,13 +288,13 @@ test("an environment is stepped, and its observation flattened", async () => {
 
 test("moves that bear the same words have labels of their own", async () => {
   const click = (x: number) => ({ label: "Buy", input: { keys: [], pointer: [x, 5, true] as const } });
-  const heeded = { ...FOUND.heeded, moves: [click(1), click(2), { ...click(3), label: "nothing" }] };
-  const { action, page } = await defined(adapterText({ ...FOUND, heeded }));
+  const inputs = { ...FOUND.inputs, moves: [click(1), click(2), { ...click(3), label: "nothing" }] };
+  const { action, page } = await defined(adapterText({ ...FOUND, inputs }));
   expect(action).toMatchObject({ labels: ["nothing", "Buy", "Buy 2", "nothing 2"] });
   expect(page?.pointers["Buy 2"]).toEqual([2, 5]);
 });
 
-test("a score that fell ends the game; where the page is begun anew, the fall to nothing is not the new game's end", async () => {
+test("a score that fell ends the game; after a restart, the fall to nothing is not the new game's end", async () => {
   const score = place("w.points");
   const fell = { place: score, text: "fell(w, Number(w.points ?? 0))", why: "it fell", isOver: () => false };
   const reading = { ...FOUND.reading, score: { place: score, why: "it grew" }, end: fell, seen: [] };
@@ -344,14 +344,14 @@ test("what is drawn is followed before the page draws, and read by its look", as
   expect(typeof page?.prepare).toBe("function");
 });
 
-test("a button that is drawn is pressed where it is until it is gone, and another begins the game anew", async () => {
-  const starter = { kind: "spot", name: "START", ticks: 10 } as const;
+test("a drawn button is pressed until it is gone, and another restarts the game", async () => {
+  const startAction = { kind: "spot", name: "START", ticks: 10 } as const;
   const text = adapterText({
     ...FOUND,
     variables: [],
     early: [],
     playing: null,
-    heeded: { ...FOUND.heeded, starter },
+    inputs: { ...FOUND.inputs, startAction },
     again: { kind: "spot", name: "PLAY AGAIN", ticks: 10 },
     reading: {
       ...FOUND.reading,
@@ -412,10 +412,10 @@ test("what marks a board, and what is said at the end, come with what reads them
   const marked = place('marked(w, ".grid > *", ".frog")', "grid");
   const written = place('marked(w, ".grid > *", "=X")', "grid");
   const said = place('says(w, ["You win!"])', "truth");
-  const starter = { kind: "element", selector: "#start", text: "Start/Pause", ticks: 10 } as const;
+  const startAction = { kind: "element", selector: "#start", text: "Start/Pause", ticks: 10 } as const;
   const found: Findings = {
     ...FOUND,
-    heeded: { ...FOUND.heeded, starter },
+    inputs: { ...FOUND.inputs, startAction },
     playing: null,
     reading: {
       ...FOUND.reading,

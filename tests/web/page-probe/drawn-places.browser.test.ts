@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "vitest";
 import { drawnIn, isDrawnThing, widest } from "../../../web/page-probe/src/drawn-places.ts";
-import { isWaiting, promptsIn } from "../../../web/page-probe/src/starters.ts";
+import { isWaiting, promptsIn } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { found } from "./probed-page.ts";
 
-test("a menu that heeds keys is none: what stands still may move once a countdown is over", async () => {
+test("a menu that reacts to keys is not the game: the game may move once a countdown is over", async () => {
   const { starter, moves, score } = await found(`
     const game = window.game = { x: 50, ballX: 100, ballY: 0, speed: 1, score: 0 };
     let began = 0, ticks = 0;
@@ -99,7 +99,7 @@ test("a board of elements in a closure: one click of what begins and pauses, its
   expect(adapter).toContain("page.ticks < 8 && page.ticks % 8 < 4");
 });
 
-test("a page that has itself loaded anew says its end by that, and no function of the browser's begins a game anew", async () => {
+test("a page that reloads itself ends by that, and no function of the browser is a restart", async () => {
   const { end, restart, unfinished, adapter } = await found(`
     const game = window.game = { x: 50, stone: 0, points: 0, context, form: document.createElement("form") };
     function tick() {
@@ -110,8 +110,8 @@ test("a page that has itself loaded anew says its end by that, and no function o
       game.points++;
       if (Math.abs(game.x - 50) > 30) location.reload();
     }`);
-  expect([end, restart, unfinished]).toEqual(["the page loads itself anew", null, []]);
-  expect(adapter).toContain("ends an episode in any case");
+  expect([end, restart, unfinished]).toEqual(["the page reloads itself", null, []]);
+  expect(adapter).toContain("page reloads itself, which ends the episode");
 });
 
 test("a board of plain cells is clicked and seen, also of a game that waits for promises between its frames", async () => {
@@ -165,7 +165,7 @@ test("a key that has all stand still until it is pressed again pauses, and is no
   expect(end).toBeNull();
 });
 
-test("a key that begins the game anew in the midst of it is no move", async () => {
+test("a key that restarts the game in mid-play is no move", async () => {
   const { moves, score } = await found(`
     const fresh = () => ({ x: 50, depth: 0, ballY: 0, turn: 0, speed: 1, score: 0 });
     const game = window.game = fresh();

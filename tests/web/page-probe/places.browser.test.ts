@@ -12,7 +12,7 @@ import {
   shownInGroups,
   variablesOf,
 } from "../../../web/page-probe/src/roots.ts";
-import { keysNamed, startersOf } from "../../../web/page-probe/src/starters.ts";
+import { keysNamed, startActionsOf } from "../../../web/page-probe/src/start-actions.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
 const frames: HTMLIFrameElement[] = [];
@@ -88,7 +88,7 @@ test("keys that a page asks for may begin it, in its elements and in its canvas"
     "Space",
   ]);
   const window = await open("<p>Press <b>q</b> to begin</p>");
-  const codes = startersOf(window, [100, 100], ["Press N"]).flatMap((one) =>
+  const codes = startActionsOf(window, [100, 100], ["Press N"]).flatMap((one) =>
     one.kind === "key" && one.ticks === 10 ? [one.code] : [],
   );
   expect(codes).toEqual(["KeyQ", "KeyN", "Space", "Enter", "Digit1"]);
@@ -206,9 +206,11 @@ test("drawings and forms among the elements: their class is no text, their id ma
   const window = await open(`
     <svg class="play-btn" width="40" height="40"><circle class="game-over" r="9" cx="9" cy="9"></circle></svg>
     <form class="start-box"><input name="id" value="7"><button>Start</button></form>`);
-  const elements = startersOf(window, [800, 600]).filter(({ kind }) => kind === "element");
-  expect(elements.map((starter) => "selector" in starter && starter.selector)).toContain(".play-btn");
-  expect(elements.map((starter) => "text" in starter && starter.text)).toContain("Start");
+  const elements = startActionsOf(window, [800, 600]).filter(({ kind }) => kind === "element");
+  expect(elements.map((startAction) => "selector" in startAction && startAction.selector)).toContain(
+    ".play-btn",
+  );
+  expect(elements.map((startAction) => "text" in startAction && startAction.text)).toContain("Start");
   expect(shownIn(window).map(({ name }) => name)).toContain("game-over");
 });
 

@@ -68,7 +68,7 @@ test("whose turn it is goes to and fro, and is no score", () => {
   const turn = (tick: number): number => 1 + (Math.floor(tick / 5) % 2);
   const shown = { isShown: true };
   expect(read([["#current-player", turn, "number", shown]]).score).toBe(null);
-  // A game that begins anew after a point or two is another thing.
+  // A game that restarts after a point or two is another case.
   expect(read([["#points", (tick) => Math.floor((tick % 30) / 10), "number", shown]]).score?.place.text).toBe(
     "#points",
   );
@@ -82,7 +82,7 @@ test("what one brick is worth goes up and down: the score of the game begins wit
   expect(score?.place.text).toBe("w.Game.current.score.score");
 });
 
-test("a game that begins anew by itself ends where its score falls to its beginning", () => {
+test("a game that restarts by itself ends where its score falls to its first value", () => {
   const { end } = read([["w.game.steps.score", (tick) => Math.floor((tick % 40) / 10)]]);
   expect(end?.text).toBe("fell(w, Number(w.game.steps.score ?? 0))");
   // Only where nothing tells of the end.
@@ -195,9 +195,9 @@ test("a state that is a number is over where most plays end in one that they did
 test("words that the scripts have ready are an end, said or not; what is said at once is none", () => {
   const quoted = { isQuoted: true, isShown: true };
   const said = (values: (tick: number) => boolean) => read([["says(w)", values, "truth", quoted]]);
-  expect(said(DIES).end).toMatchObject({ text: "says(w)", why: "it came in random play" });
+  expect(said(DIES).end).toMatchObject({ text: "says(w)", why: "it occurred in random play" });
   expect(said(DIES).seen).toEqual([]);
-  expect(said(() => false).end?.why).toBe("the page has these words ready; they did not come in random play");
+  expect(said(() => false).end?.why).toBe("the page contains these words; they did not occur in random play");
   expect(said(() => true).end).toBe(null);
   const { end } = read([
     ["w.game.isOver", DIES, "truth"],
@@ -215,7 +215,7 @@ test("all marks of a board are seen, before a grid of the page's own", () => {
   expect(read(marks).seen.map(({ place }) => place.text)).toEqual(marks.map(([text]) => text));
 });
 
-test("a game that is seen to begin anew ends there, and not by words that it has ready", () => {
+test("a game that was seen to restart ends there, and not by words in its page", () => {
   const { end } = read([
     ["w.game.score", (tick) => Math.floor((tick % 30) / 10)],
     ["says(w)", () => false, "truth", { isQuoted: true, isShown: true }],
@@ -260,7 +260,7 @@ test("a game that says nothing of its end has come to it where nothing moves any
   );
 });
 
-test("lives that are full again without having run out say that another game has begun; one that is won does not", () => {
+test("lives refilled without running out show that another game has begun; a life that is won does not", () => {
   const refilled = read([["w.lives", (tick) => 3 - (Math.floor(tick / 10) % 3)]]).end;
   expect(refilled?.text).toBe("fell(w, -Number(w.lives ?? 0))");
   const won = read([["w.lives", (tick) => [3, 2, 3, 2, 1, 2][Math.floor(tick / 10)]]]).end;

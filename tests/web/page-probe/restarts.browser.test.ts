@@ -1,9 +1,9 @@
-/** Functions of a page that are called as if they began it anew. */
+/** Functions of a page whose names suggest a restart. */
 
 import { expect, test } from "vitest";
 import { found } from "./probed-page.ts";
 
-/** Goes on for ever, and nobody scores; `helper.reset` has nothing to do with it, and `game.restart` begins it anew. */
+/** Never ends and never scores; `helper.reset` is unrelated to it, and `game.restart` restarts it. */
 const ENDLESS = `
   window.helper = { reset() { this.calls = 0; } };
   const fresh = () => ({ x: 50, ballY: 0, far: 0, score: 0 });
@@ -14,13 +14,13 @@ const ENDLESS = `
     game.ballY = (game.ballY + 1.3) % 100;
   }`;
 
-test("what changes nothing that is seen begins nothing anew, even where no end was ever reached", async () => {
+test("a call without visible effect is no restart, even if no end was reached", async () => {
   const { restart, moves } = await found(ENDLESS.replace("RESTART", ""));
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
   expect(restart).toBeNull();
 });
 
-test("what sets anew what is seen does", async () => {
+test("a call that resets what is seen is a restart", async () => {
   const script = ENDLESS.replace("RESTART", "restart() { Object.assign(this, fresh()); }");
   expect((await found(script)).restart).toBe("w.game.restart()");
 });

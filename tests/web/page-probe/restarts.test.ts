@@ -1,4 +1,4 @@
-/** Which of an engine's scenes may begin the game anew. */
+/** Which of an engine's scenes may restart the game. */
 
 import { expect, test } from "vitest";
 import type { End } from "../../../web/page-probe/src/ends.ts";

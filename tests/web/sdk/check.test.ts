@@ -243,12 +243,12 @@ describe("each fault is found, and only it", () => {
         },
         { numAgents: 2 },
       ),
-      /error nobody-active: no agent is active in step 1 of episode 0, nor after it, which ends the episode/,
+      /error nobody-active: no agent is active in or after step 1 of episode 0, which ends the episode/,
     ],
     [
-      "a name that nobody reads",
+      "an unknown name",
       walk({ update: () => ({ observation: [0, 0], reward: 1, done: true, infos: { apples: 1 } }) }),
-      /warning unread-result: update\(\) returns "infos", which nobody reads/,
+      /warning unread-result: update\(\) returns "infos", which is not read/,
     ],
     [
       "a NaN reward",
@@ -294,12 +294,12 @@ describe("each fault is found, and only it", () => {
     [
       "ignored actions",
       walk({ update: () => ({ observation: [0, 0], reward: 1, done: true }) }),
-      /error ignored-actions: no action changes anything: 60 times/,
+      /error ignored-actions: no action changes anything: at 60 moments/,
     ],
     [
       "two actions that do the same",
       walk({}, { action: discrete(["left", "right", "jump"]) }),
-      /warning action-without-effect: action 1 "right" and action 2 "jump" did the same all 60 times/,
+      /warning action-without-effect: action 1 "right" and action 2 "jump" had the same effect at all 60 moments/,
     ],
     [
       "a slow game",
@@ -382,10 +382,12 @@ describe("determinism", () => {
     );
   });
 
-  test("Math.random is named as what would explain it", () => {
+  test("Math.random is named as the probable cause", () => {
     const definition = walk({ start: () => [Math.random(), 0] });
     const { findings } = checkGame(definition, METERS);
-    expect(findings.find(({ id }) => id === "not-reproducible")?.fix).toBe("Math.random would explain it");
+    expect(findings.find(({ id }) => id === "not-reproducible")?.fix).toBe(
+      "remove Math.random, the probable cause",
+    );
   });
 
   test("a game whose episodes leave something behind in it alone", () => {

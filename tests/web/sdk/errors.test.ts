@@ -17,7 +17,7 @@ describe("hints", () => {
   test("what only a page has is named, with what a game does instead", () => {
     const hint = hintFor(new ReferenceError("window is not defined"));
     expect(hint).toMatch(/^games run in a web worker, without a page: there is no window\. Use globalThis/);
-    expect(hintFor(new ReferenceError("localStorage is not defined"))).toContain("set it anew in start()");
+    expect(hintFor(new ReferenceError("localStorage is not defined"))).toContain("reset it in start()");
     expect(hintFor(new ReferenceError("Can't find variable: document"))).toContain(
       "draw(context, width, height)",
     );

@@ -122,7 +122,7 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
   );
 }
 
-/** Whatever the answer, the page starts anew: it shows whether there is still a session. */
+/** Reloads the page after any answer; the fresh page shows whether the session still exists. */
 function logOut(): void {
   const reload = () => location.reload();
   api.logOut().then(reload, reload);

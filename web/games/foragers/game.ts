@@ -66,7 +66,7 @@ export class Foragers {
     drawForagers(context2d, width, height, this.garden);
   }
 
-  /** Takes the step of a forager that is here; whoever is not comes nearer to being back. */
+  /** Moves a forager that is present; counts down the return of one that is absent. */
   #move(agent: number, action: number): void {
     const { garden } = this;
     const terms = this.#terms[agent];
@@ -85,7 +85,7 @@ export class Foragers {
     }
   }
 
-  /** Whom the wolf has reached is gone; says who ended and who takes part from the next step on. */
+  /** Removes a forager that the wolf has reached; sets who ended and who is active from the next step on. */
   #settle(agent: number): void {
     const { garden } = this;
     const isCaught = this.absence[agent] === 0 && garden.foragers[agent] === garden.wolf;

@@ -8,7 +8,7 @@ export const NUM_FORAGERS = 3;
 export const NUM_BERRIES = 4;
 const WIDTH = SIZE + 2;
 const NUM_CELLS = WIDTH * WIDTH;
-/** Bushes nobody can enter, as (row, column); single ones, so that every other cell can be reached. */
+/** Bushes, which block movement, as (row, column); single ones, so that every other cell can be reached. */
 const BUSHES = [
   [2, 2],
   [2, 6],

@@ -17,7 +17,7 @@ const BASKET_SPEED = 2;
 /** How often what falls is an apple. */
 const APPLE_SHARE = 0.7;
 /** More than ever fall at a time: one starts in every `PAUSE_LOW` steps and is gone after SIZE. */
-const MOST_THINGS = 8;
+const MAX_THINGS = 8;
 const PAUSE_LOW = 4;
 
 /** What falls. */
@@ -28,10 +28,10 @@ export const STONE = 1;
 export class Harvest {
   /** Left column of the basket. */
   basket = 0;
-  /** Of each falling thing: left column, upper row, APPLE or STONE; the first `numThings` are falling. */
-  readonly columns = new Int32Array(MOST_THINGS);
-  readonly rows = new Int32Array(MOST_THINGS);
-  readonly kinds = new Int32Array(MOST_THINGS);
+  /** Left column, upper row and kind (APPLE or STONE) per falling thing; the first `numThings` entries are in use. */
+  readonly columns = new Int32Array(MAX_THINGS);
+  readonly rows = new Int32Array(MAX_THINGS);
+  readonly kinds = new Int32Array(MAX_THINGS);
   numThings = 0;
   readonly #picture = new Picture();
   #pause = 8;

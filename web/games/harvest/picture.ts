@@ -20,7 +20,7 @@ const COLORS = [
   [245, 200, 80],
 ];
 
-/** Pixels of one game, painted anew in every step; allocates nothing after creation. */
+/** Pixels of one game, repainted in every step; allocates nothing after creation. */
 export class Picture {
   /** [SIZE, SIZE, BYTES], flat. */
   readonly pixels = new Uint8Array(SIZE * SIZE * BYTES);

@@ -52,7 +52,7 @@ const LEG_BITS = 0x0020;
 const VELOCITY_ITERATIONS = 60;
 const POSITION_ITERATIONS = 20;
 
-/** One lander over one ground. Made anew for every episode, so that nothing of an earlier one can linger in the engine. */
+/** One lander over one ground. Created for every episode, so that the physics engine keeps no state of an earlier one. */
 export class Vessel {
   readonly hull: Body;
   readonly legs: Body[] = [];

@@ -6,8 +6,8 @@ import { drawPendulum } from "./draw.ts";
 const GRAVITY = 10;
 const MASS = 1;
 const LENGTH = 1;
-const MOST_SPEED = 8;
-const MOST_TORQUE = 2;
+const MAX_SPEED = 8;
+const MAX_TORQUE = 2;
 /** The start's angle is uniform in [-pi, pi), its speed in [-START_SPEED, START_SPEED). */
 const START_SPEED = 1;
 
@@ -30,12 +30,12 @@ export class Pendulum {
     const { state } = this;
     const angle = state[0];
     const speed = state[1];
-    const torque = Math.min(MOST_TORQUE, Math.max(-MOST_TORQUE, action[0]));
+    const torque = Math.min(MAX_TORQUE, Math.max(-MAX_TORQUE, action[0]));
     const fromUpright = wrapped(angle);
     this.#result.reward = -(fromUpright ** 2 + 0.1 * speed ** 2 + 0.001 * torque ** 2);
     const acceleration =
       ((3 * GRAVITY) / (2 * LENGTH)) * Math.sin(angle) + (3 / (MASS * LENGTH ** 2)) * torque;
-    const newSpeed = Math.min(MOST_SPEED, Math.max(-MOST_SPEED, speed + acceleration * deltaTime));
+    const newSpeed = Math.min(MAX_SPEED, Math.max(-MAX_SPEED, speed + acceleration * deltaTime));
     state[0] = angle + newSpeed * deltaTime;
     state[1] = newSpeed;
     this.#torque = torque;
@@ -44,7 +44,7 @@ export class Pendulum {
   }
 
   draw(context2d: Context2D, width: number, height: number): void {
-    drawPendulum(context2d, width, height, this.state[0], this.#torque / MOST_TORQUE);
+    drawPendulum(context2d, width, height, this.state[0], this.#torque / MAX_TORQUE);
   }
 
   #observe(observation: Float32Array): void {
@@ -65,9 +65,9 @@ export default defineGame({
   id: "Pendulum-v1",
   tickSeconds: 0.05,
   maxSeconds: 10,
-  observation: box({ shape: [3], low: [-1, -1, -MOST_SPEED], high: [1, 1, MOST_SPEED] }),
-  action: box({ shape: [1], low: -MOST_TORQUE, high: MOST_TORQUE }),
-  keys: { ArrowLeft: [MOST_TORQUE], ArrowRight: [-MOST_TORQUE] },
+  observation: box({ shape: [3], low: [-1, -1, -MAX_SPEED], high: [1, 1, MAX_SPEED] }),
+  action: box({ shape: [1], low: -MAX_TORQUE, high: MAX_TORQUE }),
+  keys: { ArrowLeft: [MAX_TORQUE], ArrowRight: [-MAX_TORQUE] },
   idle: [0],
   create: () => new Pendulum(),
 });

@@ -1,4 +1,4 @@
-/** CSS animations and transitions on virtual time; their ends are told in the tick that they fall in. */
+/** CSS animations and transitions on virtual time; their end events fire in the tick in which they end. */
 
 import type { VirtualTime } from "./time.ts";
 
@@ -9,7 +9,7 @@ export interface Animations {
   collect(): void;
   /** Moves those taken over to where they are now. */
   advance(): void;
-  /** Ends those that nobody has taken over: where their elements are must not hang on real time. Forces style. */
+  /** Finishes animations that were not taken over: element positions must not depend on real time. Forces style. */
   settle(): void;
 }
 
@@ -43,7 +43,7 @@ export function followAnimations(window: Page, time: VirtualTime): Animations {
           continue;
         }
         begun.delete(animation);
-        // One that is told of may be gone from the page by now.
+        // An event handler may have removed it from the page by now.
         if (Number.isFinite(end)) animation.currentTime = end;
         dispatchEnd(window, animation, end / 1000);
       }

@@ -17,7 +17,7 @@ export class Chance {
     this.seed(seed);
   }
 
-  /** Begins anew. @param seed 32 bits. */
+  /** Restarts the sequence. @param seed 32 bits. */
   seed(seed: number): void {
     let h = seed >>> 0;
     const next = (): number => {

@@ -6,7 +6,7 @@ import type { VirtualTime } from "./time.ts";
 type Page = Window & typeof globalThis;
 type Callback = (...args: unknown[]) => unknown;
 
-/** Of events that the trainer makes: when. All others happen now. */
+/** Times of the events that the trainer dispatches. All other events happen now. */
 export const stamps = new WeakMap<Event, number>();
 
 /** @param originMs the date at the page's time 0, in ms since 1970. */
@@ -108,7 +108,7 @@ function installMarks(window: Page, time: VirtualTime): void {
     if (typeof from === "string") return measure(name, { start: from, end: to ?? time.look() });
     const isWhole = from?.duration !== undefined && from.start !== undefined;
     const end = from?.end ?? (isWhole ? undefined : time.look());
-    // Of start, end and duration the browser takes two at most.
+    // The browser accepts at most two of start, end and duration.
     return measure(name, end === undefined ? from : { ...from, end });
   });
 }

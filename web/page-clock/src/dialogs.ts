@@ -1,17 +1,17 @@
-/** Dialogs that a page opens: nobody is there to answer them, so they are answered at once, and what they say is kept. */
+/** Dialogs that a page opens. They are answered at once, and their texts are kept. */
 
 import { define, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis & { attractAlerts?: string[] };
 
-/** Of an episode; older ones go. */
-const MOST_ALERTS = 20;
+/** Dialogs kept per episode; older ones are dropped. */
+const MAX_ALERTS = 20;
 const NAMES = ["alert", "confirm", "prompt"] as const;
 
 /**
  * What the page in `window` has said by `alert()` in this episode, the newest last.
  *
- * While it is trained, and while `attachAgent` plays, nobody has to close these dialogs.
+ * While it is trained, and while `attachAgent` plays, these dialogs need not be closed by hand.
  */
 export function alerts(window: Page): readonly string[] {
   return window.attractAlerts ?? [];
@@ -28,7 +28,7 @@ export function answerDialogs(window: Page): () => void {
   defineProperty(window, "attractAlerts", { value: said, configurable: true });
   define(window, "alert", (text: unknown = "") => {
     said.push(String(text));
-    if (said.length > MOST_ALERTS) said.shift();
+    if (said.length > MAX_ALERTS) said.shift();
   });
   define(window, "confirm", () => true);
   define(window, "prompt", () => null);

@@ -1,4 +1,4 @@
-/** Drawing that costs nothing while nobody looks: 2D calls are dropped, WebGL is a null device. */
+/** Drawing that costs nothing while the page is not watched: 2D calls are dropped, WebGL is a null device. */
 
 import { createNullWebGl } from "./null-webgl.ts";
 import { define } from "./overriding.ts";

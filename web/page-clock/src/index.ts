@@ -5,12 +5,12 @@ import { type ClockOptions, DEFAULT_OPTIONS, VirtualClock } from "./virtual-cloc
 /** What the owner of the frame calls once its window has a clock, before the page's own scripts. */
 type Prepare = (window: Window & typeof globalThis, clock: VirtualClock) => void;
 
-/** Of a window that has a clock: takes over that of a frame within it. */
+/** Called by a window that has a clock: adopts the clock of a frame within it. */
 type Nest = (window: Window & typeof globalThis) => void;
 
 const frame = window.frameElement as (HTMLElement & { attractPrepare?: Prepare }) | null;
 const asked = frame?.dataset.attractClock;
-// Not in a frame of ours: the page is somebody's who looks at it, and keeps its own time.
+// Not in one of our frames: a person opened the page, and it keeps real time.
 if (asked === undefined) {
   // `frameElement` is there: the window around it is of this origin.
   if (frame !== null) (window.parent as { attractNest?: Nest }).attractNest?.(window);

@@ -187,7 +187,7 @@ export class Input {
 
   #dispatch(target: EventTarget, event: Event): void {
     stamps.set(event, this.#time.now);
-    // What a listener throws is told to the window by the browser.
+    // The browser reports a listener's error to the window.
     target.dispatchEvent(event);
   }
 }

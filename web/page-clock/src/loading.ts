@@ -14,12 +14,12 @@ export interface Loading {
 
 /** Responses that may have no body. */
 const WITHOUT_BODY = [101, 204, 205, 304];
-const MOST_MISSING = 8;
+const MAX_MISSING = 8;
 const LONGEST_PATH = 200;
 
 /**
- * @param time by which what is not given is told of.
- * @param said told what the page asks others for, as the predicate of a sentence.
+ * @param time in which the errors of refused requests are reported.
+ * @param said collects what the page requests from other servers, as predicates of sentences.
  * @param portals whose scripts are given in their place.
  */
 export function installLoading(
@@ -29,10 +29,10 @@ export function installLoading(
   portals: Portals,
 ): Loading {
   const loading: Loading = { count: 0 };
-  /** Nobody but the game's own server is asked for anything: whether `url` is somebody else's. */
+  /** Whether `url` belongs to another server than the game's own. Such requests are refused. */
   const isRefused = (url: unknown): boolean => {
     const origin = foreignOrigin(window, url);
-    if (origin !== null) said.add(`asks ${origin} for something, which it does not get`);
+    if (origin !== null) said.add(`requests data from ${origin}, which is blocked`);
     return origin !== null;
   };
   const gate = <T>(promise: Promise<T>): Promise<T> => {
@@ -80,7 +80,7 @@ export function installLoading(
     watchSource(window, prototype, gate, refuses, time, portals);
   }
   followAttributes(window);
-  // An element's own error is told to nobody above it.
+  // An element's error event does not bubble.
   const look = ({ target }: Event): void => {
     const isScript = target instanceof window.HTMLScriptElement;
     if (!isScript && !(target instanceof window.HTMLLinkElement && target.relList.contains("stylesheet")))
@@ -114,7 +114,7 @@ function missing(window: Page, said: Set<string>): (address: string) => void {
   const paths = new Set<string>();
   return (address) => {
     const [path] = address.replace(window.location.origin, "").split(/[?#]/);
-    if (path === undefined || paths.has(path) || paths.size === MOST_MISSING) return;
+    if (path === undefined || paths.has(path) || paths.size === MAX_MISSING) return;
     paths.add(path);
     said.add(`asks for ${path.slice(0, LONGEST_PATH)}, which is not there`);
   };

@@ -5,8 +5,8 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 type Page = Window & typeof globalThis;
 
-/** Share of the page's window from which on a frame is taken to be the game, though nobody gave it the focus. */
-const MOST_OF_IT = 0.5;
+/** A frame without focus counts as the game from this share of the page's window on. */
+const MIN_AREA_SHARE = 0.5;
 
 interface NestedFrame {
   readonly clock: VirtualClock;
@@ -16,11 +16,11 @@ interface NestedFrame {
 }
 
 export class NestedFrames {
-  /** Those that are there, the oldest first. */
+  /** Frames in the document, the oldest first. */
   readonly all: readonly NestedFrame[];
   readonly #window: Page;
   readonly #all: NestedFrame[] = [];
-  /** Null: the page itself; undefined: nobody gave anything the focus. */
+  /** Null: the page itself; undefined: nothing has had the focus yet. */
   #focused: NestedFrame | null | undefined;
 
   /** @param make gives the window of a frame a clock, before any script of its own. */
@@ -62,7 +62,7 @@ export class NestedFrames {
     if (this.#all.length === 0) return null;
     const { innerWidth, innerHeight } = this.#window;
     const largest = this.#all.reduce((a, b) => (areaOf(b) > areaOf(a) ? b : a));
-    return areaOf(largest) >= MOST_OF_IT * innerWidth * innerHeight ? largest.clock : null;
+    return areaOf(largest) >= MIN_AREA_SHARE * innerWidth * innerHeight ? largest.clock : null;
   }
 
   /** A press of the pointer moves the focus. */

@@ -59,7 +59,7 @@ const FIRST_EXTENSIONS = [
   "WEBGL_draw_buffers",
 ];
 const SECOND_EXTENSIONS = ["EXT_color_buffer_float", "EXT_color_buffer_half_float"];
-/** Those whose absence engines handle, and whose presence would have them read results. */
+/** Extensions that are refused: engines work without them, and would read results back with them. */
 const REFUSED = /compressed|debug_shaders|disjoint_timer|multi_draw|multiview/i;
 
 /** @returns an object of class WebGLRenderingContext or WebGL2RenderingContext, the same type as the real one. */
@@ -135,7 +135,7 @@ function parameter(name: number, canvas: { width: number; height: number }, isSe
   return 0;
 }
 
-/** Of an extension: its constants and its functions, by how they are written. */
+/** An extension: names in capitals are constants, all others are functions. */
 function extension(): object {
   return new Proxy(
     {},

@@ -1,4 +1,4 @@
-/** Observers of sizes and of what is in view, told in ticks: the browser tells them when it happens to draw. */
+/** Resize and intersection observers that report in ticks. The browser's own report whenever it happens to draw. */
 
 import { define } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
@@ -16,7 +16,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
 
   class VirtualResizeObserver {
     readonly #callback: Callback;
-    /** Of each target, the size that was told last; NaN before it is told first. */
+    /** The size reported last per target; NaN before the first report. */
     readonly #sizes = new Map<Element, readonly [width: number, height: number]>();
     constructor(callback: Callback) {
       this.#callback = callback;
@@ -53,7 +53,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
     }
   }
 
-  /** All is in view: what is not would depend on how the page is scrolled, and nobody scrolls it. */
+  /** Reports everything as in view: the result must not depend on the scroll position. */
   class VirtualIntersectionObserver {
     readonly root = null;
     readonly rootMargin = "0px";

@@ -4,9 +4,9 @@ import { define, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
-/** What a game told a portal; read by adapters as `portal(w)`. */
+/** What a game reported to a portal; read by adapters as `portal(w)`. */
 export interface PortalSignals {
-  /** Of the SDK that the game asked for; null: none so far. */
+  /** Name of the SDK that the game requested; null: none so far. */
   name: string | null;
   /** Between the start and the stop of play. */
   isPlaying: boolean;
@@ -14,7 +14,7 @@ export interface PortalSignals {
   stops: number;
   /** The newest score that it sent; null: none yet. */
   score: number | null;
-  /** Moments of success that it told of. */
+  /** Moments of success that it reported. */
   happyTimes: number;
 }
 

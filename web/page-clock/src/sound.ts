@@ -1,4 +1,4 @@
-/** Sound that nobody hears, on virtual time: contexts run, buffers end when they would, elements play at once. */
+/** Silent sound on virtual time: contexts run, buffers end when they would, elements play at once. */
 
 import { define, defineGetter, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";

@@ -1,4 +1,4 @@
-/** What a page sees of the browser around it: always in front, never resized, nobody at the keyboard, nothing kept. */
+/** The browser as a page sees it: always in front, never resized, without real input, without stored data. */
 
 import { answerDialogs } from "./dialogs.ts";
 import { define, defineGetter, defineProperty } from "./overriding.ts";
@@ -49,13 +49,13 @@ const REAL_EVENTS = [
   "webkitTransitionEnd",
   "wheel",
 ];
-/** Of those, what a person does: let through while one plays. */
+/** Events of those that a person causes: let through while a person plays. */
 const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
 
 export interface Surroundings {
   /** A person plays: what they do reaches the game. */
   isHuman: boolean;
-  /** The page has asked to be loaded anew, which it is not: it is for whoever plays it to take a fresh one. */
+  /** The page asked to be reloaded. The clock does not reload it: the player of the game takes a fresh page. */
   isReloadDue: boolean;
   /** As if nothing had ever been kept: storage and cookies are empty. */
   clearStorage(): void;
@@ -116,7 +116,7 @@ interface NavigateEventLike extends Event {
   readonly destination: { readonly url: string; readonly sameDocument: boolean };
 }
 
-/** A game that is over often has its page loaded anew: `location.reload()`, or a link to itself. */
+/** Many games reload their page when they are over: by `location.reload()`, or a link to themselves. */
 function holdReloads(window: Page, state: { isReloadDue: boolean }): void {
   const { navigation } = window as unknown as { navigation?: EventTarget };
   navigation?.addEventListener("navigate", (event) => {

@@ -1,8 +1,8 @@
 /** Virtual time: whole milliseconds that pass only in `tick`, with the timers and frames that fall due. Knows no page. */
 
-/** The earliest date that a page is told at its time 0, and that of every page loaded for no episode. */
+/** The earliest date at a page's time 0, and the date of every page that is not loaded for an episode. */
 export const EPOCH_MS = Date.UTC(2024, 0, 1);
-/** So many looks at the clock within one callback are a loop that waits for it: then time creeps. */
+/** A callback that reads the clock more often than this waits in a loop: then each read advances time a little. */
 const MAX_LOOKS = 20_000;
 /** Browsers let a timer that was set by a timer, and so on, wait for at least 4 ms. */
 const MAX_NESTING = 5;
@@ -48,7 +48,7 @@ export class VirtualTime {
   readonly #timers = new Map<number, Timer>();
   readonly #heap: Entry[] = [];
   #frames = new Map<number, Callback>();
-  /** Those of the frame under way: what one of them cancels does not run. */
+  /** Callbacks of the current frame; one that another cancels does not run. */
   #due = new Map<number, Callback>();
   #looks = 0;
   #nextId = 1;

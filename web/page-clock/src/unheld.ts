@@ -1,4 +1,4 @@
-/** What goes past the clock: heard of when a page uses it, so that it can be said instead of guessed. */
+/** Detects what the clock does not control, when a page uses it. */
 
 import { foreignOrigin } from "./loading.ts";
 import { define } from "./overriding.ts";
@@ -8,21 +8,20 @@ type Page = Window & typeof globalThis;
 
 /** Constructor to what a page that uses it does. */
 const CONSTRUCTORS: Readonly<Record<string, string>> = {
-  Worker: "runs code in a worker of its own, which reads real time: what depends on that is not reproducible",
-  SharedWorker:
-    "runs code in a shared worker, which reads real time: what depends on that is not reproducible",
-  AudioWorkletNode: "makes sound in an audio worklet, which does not run here",
-  BroadcastChannel: "talks to other pages through a channel, whose messages come at real times",
-  RTCPeerConnection: "talks to other browsers, which go by real time",
+  Worker: "runs code in a web worker, which reads real time: its results are not reproducible",
+  SharedWorker: "runs code in a shared worker, which reads real time: its results are not reproducible",
+  AudioWorkletNode: "plays sound in an audio worklet, which does not run here",
+  BroadcastChannel: "sends messages to other pages through a channel, which works in real time",
+  RTCPeerConnection: "connects to other browsers, which run in real time",
 };
 
-/** Those of a server: they fail at once, as where there is no network. */
+/** Connections to a server: they fail at once, as without a network. */
 const SOCKETS: Readonly<Record<string, string>> = {
   WebSocket: "talks to a server, which is not there",
   EventSource: "listens to a server, which is not there",
 };
 
-const VIDEO = "shows a video, which goes by real time";
+const VIDEO = "shows a video, which runs in real time";
 
 /** Notes in `said` what the page does that the clock does not hold. */
 export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>): void {
@@ -43,7 +42,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>):
   watchFrames(window, said);
   const open = window.IDBFactory.prototype.open;
   define(window.IDBFactory.prototype, "open", function (this: IDBFactory, ...args: Parameters<typeof open>) {
-    said.add("keeps things in IndexedDB, which answers at real times and is not emptied between episodes");
+    said.add("stores data in IndexedDB, which works in real time and is not cleared between episodes");
     return open.apply(this, args);
   });
   if ("mediaDevices" in window.navigator)
@@ -62,7 +61,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>):
 function watchVideos(window: Page, said: Set<string>): void {
   const play = window.HTMLVideoElement.prototype.play;
   define(window.HTMLVideoElement.prototype, "play", function (this: HTMLVideoElement) {
-    said.add("shows a video, of which nothing is seen here");
+    said.add("shows a video, which stays black here");
     return play.call(this);
   });
   for (const name of ["loadstart", "playing"])
@@ -84,14 +83,14 @@ function watchFrames(window: Page, said: Set<string>): void {
     const elsewhere = target.src === "" ? null : foreignOrigin(window, target.src);
     if (elsewhere !== null) {
       said.add(
-        `has a frame of ${elsewhere} within the page, which it does not get: the game must be of its own server`,
+        `has a frame of ${elsewhere} within the page, which is blocked: the game must come from its own server`,
       );
       return;
     }
     const isEmpty = inner !== null && inner.scripts.length === 0;
-    if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that goes by real time");
+    if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that runs in real time");
   };
-  // A load within a document is not told to its window.
+  // A window gets no event for a load within its document.
   window.document.addEventListener("load", look, true);
 }
 

@@ -25,16 +25,16 @@ interface DrawnWindow {
 
 /** What the owner of a frame says of it, as JSON in the frame's `data-attract-clock`. */
 export interface ClockOptions {
-  /** Of chance while the page loads; 32 bits. */
+  /** Seed of random numbers while the page loads; 32 bits. */
   seed: number;
-  /** Of the date at which the page begins: its episode's seed, 32 bits; null: it is loaded for no episode. */
+  /** Seed of the date at the page's time 0: its episode's seed, 32 bits; null: not loaded for an episode. */
   dateSeed: number | null;
   /** Whether what the page draws is to be seen. */
   draws: boolean;
   webGl: WebGl;
   /** Whether an agent sees what is drawn. */
   isSeen: boolean;
-  /** Of the window, in CSS pixels. */
+  /** Size of the window, in CSS pixels. */
   size: readonly [width: number, height: number];
 }
 
@@ -48,7 +48,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 /** What a page and the frames within it have in common. */
 interface Common {
@@ -56,7 +56,7 @@ interface Common {
   readonly unheld: Set<string>;
   readonly chance: Chance;
   readonly kept: Kept;
-  /** Of the page when the frame began, in ms. */
+  /** The page's time when the frame began, in ms. */
   readonly now: number;
 }
 
@@ -92,7 +92,7 @@ export class VirtualClock {
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => {
       this.errors.push(error);
-      if (this.errors.length > MOST_ERRORS) this.errors.shift();
+      if (this.errors.length > MAX_ERRORS) this.errors.shift();
     };
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(
@@ -178,7 +178,7 @@ export class VirtualClock {
     for (const { clock } of this.#frames.all) clock.draws = isOn;
   }
 
-  /** Whether the page has asked since the last episode's beginning to be loaded anew. */
+  /** Whether the page has asked for a reload since the last episode began. */
   get isReloadDue(): boolean {
     return this.#surroundings.isReloadDue;
   }
@@ -194,7 +194,7 @@ export class VirtualClock {
     this.#time.tick();
   }
 
-  /** Of a frame within a page: until the page's own time, `now` in ms. */
+  /** Advances a frame within a page to the page's time `now`, in ms. */
   follow(now: number): void {
     if (now > this.#time.now) this.#time.tick(now - this.#time.now);
   }
@@ -204,7 +204,7 @@ export class VirtualClock {
     this.#time.align();
   }
 
-  /** Chance begins anew. @param seed 32 bits. */
+  /** Restarts the random numbers. @param seed 32 bits. */
   seed(seed: number): void {
     this.#chance.seed(seed);
   }

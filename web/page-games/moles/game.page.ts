@@ -1,4 +1,4 @@
-/** How Moles is trained: all of it is in the page's elements, its variables are nobody's. */
+/** How Moles is trained: its state is read from the page's elements, since its variables are not reachable. */
 
 import { box, definePageGame, discrete, type PageWindow } from "attract/page";
 

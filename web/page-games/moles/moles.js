@@ -1,4 +1,4 @@
-// Moles: nine holes of plain HTML. A mole comes up, and goes again; whoever clicks it in time scores, a click beside costs.
+// Moles: nine holes of plain HTML. A mole comes up, and goes again; a click on it scores, a click beside it costs.
 (() => {
   const ROUND_SECONDS = 30;
   const field = document.getElementById("field");

@@ -6,10 +6,10 @@ import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
-import type { Heeded, Move } from "./inputs.ts";
+import type { Move, ResponsiveInputs } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
-import { LONG_WAIT, lastPress, type Starter } from "./starters.ts";
+import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
@@ -18,15 +18,15 @@ const LARGEST = 5;
 
 export interface Findings extends PageToProbe {
   readonly title: string;
-  readonly heeded: Heeded;
+  readonly inputs: ResponsiveInputs;
   readonly reading: Reading;
   /** Whether the agent sees the canvas, in the place of what was found. */
   readonly seesPixels: boolean;
-  /** The function by which the page begins anew; null: episodes take fresh pages. */
+  /** The call that restarts the game; null: each episode takes a fresh page. */
   readonly restart: string | null;
-  /** What begins it anew once it is over; null: nothing does, or `restart` does. */
-  readonly again: Starter | null;
-  /** A call that seeds the engine's own chance; null: it has none. */
+  /** The action that restarts the game once it is over; null: there is none, or `restart` does it. */
+  readonly again: StartAction | null;
+  /** A call that seeds the engine's own random numbers; null: it has none. */
   readonly seed: string | null;
   /** An expression of `w` that holds once the game has begun; null: it is waited for. */
   readonly playing: string | null;
@@ -34,7 +34,7 @@ export interface Findings extends PageToProbe {
   readonly early: readonly string[];
   /** Variables of scripts, which are reached by a function made within the page. */
   readonly variables: readonly string[];
-  /** Whether the page stands still unless it is told to advance. */
+  /** Whether the page advances only by calls of `advanceTime`. */
   readonly advances: boolean;
   /** Whether style sheets move what is played with. */
   readonly isAnimated: boolean;
@@ -42,19 +42,19 @@ export interface Findings extends PageToProbe {
 
 /** The options that training needs and that were not found; an end is none of them, since each adapter has a time limit. */
 export function unfinishedOf({
-  heeded,
+  inputs,
   reading,
   seesPixels,
-}: Pick<Findings, "heeded" | "reading" | "seesPixels">): string[] {
+}: Pick<Findings, "inputs" | "reading" | "seesPixels">): string[] {
   const wanted: [name: string, isFound: boolean][] = [
-    ["keys", heeded.moves.length > 0],
+    ["keys", inputs.moves.length > 0],
     ["observe", seesPixels || reading.seen.length > 0],
     ["score", reading.score !== null],
   ];
   return wanted.filter(([, isFound]) => !isFound).map(([name]) => name);
 }
 
-/** Of the adapter's text. */
+/** The adapter's `unfinished` option. */
 function unfinishedText(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   return [
@@ -65,11 +65,11 @@ function unfinishedText(names: readonly string[]): string[] {
 /** The text of `<name>.page.ts`. */
 export function adapterText(all: Findings): string {
   const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
-  const { heeded, reading, page, size, seesPixels } = found;
+  const { inputs, reading, page, size, seesPixels } = found;
   const { seen } = reading;
   const observed = hoisted(seen);
   const length = seen.reduce((sum, one) => sum + lengthOf(one), 0);
-  const moves = withOwnLabels(heeded.moves);
+  const moves = withOwnLabels(inputs.moves);
   const labels = ["nothing", ...moves.map(({ label }) => label)];
   const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
     string,
@@ -84,17 +84,15 @@ export function adapterText(all: Findings): string {
     `size: [${size.join(", ")}]`,
     "maxSeconds: 120",
     seesPixels
-      ? "// What the page keeps is out of reach: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
+      ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
     ...(pointed.length === 0
       ? []
       : [`pointers: { ${pointed.map((move) => `${quoted(move.label)}: ${pointOf(move)}`).join(", ")} }`]),
-    ...(heeded.taps
-      ? [
-          "// Only the moment of a press counts: what is pressed is let go halfway through a step.\n  taps: true",
-        ]
+    ...(inputs.taps
+      ? ["// Only the moment of a press counts: keys are released halfway through a step.\n  taps: true"]
       : []),
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
@@ -103,19 +101,19 @@ export function adapterText(all: Findings): string {
     ...(variables.length === 0
       ? []
       : [
-          `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.lookInside = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
+          `// Variables of the page's scripts: only a function created in the page can name them.\n  loaded(w) {\n    w.lookInside = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
         ]),
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
     ...(found.restart === null ? [] : [restartOf(found.restart, reading)]),
     ...(found.again === null
       ? []
-      : ['// Once it is over, its menu begins it anew: that takes no fresh page.\n  reset: "over"']),
-    ...starterOf(heeded.starter, found),
+      : ['// Its menu restarts the game when it is over: no fresh page is needed.\n  reset: "over"']),
+    ...startOptionsOf(inputs.startAction, found),
     ...(seesPixels ? [] : [observeOf(seen, observed)]),
     scoreOf(reading),
     reading.end === null
-      ? "// No end was found: an episode ends by its time alone. Name it here: over: (w) => w.game.over\n  over: () => false"
+      ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.otherEnds)}\n  over: (w) => ${reading.end.text}`,
   ];
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
@@ -190,8 +188,8 @@ function wholeText({ reading, restart, playing, early }: Findings): string {
   return [textsIn(reading), restart, playing, ...early].join();
 }
 
-function hasSpot({ heeded, again }: Findings): boolean {
-  return heeded.starter.kind === "spot" || again?.kind === "spot";
+function hasSpot({ inputs, again }: Findings): boolean {
+  return inputs.startAction.kind === "spot" || again?.kind === "spot";
 }
 
 /** What has to be heard of from the page's beginning on. */
@@ -201,7 +199,7 @@ function prepareOf(found: Findings): string[] {
     ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
   ];
   if (calls.length === 0) return [];
-  const why = "// What the page draws, and makes, is followed from its beginning on.\n  ";
+  const why = "// Records what the page draws and creates, from the start.\n  ";
   if (calls.length === 1) return [`${why}prepare: (w) => void ${calls[0].slice(0, -1)}`];
   return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
 }
@@ -223,7 +221,7 @@ function head(found: Findings): string {
     ...(texts.includes(PORTAL) ? ["portal"] : []),
     ...(hasSpot(found) ? ["spot"] : []),
   ];
-  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
+  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`. Review it, and fix what it could not know. */
 
 import { ${names.join(", ")} } from "attract/page";
 
@@ -387,26 +385,26 @@ function readyOf({ early, loadTicks }: Findings): string {
   const passed = `(w.framesLoaded = (w.framesLoaded ?? 0) + 1) > ${loadTicks ?? LOAD_TICKS}`;
   const there = early.map((text) => `${text} !== undefined`);
   if (loadTicks !== undefined)
-    return `// It says for so many frames that it is loading.\n  ready: (w) => ${[passed, ...there].join(" && ")}`;
+    return `// For this many frames it shows that it is loading.\n  ready: (w) => ${[passed, ...there].join(" && ")}`;
   if (there.length > 0) return `ready: (w) => ${there.join(" && ")}`;
-  return `// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => ${passed}`;
+  return `// No sign that the page is ready was found: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
 function restartOf(restart: string, { end }: Reading): string {
   if (!end?.text.startsWith("fell(")) return `restart: (w) => ${restart}`;
-  return `restart(w) {\n    // The score of the game before is no fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
+  return `restart(w) {\n    // The previous game's score must not count as a fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
 }
 
-function starterOf(own: Starter, { playing: known, again, reading }: Findings): string[] {
-  const starter = own.kind === "none" && again !== null ? again : own;
+function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {
+  const startAction = own.kind === "none" && again !== null ? again : own;
   const over = reading.end?.text ?? "false";
-  const playing = starter === own || known !== null ? known : `!(${over})`;
+  const playing = startAction === own || known !== null ? known : `!(${over})`;
   // What is shown at the end may be shown until the game begins, too.
-  if (starter.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
-  const isBegunByItself = starter !== own;
+  if (startAction.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
+  const isBegunByItself = startAction !== own;
   // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
-  const isShort = starter.ticks === LONG_WAIT || playing === null;
-  const first = `page.ticks < ${lastPress(starter)}`;
+  const isShort = startAction.ticks === LONG_WAIT || playing === null;
+  const first = `page.ticks < ${lastPress(startAction)}`;
   const when = [
     ...(isBegunByItself ? [over] : []),
     ...(isShort && !isBegunByItself ? [again === null ? first : `(${first} || ${over})`] : []),
@@ -415,13 +413,13 @@ function starterOf(own: Starter, { playing: known, again, reading }: Findings): 
   const during = when.join(" && ");
   const press = {
     key: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,
+      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((startAction as { code: string }).code)}] : [])`,
     click: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
+      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(startAction as { x: number }).x}, ${(startAction as { y: number }).y}, ${during})`,
     element: (): string =>
-      `menu(w, page) {\n    const box = ${buttonOf(starter, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
+      `menu(w, page) {\n    const box = ${buttonOf(startAction, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
     spot: (): string => {
-      const names = spotNames(starter, again);
+      const names = spotNames(startAction, again);
       const lines = [
         `const place = spot(w, ${names});`,
         ...(playing === null ? ["w.hasMenu ||= place !== undefined;"] : []),
@@ -430,44 +428,46 @@ function starterOf(own: Starter, { playing: known, again, reading }: Findings): 
       ];
       return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
     },
-  }[starter.kind]();
+  }[startAction.kind]();
   if (playing !== null) return [press, `playing: (w) => ${playing}`];
-  if (starter.kind === "spot") {
-    const isGone = `w.hasMenu && !spot(w, ${spotNames(starter, again)})`;
+  if (startAction.kind === "spot") {
+    const isGone = `w.hasMenu && !spot(w, ${spotNames(startAction, again)})`;
     return [
       press,
       `// What began it is gone.\n  playing: (w) => ${isGone}${over === "false" ? "" : ` && !(${over})`}`,
     ];
   }
   const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
-  // Nothing says that the game has begun: it is waited for.
+  // No sign that the game has started was found: it waits for a fixed time.
   const counted = name.startsWith("menu: ")
     ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_?w, page\) => /, "")};\n  }`
     : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
   const isOver = again === null ? "" : ` && !(${over})`;
   return [
     `${counted}`,
-    `// Nothing says that the game has begun: it is waited for.\n  playing: (w) => w.waited >= ${starter.ticks}${isOver}`,
+    `// No sign that the game has started was found: it waits for a fixed time.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
   ];
 }
 
-/** The button that begins the game; where another begins it anew, whichever of them is to be seen. */
-function buttonOf(starter: Starter, again: Starter | null): string {
-  const { selector } = starter as { selector: string };
+/** The button that starts the game; if another button restarts it, the visible one of the two. */
+function buttonOf(startAction: StartAction, again: StartAction | null): string {
+  const { selector } = startAction as { selector: string };
   if (again?.kind !== "element" || again.selector === selector)
     return `w.document.querySelector(${JSON.stringify(selector)})`;
   const both = JSON.stringify(`${selector}, ${again.selector}`);
   return `[...w.document.querySelectorAll(${both})].find((button) => button.checkVisibility())`;
 }
 
-/** What begins the game, and what begins it anew. */
-function spotNames(starter: Starter, again: Starter | null): string {
-  const names = [starter, again].flatMap((own) => (own?.kind === "spot" ? [JSON.stringify(own.name)] : []));
+/** Names of the spots that start and restart the game. */
+function spotNames(startAction: StartAction, again: StartAction | null): string {
+  const names = [startAction, again].flatMap((own) =>
+    own?.kind === "spot" ? [JSON.stringify(own.name)] : [],
+  );
   return [...new Set(names)].join(", ");
 }
 
 function advancing(keys: readonly [string, string[]][]): string {
-  return `// The page stands still unless it is told to advance.\n  act(w, action, page) {\n    page.hold(${JSON.stringify(keys.map(([, codes]) => codes))}[Number(action)]);\n    w.advanceTime(1000 / 60);\n  }`;
+  return `// The page advances only by this call.\n  act(w, action, page) {\n    page.hold(${JSON.stringify(keys.map(([, codes]) => codes))}[Number(action)]);\n    w.advanceTime(1000 / 60);\n  }`;
 }
 
 function pointOf({ input }: Move): string {

@@ -1,30 +1,30 @@
-/** How an adapter knows that the game has begun: what holds then, and did not before. */
+/** Finds an expression that is true once the game has started, and was false before. */
 
 import { spot } from "../../sdk/src/page/spot.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import { attempt } from "./places.ts";
-import { type Starter, start } from "./starters.ts";
+import { type StartAction, start } from "./start-actions.ts";
 import { type PageToProbe, Trial } from "./trial.ts";
 
-/** Frames for which a button is pressed that stays where it is. */
+/** Frames for which a button that stays is pressed. */
 const PRESSED_TICKS = 10;
 
 /**
- * An expression of `w` that holds once the game has begun; null: nothing tells.
+ * An expression of `w` that is true once the game has started; null: none was found.
  *
- * @param starter what begins it.
- * @param end what ends it; null: nothing is known to.
- * @param hasRestart whether a call begins it anew.
+ * @param startAction the action that starts the game.
+ * @param end the game's end; null: unknown.
+ * @param hasRestart whether a call restarts it.
  */
 export async function begunText(
   page: PageToProbe,
-  starter: Starter,
+  startAction: StartAction,
   end: End | null,
   hasRestart: boolean,
   hooks: EngineHooks | null,
 ): Promise<string | null> {
-  if (starter.kind === "none") {
+  if (startAction.kind === "none") {
     const isShown = end?.place.isShown && end.place.text !== "false";
     return hasRestart || !isShown ? null : `!(${end?.text})`;
   }
@@ -33,12 +33,12 @@ export async function begunText(
     const { window } = trial;
     const scene = (): unknown => attempt(() => hooks?.roots[0].read(window));
     const [menu, before] = [scene(), end?.place.read(window)];
-    await start(trial, starter);
+    await start(trial, startAction);
     const now = scene();
     // An engine has one scene for its menu and another for the game.
     if (typeof now === "string" && now !== menu) return `${hooks?.roots[0].text} === ${JSON.stringify(now)}`;
-    const isDrawn = starter.kind === "spot";
-    if (isDrawn && spot(window, starter.name) !== undefined) return stayingText(starter.name);
+    const isDrawn = startAction.kind === "spot";
+    if (isDrawn && spot(window, startAction.name) !== undefined) return stayingText(startAction.name);
     if (end === null || isDrawn || end.place.text === "false") return null;
     const isKnown = before !== undefined;
     if (end.isOver(end.place.read(window)) || (isKnown && !end.isOver(before))) return null;
@@ -48,7 +48,7 @@ export async function begunText(
   }
 }
 
-/** So many frames after the button was there first. */
+/** True once the button has been visible for `PRESSED_TICKS` frames. */
 function stayingText(name: string): string {
   const shown = `(spot(w, ${JSON.stringify(name)}) ? 1 : 0)`;
   return `(w.waited = (w.waited ?? 0) + ${shown}) >= ${PRESSED_TICKS}`;

@@ -4,10 +4,10 @@ import type { PageWindow } from "attract/page-adapter";
 import type { Place } from "./places.ts";
 import { selectorOf } from "./roots.ts";
 
-const LEAST_CELLS = 9;
-const MOST_CELLS = 1_024;
-const MOST_BOARDS = 3;
-const MOST_SELECTORS = 24;
+const MIN_CELLS = 9;
+const MAX_CELLS = 1_024;
+const MAX_BOARDS = 3;
+const MAX_SELECTORS = 24;
 const CALL = "marked(w, ";
 /** A mark that is a text: noughts and crosses, the numbers of mines. */
 const SAYS = "=";
@@ -77,12 +77,12 @@ function boardsIn(window: PageWindow): Board[] {
       break;
     }
   }
-  return boards.sort((a, b) => b.cells.length - a.cells.length).slice(0, MOST_BOARDS);
+  return boards.sort((a, b) => b.cells.length - a.cells.length).slice(0, MAX_BOARDS);
 }
 
-/** Of one kind and one size, in rows and columns. */
+/** Whether the cells are of one kind and one size, in rows and columns. */
 function isBoard(cells: readonly HTMLElement[]): boolean {
-  if (cells.length < LEAST_CELLS || cells.length > MOST_CELLS) return false;
+  if (cells.length < MIN_CELLS || cells.length > MAX_CELLS) return false;
   const [{ tagName, offsetWidth, offsetHeight }] = cells;
   const isAlike = cells.every(
     (cell) =>
@@ -97,7 +97,7 @@ function isBoard(cells: readonly HTMLElement[]): boolean {
   return isAlike && columns.size > 1 && rows.size > 1 && columns.size * rows.size <= 2 * cells.length;
 }
 
-/** As selectors, each of which some cells match and others do not, or may not later. */
+/** Selectors that some cells match and others do not, or may not match later. */
 function marksOf(cells: readonly HTMLElement[]): string[] {
   const marks = new Set<string>();
   const view = cells[0].ownerDocument.defaultView as PageWindow;
@@ -112,5 +112,5 @@ function marksOf(cells: readonly HTMLElement[]): string[] {
     const own = `[src*=${JSON.stringify(file)}]`;
     if (file !== "" && !file.startsWith("data:")) marks.add(picture === cell ? own : `:has(img${own})`);
   }
-  return [...marks].slice(0, MOST_SELECTORS);
+  return [...marks].slice(0, MAX_SELECTORS);
 }

@@ -1,15 +1,15 @@
-/** What a player may click: elements that are alike and of which the page hears clicks, whatever they are made of. */
+/** What a player may click: elements that are alike and for which the page handles clicks. */
 
 import type { PageWindow } from "attract/page-adapter";
 
 const CLICKS = ["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"] as const;
 /** In CSS pixels: smaller ones are no cells. */
-const LEAST_AREA = 64;
-/** So many alike children of an element that hears for them. */
-const LEAST_CHILDREN = 4;
-const MOST_ALIKE = 144;
+const MIN_AREA = 64;
+/** Similar children of an element that handles their clicks. */
+const MIN_CHILDREN = 4;
+const MAX_ALIKE = 144;
 
-/** From now on `heard` has each element that a listener for clicks is added to. */
+/** Adds each element that gets a click listener from now on to `heard`. */
 export function noteClicks(window: PageWindow, heard: Set<Element>): void {
   const { EventTarget, Element } = window;
   const { prototype } = EventTarget;
@@ -22,9 +22,9 @@ export function noteClicks(window: PageWindow, heard: Set<Element>): void {
 }
 
 /**
- * Elements side by side that hear clicks, or whose parent hears them, the largest group first; those to be seen.
+ * Visible elements side by side that handle clicks, or whose parent does; the largest group first.
  *
- * @param heard those that have listeners.
+ * @param heard elements with click listeners.
  */
 export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTMLElement[][] {
   const all = [...window.document.body.querySelectorAll("*")] as HTMLElement[];
@@ -43,11 +43,11 @@ export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTM
   const children = listening
     .map((one) => [...one.children] as HTMLElement[])
     .filter(
-      (some) => some.length >= LEAST_CHILDREN && some.every(({ tagName }) => tagName === some[0].tagName),
+      (some) => some.length >= MIN_CHILDREN && some.every(({ tagName }) => tagName === some[0].tagName),
     );
   return [...groups.values(), ...children]
     .map((group) => group.filter((one) => isInSight(window, one)))
-    .filter(({ length }) => length > 1 && length <= MOST_ALIKE)
+    .filter(({ length }) => length > 1 && length <= MAX_ALIKE)
     .sort((a, b) => b.length - a.length);
 }
 
@@ -55,5 +55,5 @@ function isInSight({ innerWidth, innerHeight }: PageWindow, element: HTMLElement
   const { left, top, width, height } = element.getBoundingClientRect();
   const [x, y] = [left + width / 2, top + height / 2];
   const isInside = x > 0 && y > 0 && x < innerWidth && y < innerHeight;
-  return isInside && width * height >= LEAST_AREA && element.checkVisibility();
+  return isInside && width * height >= MIN_AREA && element.checkVisibility();
 }

@@ -5,7 +5,7 @@ import { attempt, type Root } from "./places.ts";
 
 /** `render_game_to_text()`: the state as JSON. */
 export const TEXT_STATE = "state(w)";
-/** What a portal was told. */
+/** What the game reported to a portal. */
 export const PORTAL = "portal(w)";
 
 /** An environment as Gymnasium has them: `reset()` and `step(action)`. */
@@ -77,7 +77,7 @@ export function numbersIn(value: unknown): number[] {
   return Object.values(value).flatMap(numbersIn);
 }
 
-/** The engine that drew the page, as far as it can be told; null: none that is known. */
+/** The engine that drew the page; null: no known engine. */
 export function engineOf(window: PageWindow, scripts: readonly string[]): string | null {
   const named: readonly [string, () => unknown][] = [
     ["Phaser", () => window.Phaser?.VERSION],

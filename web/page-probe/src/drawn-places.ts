@@ -1,20 +1,20 @@
-/** What a page draws, as places: things by their look, and numbers and words that are written. */
+/** Places of what a page draws: things by their look, and written numbers and words. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
 import { PROMPT } from "./end-words.ts";
-import { MOST_ELEMENTS, type Place } from "./places.ts";
+import { MAX_ELEMENTS, type Place } from "./places.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
-/** A thing that comes in more sizes, or in more parts of its image, is told by less. */
-const MOST_SIZES = 8;
-const MOST_PARTS = 6;
-/** What is larger is what things stand before; a share of the canvas. */
+/** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
+const MAX_SIZES = 8;
+const MAX_PARTS = 6;
+/** Larger things are backgrounds; a share of the canvas. */
 const LARGEST = 0.25;
-const MOST_LOOKS = 60;
-const MOST_TEXTS = 40;
-const MOST_SELECTORS = 20;
+const MAX_LOOKS = 60;
+const MAX_TEXTS = 40;
+const MAX_SELECTORS = 20;
 const LONGEST_TEXT = 60;
 const OVER_TEXTS =
   /game\s*over|you\s*(lose|lost|die|died|win|won|are\s*dead)|(play|try)\s*again|restart|retry|time'?s?\s*up|the\s*end|busted|crashed|defeat|victory/i;
@@ -30,7 +30,7 @@ export function usesDrawn(text: string): boolean {
 }
 
 /**
- * What is drawn now, and what was written at any time.
+ * Places of what is drawn now, and of texts written at any time.
  *
  * @param written texts so far, once each.
  */
@@ -46,7 +46,7 @@ export function drawnIn(window: PageWindow, written: Iterable<string> = []): Pla
   ];
 }
 
-/** Without the sizes of what has come in so many of them, at one time or another, that it goes by its name. */
+/** Places without sizes in their looks, for things seen in so many sizes that only the name identifies them. */
 export function widest(places: readonly Place[]): Place[] {
   const names = places.filter(isDrawnThing).map(({ name }) => name);
   return places.filter((one) => !isDrawnThing(one) || !names.some((name) => one.name.startsWith(`${name} `)));
@@ -59,7 +59,7 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
         .things(look)
         .every(({ width, height }) => width * height <= LARGEST),
     )
-    .slice(0, MOST_LOOKS)
+    .slice(0, MAX_LOOKS)
     .map((look) => ({
       text: `${CALL}things(${JSON.stringify(look)})`,
       name: look,
@@ -70,17 +70,17 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
         const things = drawn(page).things(look);
         return [
           things.length,
-          ...things.slice(0, MOST_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
+          ...things.slice(0, MAX_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
         ];
       },
     }));
 }
 
-/** Selectors of elements that have a place of their own, by which a game may move them. */
+/** Selectors of positioned elements, which a game may move. */
 function elementsOf(window: PageWindow): string[] {
   const found = new Set<string>();
   for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
-    if (found.size === MOST_SELECTORS) break;
+    if (found.size === MAX_SELECTORS) break;
     const [name] = element.classList;
     const id = element.getAttribute("id");
     if (name === undefined && id === null) continue;
@@ -91,7 +91,7 @@ function elementsOf(window: PageWindow): string[] {
   return [...found];
 }
 
-/** Looks as narrow as things of one kind share them: a sprite that changes its picture is one, and so is a bar that grows. */
+/** The most specific looks that things of one kind share: an animated sprite is one thing, and so is a growing bar. */
 function narrowest(looks: readonly string[]): string[] {
   const names = new Map<string, Map<string, string[]>>();
   for (const look of looks) {
@@ -101,12 +101,12 @@ function narrowest(looks: readonly string[]): string[] {
     sizes.set(size, [...(sizes.get(size) ?? []), part]);
   }
   return [...names].flatMap(([name, sizes]) => {
-    if (sizes.size > MOST_SIZES) return [name];
+    if (sizes.size > MAX_SIZES) return [name];
     return [...sizes].flatMap(([size, parts]) => {
       const whole = size === "" ? name : `${name} ${size}`;
       const different = new Set(parts);
-      // Of one thing that is there alone, the parts are its movements.
-      const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MOST_PARTS;
+      // The parts of a single thing are frames of its animation.
+      const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MAX_PARTS;
       return isSeveral ? [...different].map((part) => `${whole} ${part}`) : [whole];
     });
   });
@@ -116,7 +116,7 @@ const LOOK = /^(.*?)(?: (\d+x\d+))?(?: (@-?\d+,-?\d+))?$/;
 
 function textsOf(texts: readonly string[]): Place[] {
   const counts = new Map<string, number>();
-  return texts.slice(0, MOST_TEXTS).flatMap((text): Place[] => {
+  return texts.slice(0, MAX_TEXTS).flatMap((text): Place[] => {
     if (text.length > LONGEST_TEXT) return [];
     const pattern = patternOf(text);
     const numbers = numbersIn(text);

@@ -5,7 +5,7 @@ import { alerts } from "../../page-clock/src/dialogs.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import type { Place } from "./places.ts";
 
-/** What is said to a player; a name such as `gameOver` is not: stricter than what goes for texts that are drawn, since code is full of names. */
+/** Words shown to a player; not names such as `gameOver`. Stricter than for drawn texts, since code is full of names. */
 const LOST =
   /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
 const WON =
@@ -15,7 +15,7 @@ export const PROMPT =
   /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
-const MOST_WORDS = 6;
+const MAX_WORDS = 6;
 const LONGEST = 80;
 
 export interface EndWords {
@@ -30,8 +30,8 @@ export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]):
     (text) => text.length <= LONGEST && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
   );
   return {
-    lost: all.filter((text) => LOST.test(text)).slice(0, MOST_WORDS),
-    won: all.filter((text) => WON.test(text)).slice(0, MOST_WORDS),
+    lost: all.filter((text) => LOST.test(text)).slice(0, MAX_WORDS),
+    won: all.filter((text) => WON.test(text)).slice(0, MAX_WORDS),
   };
 }
 

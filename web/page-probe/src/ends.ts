@@ -1,28 +1,28 @@
-/** How a game says that it is over: by a name, a state, a number that has run out, by beginning anew, or by standing still. */
+/** How a game says that it is over: by a name, a state, a number that has run out, a restart, or by standing still. */
 
 import { isDrawnThing } from "./drawn-places.ts";
 import type { Place, Value } from "./places.ts";
 
-const MOST_STATES = 6;
-/** The rank of an end that is known from the page's scripts alone: below all others. */
+const MAX_STATES = 6;
+/** Rank of an end that is known only from the page's scripts: below all others. */
 export const GUESS = 3;
-/** Frames without any movement, after which a game is over for good. */
-const LEAST_STILL = 300;
-const LEAST_PAUSE = 60;
-/** Different values of what is watched for it, and how many are. */
-const LEAST_MOVES = 4;
-const MOST_WATCHED = 4;
-/** To where it began, as against what it grew by until it was seen first. */
+/** Frames without movement after which a game is over for good. */
+const MIN_STILL_TICKS = 300;
+const MIN_PAUSE_TICKS = 60;
+/** Values that a watched place must take, and number of watched places. */
+const MIN_CHANGES = 4;
+const MAX_WATCHED = 4;
+/** Factor by which a fall must exceed the growth before the first sample. */
 const LARGE_FALL = 5;
 export const OVER_NAMES =
   /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|lose|dead|died|crashed|failed|done|complete)$|game_?over/i;
 export const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
 export const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
-/** What a state is called before a game: to leave it is no end. */
+/** Names of states before a game: leaving one is no end. */
 const MENU_WORDS = /menu|title|intro|welcome|ready|load|idle|home|attract/i;
 const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
 export const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
-/** What runs out: shown, or counted down. */
+/** Names of quantities that run out. */
 const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^timer$/i;
 const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
 export const CLOCK_NAMES =
@@ -52,10 +52,10 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
     const ended = become(true);
     const stopped = become(false);
     if (place.isQuoted) {
-      // What is said from the beginning on is no end.
+      // A text that is there from the start is no end.
       if (series.some((one) => one[0] === true)) return [];
       const why =
-        ended > 0 ? reasonOf(ended) : "the page has these words ready; they did not come in random play";
+        ended > 0 ? reasonOf(ended) : "the page contains these words; they did not occur in random play";
       return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
     }
     if (OVER_NAMES.test(name) || place.isShown)
@@ -85,7 +85,7 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
   if (kind === "word" && STATE_NAMES.test(name)) {
     const [first] = series[0];
     const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
-    // A game that nobody plays may be over before it is looked at.
+    // A game may be over before the first look, since no key is pressed until then.
     const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
     const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
     if (over !== undefined)
@@ -133,7 +133,7 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
         {
           place,
           text: `fell(w, -Number(${text} ?? 0))`,
-          why: "it was full again without having run out: another game had begun",
+          why: "it was refilled without running out: another game had begun",
           rank: 8 + brevity,
           isOver: () => false,
         },
@@ -153,26 +153,26 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
   return [];
 }
 
-/** Whether it was left, and came again. */
+/** Whether the value was left and came back. */
 function comesBack(one: Series, value: Value): boolean {
   const left = one.findIndex((other) => other !== value);
   return left >= 0 && one.indexOf(value, left) >= 0;
 }
 
-/** The number of the state that most plays ended in, where that is not the one they began in; null where they did not. */
+/** The state in which most plays ended, if they began in another; else null. */
 function stateAtEnd(series: readonly Series[]): number | null {
   const states = new Set(series.flat());
   const last = series[0].at(-1);
-  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MOST_STATES;
+  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MAX_STATES;
   const ended = series.filter((one) => one.at(-1) === last && one[0] !== last);
-  // It stays so: a state that comes and goes is none in which it is over.
+  // It must stay: a state that comes and goes is no end.
   const stays = ended.filter(
     (one) => one.indexOf(last) === one.length - one.filter((v) => v === last).length,
   );
   return isState && stays.length * 2 > series.length ? Number(last) : null;
 }
 
-/** Whether it rose by more than one to what it was at first, from the least that it was: no life that is won does so. */
+/** Whether it rose by more than one from its minimum to its first value: winning a life does not. */
 function isRefilled(one: Series): boolean {
   const numbers = one.map(Number).filter((value) => !Number.isNaN(value));
   const least = Math.min(...numbers);
@@ -181,11 +181,11 @@ function isRefilled(one: Series): boolean {
   );
 }
 
-/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began, or near it. */
+/** A game that restarts by itself without a sign: its score falls back to its first value, or near it. */
 export function newGameOf(place: Place, series: readonly Series[]): End | null {
   const isBack = (value: number, before: number, first: number): boolean =>
     value < before &&
-    // What counts each frame has gone on by the time that it is seen.
+    // A count of frames has grown by the time of its first sample.
     (value === first || (value >= 0 && value < first && before - value > LARGE_FALL * (first - value)));
   const isAnew = series.some((one) =>
     one.some((value, i) => i > 0 && isBack(Number(value), Number(one[i - 1]), Number(one[0]))),
@@ -194,19 +194,19 @@ export function newGameOf(place: Place, series: readonly Series[]): End | null {
   return {
     place,
     text: `fell(w, Number(${place.text} ?? 0))`,
-    why: "the score fell to where it began: another game had begun",
+    why: "the score fell to its first value: another game had begun",
     isOver: () => false,
   };
 }
 
-/** A game that says nothing of its end: after a while nothing of it moves any more, whatever is pressed. */
+/** A game without a sign of its end: after a while nothing moves any more, whatever is pressed. */
 export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => Series[]): End | null {
   const moving = places
     .map((place, at) => ({ place, series: seriesOf(at) }))
     .filter(({ place, series }) => {
       const isRead = place.kind === "number" ? place.text !== "picture" : isDrawnThing(place);
       const isOwn = isRead && !isElement(place) && !CLOCK_NAMES.test(place.name);
-      return isOwn && changes(series) > LEAST_MOVES && !isClock(series);
+      return isOwn && changes(series) > MIN_CHANGES && !isClock(series);
     })
     .sort((a, b) => changes(b.series) - changes(a.series));
   if (moving.length === 0) return null;
@@ -223,15 +223,15 @@ export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => 
     }
     const last = runs.pop() as number;
     longest = Math.max(longest, ...runs);
-    if (last >= LEAST_STILL) stopped++;
+    if (last >= MIN_STILL_TICKS) stopped++;
   }
-  // A game that pauses for as long is not known to be over.
-  if (stopped * 2 <= numPlays || 2 * longest >= LEAST_STILL) return null;
-  const texts = moving.slice(0, MOST_WATCHED).map(({ place }) => place.text);
+  // A game that also pauses for as long may not be over.
+  if (stopped * 2 <= numPlays || 2 * longest >= MIN_STILL_TICKS) return null;
+  const texts = moving.slice(0, MAX_WATCHED).map(({ place }) => place.text);
   return {
     place: { text: "false", name: "stands", kind: "truth", fields: [], isShown: false, read: () => false },
-    text: `stands(w, [${texts.join(", ")}], ${Math.max(LEAST_PAUSE, 2 * longest)})`,
-    why: "nothing says so, but after a while nothing moved any more in random play",
+    text: `stands(w, [${texts.join(", ")}], ${Math.max(MIN_PAUSE_TICKS, 2 * longest)})`,
+    why: "no sign was found, but in random play nothing moved after a while",
     isOver: () => false,
   };
 }
@@ -241,10 +241,10 @@ export function isElement({ text }: Place): boolean {
 }
 
 function reasonOf(count: number): string {
-  return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
+  return count === 0 ? "its name says so; it did not occur in random play" : "it occurred in random play";
 }
 
-/** Whether it becomes so and stays so for some frames. */
+/** Whether the condition becomes true and stays true for some frames. */
 function lasts(series: Series, is: (value: Value) => boolean): boolean {
   let run = 0;
   for (const value of series) {
@@ -255,11 +255,11 @@ function lasts(series: Series, is: (value: Value) => boolean): boolean {
 }
 
 export function changes(series: readonly Series[]): number {
-  // What stays in one game may differ in the next.
+  // A value that is constant in one game may differ in the next.
   return new Set(series.flat().map(String)).size - 1;
 }
 
-/** Whether it grows by about the same in nearly every frame, whatever is pressed. */
+/** Whether it grows by about the same amount in nearly every frame. */
 export function isClock(series: readonly Series[]): boolean {
   return series.every((one) => {
     const steps = one.slice(1).map((value, i) => Number(value) - Number(one[i]));

@@ -4,7 +4,7 @@ import type { PageWindow } from "attract/page-adapter";
 import { gameOf, PHASER } from "../../sdk/src/page/phaser.ts";
 import { attempt, type Root } from "./places.ts";
 
-/** Of a Phaser scene: the engine's own. */
+/** Properties of a Phaser scene that belong to the engine. */
 const SYSTEMS =
   /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
 
@@ -19,7 +19,7 @@ export interface EngineHooks {
   /** The global by which the engine is reached: nothing else of it is looked into. Null: the window. */
   readonly global: string | null;
   readonly roots: readonly Root[];
-  /** How the scene that is played begins anew, by its name. */
+  /** A call that restarts the scene of this name. */
   begin(scene: string): string;
   /** Seeds the engine's own chance; null where it has none. */
   readonly seed: string | null;

@@ -1,11 +1,11 @@
-/** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
+/** Finds how a page starts, and which keys and pointer positions change its state compared with the same play without them. */
 
 import { clickGroupsOf } from "./clicks.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
-import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type Starter, start } from "./starters.ts";
+import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type StartAction, start } from "./start-actions.ts";
 import {
   differing,
   type Input,
@@ -21,151 +21,151 @@ const KEYS = [
   ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "KeyA", "KeyD", "KeyW", "KeyS"],
   ...["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
 ];
-/** Tried where hardly any of those counts. */
+/** Tried if hardly any of those keys has an effect. */
 const FURTHER_KEYS = [
   ...["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyK", "KeyM", "KeyN", "KeyR", "Tab"],
   ...["Digit1", "Digit2", "Digit3", "Digit4"],
 ];
 const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
-/** Directions: where one of them counts, the others do, though not at every wall. */
+/** Direction keys: if one of them has an effect, the others have one, too, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
-/** Such keys neither pause a game nor begin it anew. */
+/** Direction keys: they neither pause nor restart a game. */
 const MOVERS = new Set(DIRECTIONS.flat());
-/** Frames before the first press, and those that one test takes. */
+/** Frames before the first press, and length of a press. */
 const BEFORE = 4;
 const HELD = 12;
 const SHORT = 5;
-/** Some steps of a game that goes once a second. */
+/** A few steps of a game that steps once a second. */
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
-/** Until a game that is paused stands still. */
+/** Frames until a paused game stands still. */
 const PAUSE_TICKS = 12;
-/** Numbers that play has changed, so that it can be seen whether a key sets them back, and the share that it may. */
-const LEAST_AWAY = 3;
-const MOST_BACK = 0.6;
-/** Of what moves by itself: what a pause stops at least. A menu may fade in, and clocks go on. */
-const LEAST_PAUSED = 0.4;
-/** What counts successes may not happen to go on. */
-const LEAST_RESUMED = 0.7;
-/** Of a move: two late ones and the key that begins a game are less than both of them after it. */
+/** Numbers that play must have changed to detect a restart key, and the share that another key may reset. */
+const MIN_CHANGED_PLACES = 3;
+const MAX_RESET_SHARE = 0.6;
+/** A pause stops at least this share of what moves by itself. A menu may fade in, and clocks go on. */
+const MIN_PAUSED_SHARE = 0.4;
+/** This share of it must move again after the pause: a count of successes may stay as it is. */
+const MIN_RESUMED_SHARE = 0.7;
+/** Weight of a late move: two late moves and the start key count less than both moves after the start. */
 const LATE_SHARE = 0.4;
-/** Frames of random moves before a test, the longer the more obstinate a direction is. */
+/** Frames of random moves before a test; each further try of a direction takes a longer one. */
 const PRELUDES = [40, 80, 160];
-/** Of elements that are alike: so many may be clicked. */
-const MOST_ELEMENTS = 64;
-/** From one that is clicked to the next, a share of all: what stands beside another often does the same. */
+/** Similar elements that become moves. */
+const MAX_ELEMENTS = 64;
+/** Distance between clicked elements, as a share of all: neighbours often do the same. */
 const STRIDE = 0.618;
 
 /** One thing that a player may do. */
 export interface Move {
   readonly label: string;
   readonly input: Input;
-  /** Whether it counts only once others were made. Default: no. */
+  /** Whether it has an effect only after other moves. Default: no. */
   readonly isLate?: boolean;
 }
 
-export interface Heeded {
-  readonly starter: Starter;
+export interface ResponsiveInputs {
+  readonly startAction: StartAction;
   readonly moves: readonly Move[];
-  /** Whether only the first moment of a press counts. */
+  /** Whether only the first moment of a press has an effect. */
   readonly taps: boolean;
-  /** Whether anything moves although nothing is pressed. */
+  /** Whether anything moves without input. */
   readonly isMoving: boolean;
   /** Places that any of the moves changes. */
   readonly changed: ReadonlySet<Place>;
 }
 
-/** Tries one way to begin after another; gives the one after which most moves count. */
+/** Tries the start actions one by one; returns the one after which most moves have an effect. */
 export async function findInputs(
   page: PageToProbe,
-  starters: readonly Starter[],
-  placesAt: (starter: Starter) => Promise<readonly Place[]>,
+  startActions: readonly StartAction[],
+  placesAt: (startAction: StartAction) => Promise<readonly Place[]>,
   isTimeUp: () => boolean,
-): Promise<Heeded> {
-  let best = null as Heeded | null;
+): Promise<ResponsiveInputs> {
+  let best = null as ResponsiveInputs | null;
   let unstarted: Samples | null = null;
-  /** What asks for a beginning while nothing is pressed. */
+  /** Texts that prompt for a start while nothing is pressed. */
   let prompts: readonly string[] = [];
-  /** Ways to begin after which it asks still, or counts down. */
+  /** Start actions after which the page still prompts, or counts down. */
   let waiting: Tests[] = [];
-  let isHeard = false;
+  let hasChanged = false;
   const tryOut = async (tests: Tests): Promise<void> => {
-    const heeded = await tests.run(isTimeUp);
-    if (best === null || worth(heeded) > worth(best)) best = heeded;
+    const inputs = await tests.run(isTimeUp);
+    if (best === null || worth(inputs) > worth(best)) best = inputs;
   };
   const tryWaiting = async (): Promise<void> => {
     for (const tests of waiting)
       if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
     waiting = [];
   };
-  for (const starter of starters) {
+  for (const startAction of startActions) {
     if (best !== null && isTimeUp()) break;
-    if (starter.ticks > FIRST_WAIT && prompts.length > 0 && !isHeard) {
-      // Whatever is pressed, it asks: that is no menu.
+    if (startAction.ticks > FIRST_WAIT && prompts.length > 0 && !hasChanged) {
+      // The prompt stays whatever is pressed: that is no menu.
       prompts = [];
       await tryWaiting();
     }
-    // A menu heeds keys as well: what stands still may move once a countdown is over.
-    const isFound = best?.isMoving && ownMoves(best.starter, best.moves).length > 0;
-    if (starter.ticks === LONG_WAIT && isFound) break;
-    const places = await placesAt(starter);
-    const tests = new Tests(page, starter, places);
+    // A menu reacts to keys as well: what stands still may move once a countdown is over.
+    const isFound = best?.isMoving && ownMoves(best.startAction, best.moves).length > 0;
+    if (startAction.ticks === LONG_WAIT && isFound) break;
+    const places = await placesAt(startAction);
+    const tests = new Tests(page, startAction, places);
     const idle = await tests.idle();
     unstarted ??= idle;
-    if (starter.kind === "none") prompts = tests.prompts;
-    isHeard ||= !tests.prompts.some((text) => prompts.includes(text));
+    if (startAction.kind === "none") prompts = tests.prompts;
+    hasChanged ||= !tests.prompts.some((text) => prompts.includes(text));
     if (isWaiting(tests.prompts, prompts)) {
       waiting.push(tests);
       continue;
     }
-    // What changes nothing has not begun the game either.
+    // An action without effect has not started the game.
     if (
-      starter.kind !== "none" &&
+      startAction.kind !== "none" &&
       prompts.length === 0 &&
       places.length === unstarted.places.length &&
       differing(unstarted, idle).size === 0 &&
-      // A button that says so may begin a game whose first step comes a second later.
-      !((starter.kind === "element" || starter.kind === "spot") && (await tests.movesLater()))
+      // A start button may start a game whose first step comes a second later.
+      !((startAction.kind === "element" || startAction.kind === "spot") && (await tests.movesLater()))
     )
       continue;
     await tryOut(tests);
   }
   await tryWaiting();
-  return best as Heeded;
+  return best as ResponsiveInputs;
 }
 
-/** A game that moves has begun; what moves and heeds nothing is an intro, or decoration. */
-function worth({ starter, moves, changed, isMoving }: Heeded): number {
-  const own = ownMoves(starter, moves);
-  // What needs another move before it may need the one that begins the game.
+/** Rates a start action. A game that moves has begun; what moves and reacts to no key is an intro, or decoration. */
+function worth({ startAction, moves, changed, isMoving }: ResponsiveInputs): number {
+  const own = ownMoves(startAction, moves);
+  // A late move may need the start action before it.
   const count = own.reduce((sum, { isLate }) => sum + (isLate ? LATE_SHARE : 1), 0);
   return count + (isMoving && own.length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
 }
 
-/** Moves that count, the one that began the game left out: another press of it may be no move. */
-function ownMoves(starter: Starter, moves: readonly Move[]): readonly Move[] {
-  return moves.filter(({ input }) => starter.kind !== "key" || !input.keys.includes(starter.code));
+/** Moves without the start action: another press of it may be no move. */
+function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
+  return moves.filter(({ input }) => startAction.kind !== "key" || !input.keys.includes(startAction.code));
 }
 
-/** Of one way to begin. */
+/** Tests of one start action. */
 class Tests {
   readonly #page: PageToProbe;
-  readonly #starter: Starter;
+  readonly #startAction: StartAction;
   readonly #places: readonly Place[];
   #idle: Samples | null = null;
-  /** Made at random before what is tested. */
+  /** Random moves before a test. */
   #prelude: readonly Input[] | null = null;
   #isMovingLater: boolean | null = null;
-  /** What asked for the game to be begun at the end of the last play. */
+  /** Texts that prompted for a start at the end of the last play. */
   prompts: readonly string[] = [];
-  /** What differs although nothing is pressed: it says nothing of keys. */
+  /** Places that differ between plays without input: they show no effect of keys. */
   #restless = new Set<Place>();
 
-  constructor(page: PageToProbe, starter: Starter, places: readonly Place[]) {
+  constructor(page: PageToProbe, startAction: StartAction, places: readonly Place[]) {
     this.#page = page;
-    this.#starter = starter;
+    this.#startAction = startAction;
     this.#places = places;
   }
 
@@ -174,13 +174,13 @@ class Tests {
     return this.#idle;
   }
 
-  /** Whether it moves by itself, though not within the time of a test: games on a grid go step by step. */
+  /** Whether it moves by itself within a longer time than a test: games on a grid go step by step. */
   async movesLater(): Promise<boolean> {
     this.#isMovingLater ??= moving(await this.#play(() => NOTHING, LATE_TICKS));
     return this.#isMovingLater;
   }
 
-  async run(isTimeUp: () => boolean): Promise<Heeded> {
+  async run(isTimeUp: () => boolean): Promise<ResponsiveInputs> {
     const idle = await this.idle();
     this.#restless = differing(idle, await this.#play(() => NOTHING));
     const moves: Move[] = [];
@@ -193,7 +193,7 @@ class Tests {
       const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
       effects.add(effect);
-      // A pause is heeded, and no move.
+      // A pause key has an effect, but is no move.
       if ([...differing(await this.idle(), samples)].some(({ text }) => PAUSED.test(text))) return true;
       if (await this.#pauses(input, samples)) return true;
       for (const place of places) changed.add(place);
@@ -208,10 +208,10 @@ class Tests {
       }
     };
     await tryKeys(KEYS);
-    if (ownMoves(this.#starter, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
+    if (ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
       await tryKeys(FURTHER_KEYS);
     if (moves.length > 0 && !isTimeUp()) {
-      // What stood at a wall has no effect: once more, after some of the others.
+      // A direction has no effect at a wall: tried again, after some of the other moves.
       const dead = new Set(without);
       const directions = DIRECTIONS.filter((codes) => codes.some((code) => !dead.has(code))).flat();
       for (const [i, ticks] of PRELUDES.entries()) {
@@ -233,7 +233,7 @@ class Tests {
       await consider("click", { keys: [], pointer: [width / 2, height / 2, true] });
       await consider("point left", { keys: [], pointer: [width * 0.2, height / 2, false] });
       await consider("point right", { keys: [], pointer: [width * 0.8, height / 2, false] });
-      // Where places differ, some more of them.
+      // If positions of the pointer differ, try more of them.
       if (moves.length >= before + 2 && moves.slice(before).some(({ label }) => label === "point right"))
         for (const [label, share] of [
           ["point far left", 0.05],
@@ -250,29 +250,29 @@ class Tests {
       if (places.length === 0) continue;
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
-      moves.splice(0, moves.length, ...keys, ...group.slice(0, MOST_ELEMENTS));
-      return { starter: this.#starter, moves, changed, isMoving, taps: true };
+      moves.splice(0, moves.length, ...keys, ...group.slice(0, MAX_ELEMENTS));
+      return { startAction: this.#startAction, moves, changed, isMoving, taps: true };
     }
-    return { starter: this.#starter, moves, changed, isMoving, taps: await this.#isTapped(moves) };
+    return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
   }
 
-  /** Whether it stops at once much of what moves by itself, and another press has it go on. */
+  /** Whether it stops much of what moves by itself at once, and another press resumes it. */
   async #pauses(input: Input, samples: Samples): Promise<boolean> {
     if (MOVERS.has(input.keys[0])) return false;
     const [usual, still] = [await this.idle(), samples].map((play) => movingIn(after(play, PAUSE_TICKS)));
     const stopped = [...usual].filter((place) => !still.has(place));
-    if (stopped.length < Math.max(2, LEAST_PAUSED * usual.size)) return false;
+    if (stopped.length < Math.max(2, MIN_PAUSED_SHARE * usual.size)) return false;
     const second = TEST_TICKS / 2;
     const twice: Script = (tick, window) => held(input, SHORT)(tick < second ? tick : tick - second, window);
     const play = await this.#play(twice, 2 * TEST_TICKS);
-    // A move that leads to the end stops all as well, but not whenever it is made.
+    // A move that ends the game stops everything, too, but not at every moment.
     const between = movingIn({ ...play, rows: play.rows.slice(PAUSE_TICKS / SAMPLED, second / SAMPLED) });
     if (stopped.some((place) => between.has(place))) return false;
     const resumed = movingIn(after(play, TEST_TICKS));
-    return stopped.filter((place) => resumed.has(place)).length >= LEAST_RESUMED * stopped.length;
+    return stopped.filter((place) => resumed.has(place)).length >= MIN_RESUMED_SHARE * stopped.length;
   }
 
-  /** Without keys that begin the game anew: most of what play has changed is as at its beginning then. */
+  /** The moves without restart keys, which reset most of what play has changed. */
   async #goingOn(moves: readonly Move[]): Promise<readonly Move[]> {
     const [others, suspects] = [true, false].map((isOther) =>
       moves.filter(({ input }) => MOVERS.has(input.keys[0]) === isOther),
@@ -282,18 +282,18 @@ class Tests {
     this.#prelude = preludeOf(others, PRELUDES.at(-1) as number);
     try {
       const later = await this.#play(() => NOTHING);
-      // What is over by then is begun anew by what is no move then.
+      // If the game is over by then, any key may restart it.
       if (movingIn(later).size * 2 < movingIn(fresh).size) return moves;
       const sides = this.#places.map((place, at) => awayOf(place, at, fresh, later));
       const numAway = sides.filter((side) => side !== 0).length;
-      if (numAway < LEAST_AWAY) return moves;
+      if (numAway < MIN_CHANGED_PLACES) return moves;
       const kept: Move[] = [];
       for (const move of suspects) {
         const pressed = await this.#play(held(move.input));
         const back = this.#places.filter(
           (place, at) => sides[at] !== 0 && awayOf(place, at, fresh, pressed) !== sides[at],
         );
-        if (back.length < MOST_BACK * numAway) kept.push(move);
+        if (back.length < MAX_RESET_SHARE * numAway) kept.push(move);
       }
       return moves.filter((move) => others.includes(move) || kept.includes(move));
     } finally {
@@ -301,11 +301,11 @@ class Tests {
     }
   }
 
-  /** Of a page without a canvas: a click on each of elements that are alike, by groups. */
+  /** For a page without a canvas: clicks on similar elements, by groups. */
   async #elementMoves(): Promise<Move[][]> {
     const trial = await Trial.open(this.#page);
     try {
-      await start(trial, this.#starter);
+      await start(trial, this.#startAction);
       const { window } = trial;
       if (window.document.querySelector("canvas") !== null) return [];
       const heard = clickGroupsOf(window, trial.clickable).map((elements) => ({ name: "cell", elements }));
@@ -313,7 +313,7 @@ class Tests {
         name: selector.replace(/^\./, ""),
         elements: [...window.document.querySelectorAll(selector)] as HTMLElement[],
       }));
-      // By a name, where they have one.
+      // Named groups first.
       return [...alike, ...heard].map(({ name, elements }) =>
         elements.map((element, i) => {
           const { x, y, width, height } = element.getBoundingClientRect();
@@ -327,25 +327,25 @@ class Tests {
     }
   }
 
-  /** Whether a press that goes on does what a short one does, and one that is repeated does more. */
+  /** Whether a long press does the same as a short one, and repeated presses do more. */
   async #isTapped(moves: readonly Move[]): Promise<boolean> {
-    let [tapped, heeded] = [0, 0];
+    let [numTapped, numHeld] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
       const long = await this.#play(held(input, TEST_TICKS));
-      // One that leads into a wall says nothing.
+      // A press into a wall shows nothing.
       if (this.#responding(long, input, this.#idle as Samples).length === 0) continue;
-      heeded++;
+      numHeld++;
       const short = await this.#play(held(input, SHORT));
       if (this.#responding(long, input, short).length > 0) continue;
       const again = await this.#play((tick) =>
         tick >= BEFORE && (tick - BEFORE) % (2 * SHORT) < SHORT ? input : NOTHING,
       );
-      if (this.#responding(again, input, long).length > 0) tapped++;
+      if (this.#responding(again, input, long).length > 0) numTapped++;
     }
-    return tapped * 2 > heeded;
+    return numTapped * 2 > numHeld;
   }
 
-  /** Places that tell of `input`, and do not merely note that a key is down. */
+  /** Places that change by `input`, without those that only record pressed keys. */
   #responding(samples: Samples, { keys }: Input, idle: Samples): Place[] {
     const found = [...differing(idle, samples)].filter((place) => !this.#restless.has(place));
     const isNote = ({ kind, text, name }: Place): boolean =>
@@ -357,7 +357,7 @@ class Tests {
   async #play(script: Script, ticks = TEST_TICKS): Promise<Samples> {
     const trial = await Trial.open(this.#page);
     try {
-      await start(trial, this.#starter);
+      await start(trial, this.#startAction);
       const prelude = this.#prelude;
       if (prelude !== null) await trial.play((tick) => prelude[tick], prelude.length, []);
       const samples = await trial.play(script, ticks, this.#places, SAMPLED);
@@ -369,7 +369,7 @@ class Tests {
   }
 }
 
-/** On which side of all that it was in the first moments of a fresh game a number ends: 1, -1, or 0 on none. */
+/** Whether a number ends above (1), below (-1) or within (0) its range in the first moments of a fresh game. */
 function awayOf({ kind }: Place, at: number, fresh: Samples, later: Samples): number {
   const now = later.rows.at(-1)?.[at];
   const known = fresh.rows.map((row) => row[at]).filter((value) => typeof value === "number");
@@ -377,7 +377,7 @@ function awayOf({ kind }: Place, at: number, fresh: Samples, later: Samples): nu
   return Number(now > Math.max(...known)) - Number(now < Math.min(...known));
 }
 
-/** What is left of a play from `tick` on. */
+/** The samples from `tick` on. */
 function after({ places, rows }: Samples, tick: number): Samples {
   return { places, rows: rows.slice(tick / SAMPLED) };
 }
@@ -389,24 +389,24 @@ function changing({ places, rows }: Samples): Place[] {
   );
 }
 
-/** Things and numbers that change: what is or is not so, such as that a game is over, does not move. */
+/** Changing things and numbers; booleans, such as that a game is over, do not count as movement. */
 function movingIn(samples: Samples): Set<Place> {
   return new Set(changing(samples).filter(({ kind }) => kind !== "truth"));
 }
 
-/** Whether several numbers change by themselves, as in a game that is under way. */
+/** Whether several numbers change by themselves, as in a running game. */
 function moving(samples: Samples): boolean {
   const found = changing(samples);
   return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isThing);
 }
 
-/** The same each time that it is played. */
+/** Random moves that are the same in every play. */
 function preludeOf(moves: readonly Move[], ticks: number): Input[] {
   const script = randomly([...moves], chance(ticks));
   return Array.from({ length: ticks }, (_, tick) => script(tick));
 }
 
-/** Here and there, each pressed and let go. */
+/** Clicks on elements far from each other, each pressed and released. */
 function clicking(moves: readonly Move[]): Script {
   const at = (click: number): number => Math.floor(((click * STRIDE) % 1) * moves.length);
   return (tick) => (tick % 8 < 4 ? moves[at(Math.floor(tick / 8))].input : NOTHING);
@@ -416,7 +416,7 @@ function held(input: Input, ticks = HELD): Script {
   return (tick) => (tick >= BEFORE && tick < BEFORE + ticks ? input : NOTHING);
 }
 
-/** Keys that do the same leave the same behind. */
+/** Equal for keys with the same effect. */
 function fingerprint({ places, rows }: Samples, responding: readonly Place[]): string {
   const chosen = new Set(responding);
   return rows

@@ -1,10 +1,10 @@
-/** Where a page keeps what it plays with: numbers, truths, words, lists and grids, and how an adapter names them. */
+/** The state variables of a page: numbers, booleans, words, lists and grids, and how an adapter reads them. */
 
 import type { PageWindow } from "attract/page-adapter";
 
 export type Kind = "number" | "truth" | "word" | "list" | "grid";
 
-/** What stands at a place now: of a list its elements' fields one after the other, of a grid its cells. */
+/** The current value of a place: a list's fields, element by element, or a grid's cells. */
 export type Value = number | boolean | string | readonly number[] | undefined;
 
 /** Something that an adapter can read. */
@@ -14,16 +14,16 @@ export interface Place {
   /** The last name in it: `x` of `w.game.player.x`. */
   readonly name: string;
   readonly kind: Kind;
-  /** Of a list: what of each element is a number, `x` or `position.x`. */
+  /** A list's numeric fields: `x` or `position.x`. */
   readonly fields: readonly string[];
-  /** Whether it is what the page shows, and not what it keeps. */
+  /** Whether the page shows it; else it is part of its state. */
   readonly isShown: boolean;
-  /** Whether it is known from the page's scripts alone, and may never have come. */
+  /** Whether it is known only from the page's scripts, and may never have occurred. */
   readonly isQuoted?: boolean;
   read(window: PageWindow): Value;
 }
 
-/** What places are looked for below. */
+/** An object below which places are searched. */
 export interface Root {
   readonly text: string;
   readonly name: string;
@@ -32,21 +32,21 @@ export interface Root {
   read(window: PageWindow): unknown;
 }
 
-const MOST_OBJECTS = 4_000;
-const MOST_PLACES = 4_000;
-const MOST_KEYS = 200;
-const MOST_DEPTH = 6;
-const MOST_CELLS = 400;
-const MOST_FIELDS = 8;
-/** Of a list: so many elements are read, and may be observed. */
-export const MOST_ELEMENTS = 8;
-/** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
+const MAX_OBJECTS = 4_000;
+const MAX_PLACES = 4_000;
+const MAX_KEYS = 200;
+const MAX_DEPTH = 6;
+const MAX_CELLS = 400;
+const MAX_FIELDS = 8;
+/** Elements of a list that are read and may be observed. */
+export const MAX_ELEMENTS = 8;
+/** Names of libraries' globals; other library globals are recognised by their content. */
 const LIBRARIES =
   /^(_k|Phaser|PIXI|THREE|Matter|Box2D|CANNON|planck|Ammo|KeyboardJS|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
-/** What a game is heard and drawn by, and not what it is. */
+/** Names for sound and drawing, which are no game state. */
 const FURNITURE =
   /^(audio\w*|\w*(?:music|sounds?|sfx|audio)|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject|plugin|systems|anims|\w*pipeline\w*|commandBuffer|render(?:Flags|List)|originalEvent|_eventsCount)$/i;
-/** Where a game notes what is pressed: an agent knows that by itself. */
+/** Names under which a game records pressed keys, which an agent knows by itself. */
 export const NOTED =
   /\b(keys|key_?(down|states?|pressed|board|map|held|codes?)|keys_?(down|pressed|held)|(held|pressed|down)_?keys|held|pressed|inputs?|mouse\w*|pointer\w*|touch\w*|controls?)\b/i;
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
@@ -59,7 +59,7 @@ interface Found {
   path: readonly Segment[];
 }
 
-/** Everything below `roots` that could matter, the nearest first. */
+/** All places below `roots` that could matter, the nearest first. */
 export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] {
   const places: Place[] = [];
   const seen = new Set<unknown>();
@@ -69,7 +69,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
       FURNITURE.test(root.name) || LIBRARIES.test(root.name) ? undefined : attempt(() => root.read(window));
     if (value !== undefined) queue.push({ value, root, path: [] });
   }
-  for (let at = 0; at < queue.length && at < MOST_OBJECTS && places.length < MOST_PLACES; at++) {
+  for (let at = 0; at < queue.length && at < MAX_OBJECTS && places.length < MAX_PLACES; at++) {
     const { value, root, path } = queue[at];
     const kind = kindOf(window, value);
     if (kind !== null) {
@@ -77,11 +77,11 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
       if (kind !== "list") continue;
     }
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
-    if (!isObject || seen.has(value) || path.length >= MOST_DEPTH || isForeign(window, value)) continue;
+    if (!isObject || seen.has(value) || path.length >= MAX_DEPTH || isForeign(window, value)) continue;
     if (path.length > 0 && isEngines(value as PageWindow)) continue;
     seen.add(value);
     const { children } = value as PageWindow;
-    // Of Phaser 3: unlike its call it does not throw once the group is gone.
+    // Phaser 3: unlike `getChildren()`, this does not throw once the group is destroyed.
     if (
       isGathering(window, value) &&
       isArray(
@@ -109,7 +109,7 @@ function kindOf(window: PageWindow, value: unknown): Kind | null {
   if (typeof value === "boolean") return "truth";
   if (typeof value === "string") return value.length <= 40 ? "word" : null;
   if (!isArray(window, value)) return null;
-  // Holes are nothing, and not skipped.
+  // Holes count as empty elements.
   const items = Array.from(value as readonly unknown[]);
   if (items.length === 0) return "list";
   if (cellsOf(window, items) !== null) return "grid";
@@ -160,7 +160,7 @@ function isGathering(window: PageWindow, value: unknown): boolean {
   );
 }
 
-/** What `segment` leads to from `value`; one that ends in parentheses is asked. */
+/** The value at `segment` of `value`; a segment that ends in parentheses is called. */
 function step(value: unknown, segment: Segment): unknown {
   const holder = value as Record<Segment, unknown>;
   if (typeof segment === "number" || !segment.endsWith("()")) return attempt(() => holder[segment]);
@@ -179,7 +179,7 @@ function rowsOf(window: PageWindow, value: unknown, fields: readonly string[]): 
   if (!isArray(window, value)) return undefined;
   const rows = (value as readonly unknown[]).filter((item) => item !== null && item !== undefined);
   const read = rows
-    .slice(0, MOST_ELEMENTS)
+    .slice(0, MAX_ELEMENTS)
     .flatMap((item) => fields.map((field) => Number(attempt(() => fieldOf(item, field))) || 0));
   return [rows.length, ...read];
 }
@@ -190,9 +190,9 @@ function fieldOf(item: unknown, field: string): unknown {
   return now;
 }
 
-/** How many columns of how many cells, then the cells: what is there is not 0. Null of what is no board and no row of numbers. */
+/** Number of columns, cells per column, then the cells: occupied ones are not 0. Null if it is no board and no row of numbers. */
 function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null {
-  if (items.length === 0 || items.length > MOST_CELLS) return null;
+  if (items.length === 0 || items.length > MAX_CELLS) return null;
   const isBoard =
     items.length > 1 &&
     items.some((item) => isArray(window, item)) &&
@@ -204,12 +204,12 @@ function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null
   }
   const columns = items as readonly (readonly unknown[] | undefined)[];
   const most = Math.max(...columns.map((column) => column?.length ?? 0));
-  if (most === 0 || most * items.length > MOST_CELLS) return null;
+  if (most === 0 || most * items.length > MAX_CELLS) return null;
   const cells = columns.flatMap((column) => Array.from({ length: most }, (_, i) => cellOf(column?.[i])));
   return [items.length, most, ...cells];
 }
 
-/** As adapters that are written here read a cell. */
+/** Reads a cell as the written adapters do. */
 function cellOf(cell: unknown): number {
   if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
   if (typeof cell === "object" && cell !== null) return Number((cell as { value?: unknown }).value ?? 1) || 1;
@@ -233,7 +233,7 @@ function numbersOf(window: PageWindow, item: object): string[] {
         if (typeof attempt(() => (value as Record<string, unknown>)[inner]) === "number")
           found.push(`${key}.${inner}`);
   }
-  // What says where a thing is comes first.
+  // Positions come first.
   const rank = (field: string): number => {
     const at = ["x", "y"].indexOf(field);
     if (at >= 0) return at;
@@ -241,15 +241,15 @@ function numbersOf(window: PageWindow, item: object): string[] {
       ? 2
       : 3;
   };
-  return found.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_FIELDS);
+  return found.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_FIELDS);
 }
 
-/** Own names, and those that a class of the game's answers. */
+/** Own property names, and getters of the game's classes. */
 function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   if (isArray(window, value)) {
-    // What stays at its index: a list whose elements come and go is read as a list.
+    // Only short lists by index: longer ones are read as lists.
     const { length } = value as unknown[];
-    return length <= MOST_ELEMENTS ? [...Array(length).keys()] : [];
+    return length <= MAX_ELEMENTS ? [...Array(length).keys()] : [];
   }
   const keys = new Set<string>();
   for (const key of attempt(() => Object.keys(value)) ?? []) keys.add(key);
@@ -264,11 +264,11 @@ function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   const named = [...keys].filter(
     (key) => !key.startsWith("__") && !LIBRARIES.test(key) && !FURNITURE.test(key),
   );
-  // A library's namespace is functions for the most part, and none of the game's.
-  if (isRoot && named.length > MOST_KEYS) return [];
-  // An engine's objects keep much to themselves.
+  // A library's namespace consists mostly of functions.
+  if (isRoot && named.length > MAX_KEYS) return [];
+  // An engine's objects have many internal properties.
   const own = named.length > 30 ? named.filter((key) => !key.startsWith("_")) : named;
-  return own.slice(0, MOST_KEYS);
+  return own.slice(0, MAX_KEYS);
 }
 
 function isBuiltIn(window: PageWindow, prototype: object): boolean {
@@ -291,7 +291,7 @@ export function isForeign(window: PageWindow, value: unknown): boolean {
   return value instanceof window.EventTarget && isBuiltIn(window, Object.getPrototypeOf(value) as object);
 }
 
-/** Of Phaser: a key, which an agent knows by itself, a scene, which is a root of its own, and what serves a scene. */
+/** Phaser's own objects: a key, which an agent knows, a scene, which is a root of its own, and a scene's systems. */
 function isEngines(value: PageWindow): boolean {
   const has = (...names: string[]): boolean => names.every((name) => attempt(() => name in value) ?? false);
   return has("keyCode", "originalEvent") || has("sys", "scene") || has("systems", "scene");

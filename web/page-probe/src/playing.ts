@@ -1,4 +1,4 @@
-/** Play as somebody who does not know the game plays it. */
+/** Random play, as by a player who does not know the game. */
 
 import type { Move } from "./inputs.ts";
 import { type Input, NOTHING } from "./trial.ts";

@@ -1,4 +1,4 @@
-/** Opens a page, plays it at random under its clock, and says what it found: for `attract probe`. */
+/** Opens a page, plays it at random under its clock, and reports what it found: for `attract probe`. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings, unfinishedOf } from "./adapter-text.ts";
@@ -9,7 +9,7 @@ import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
-import { findInputs, type Heeded, type Move } from "./inputs.ts";
+import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
@@ -23,7 +23,14 @@ import {
   shownInGroups,
   variablesOf,
 } from "./roots.ts";
-import { BY_ITSELF, FIRST_WAIT, isLoading, type Starter, start, startersOf } from "./starters.ts";
+import {
+  BY_ITSELF,
+  FIRST_WAIT,
+  isLoading,
+  type StartAction,
+  start,
+  startActionsOf,
+} from "./start-actions.ts";
 import { titleOf } from "./title.ts";
 import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
@@ -36,19 +43,19 @@ const SHORT_TICKS = 240;
 const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
-const MOST_LOADING = 600;
-/** So long until most games have shown what they are about. */
+const MAX_LOADING_TICKS = 600;
+/** Frames after which most games have requested their files. */
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** After this long nothing further is tried. */
 const BUDGET_MS = 150_000;
 
-/** Of a page that has itself loaded anew, its episode is over without a word of the adapter's. */
+/** The end of a page that reloads itself: the episode is over without an expression in the adapter. */
 const RELOAD: End = {
   place: { text: "false", name: "reload", kind: "truth", fields: [], isShown: false, read: () => false },
   text: "false",
-  why: "the page loads itself anew, which ends an episode in any case",
+  why: "the page reloads itself, which ends the episode",
   isOver: () => false,
 };
 
@@ -57,10 +64,10 @@ export interface ProbeReport {
   engine: string | null;
   /** What the page offers agents by itself; empty: nothing that is known. */
   contracts: string[];
-  starter: Starter;
+  starter: StartAction;
   moves: string[];
   taps: boolean;
-  /** How many numbers, truths, lists and grids the page has within reach. */
+  /** Number of readable state variables: numbers, booleans, lists and grids. */
   numPlaces: number;
   seen: string[];
   /** Whether the agent sees the canvas instead: what the page keeps is out of reach. */
@@ -70,10 +77,10 @@ export interface ProbeReport {
   restart: string | null;
   /** Whether that is its own menu, once it is over. */
   restartsByMenu: boolean;
-  /** What the page does that no clock holds, and what it threw. */
+  /** What the page does outside the clock's control, and its errors. */
   unheld: string[];
   errors: string[];
-  /** What the adapter does not say yet, and says so: see `unfinishedOf`. */
+  /** Options that the adapter lacks: see `unfinishedOf`. */
   unfinished: string[];
   adapter: string;
 }
@@ -89,16 +96,16 @@ class Probe {
   readonly #deadline = performance.now() + BUDGET_MS;
   readonly #pristine = pristineNames();
   #scripts: readonly string[] = [];
-  /** Of variables that are nobody's property. */
+  /** Script variables that belong to no object. */
   #variables: Root[] = [];
   #hasText = false;
-  /** What the page has ready to say at an end, whichever it is; null where that is nothing. */
+  /** End texts in the page, of a win or a loss; null: there are none. */
   #ended: Place | null = null;
-  /** What it has ready to say to a player who has won. */
+  /** Texts in the page for a player who has won. */
   #won: Place | null = null;
   /** Whether style sheets move what is played with. */
   #isAnimated = false;
-  /** Whether the page has itself loaded anew while it is played. */
+  /** Whether the page reloads itself while it is played. */
   #reloads = false;
 
   constructor(page: PageToProbe, report: (phase: string) => void) {
@@ -130,7 +137,7 @@ class Probe {
     this.#noteEndWords(words, hasCanvas);
     await this.#waitWhileItLoads(first);
     const early = this.#places(window);
-    const starters = startersOf(window, this.#page.size, first.written);
+    const startActions = startActionsOf(window, this.#page.size, first.written);
     const { errors, unheld } = first.seen;
     first.close();
     const common = {
@@ -142,28 +149,28 @@ class Probe {
       numPlaces: early.length,
     };
     if (environment !== null) return this.#environmentReport(common, environment);
-    const advances = advance && (await this.#standsStill(early, starters));
+    const advances = advance && (await this.#standsStill(early, startActions));
     if (advances) this.#page.advances = true;
 
-    this.#report("looking for keys that it heeds");
-    this.#page.turns = await this.#needsTurns(starters);
-    const heeded = await findInputs(
+    this.#report("looking for controls");
+    this.#page.turns = await this.#needsTurns(startActions);
+    const inputs = await findInputs(
       this.#page,
-      starters,
-      (starter) => this.#placesAfter(starter),
+      startActions,
+      (startAction) => this.#placesAfter(startAction),
       () => performance.now() > this.#deadline - BUDGET_MS / 3,
     );
-    this.#noteEndWords(await this.#unsaid(words, heeded.starter), hasCanvas);
+    this.#noteEndWords(await this.#unsaid(words, inputs.startAction), hasCanvas);
     this.#report("playing at random");
-    const places = await this.#placesAfter(heeded.starter, heeded.moves);
-    const plays = await this.#plays(heeded, places);
-    const changed = new Set([...heeded.changed].map(({ text }) => text));
+    const places = await this.#placesAfter(inputs.startAction, inputs.moves);
+    const plays = await this.#plays(inputs, places);
+    const changed = new Set([...inputs.changed].map(({ text }) => text));
     const reading = this.#reading(plays, changed);
-    this.#report("looking for a way to begin anew");
+    this.#report("looking for a restart");
     const hooks = engineHooks(window, globals);
     const search: RestartSearch = {
       page: this.#page,
-      heeded,
+      inputs,
       reading,
       roots: [...globals, ...this.#variables],
       hooks,
@@ -173,16 +180,16 @@ class Probe {
     };
     const restart = await findRestart(search);
     const again = restart === null ? await findAgain(search) : null;
-    // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
+    // Without a score and an end, the few readable variables do not describe the game either.
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
-    const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
-    const playing = await begunText(this.#page, starter, reading.end, restart !== null, hooks);
+    const startAction = restart?.isEnough ? BY_ITSELF : inputs.startAction;
+    const playing = await begunText(this.#page, startAction, reading.end, restart !== null, hooks);
     const findings: Findings = {
       ...this.#page,
       title,
-      heeded: { ...heeded, starter },
+      inputs: { ...inputs, startAction },
       reading,
       seesPixels,
       restart: restart?.text ?? null,
@@ -196,14 +203,14 @@ class Probe {
     };
     return {
       ...common,
-      starter,
-      moves: heeded.moves.map(({ label }) => label),
-      taps: heeded.taps,
+      starter: startAction,
+      moves: inputs.moves.map(({ label }) => label),
+      taps: inputs.taps,
       numPlaces: places.length,
       seen: seesPixels ? [] : seen.map(({ place }) => place.text),
       seesPixels,
       score: score?.place.text ?? null,
-      end: end === RELOAD ? "the page loads itself anew" : (end?.text ?? null),
+      end: end === RELOAD ? "the page reloads itself" : (end?.text ?? null),
       restart: restart?.text ?? (again === null ? null : againText(again)),
       restartsByMenu: again !== null,
       unfinished: unfinishedOf(findings),
@@ -214,10 +221,10 @@ class Probe {
   /** A page that says it is loading may show its button only then. */
   async #waitWhileItLoads(trial: Trial): Promise<void> {
     let ticks = 0;
-    for (; isLoading(trial.window) && ticks < MOST_LOADING; ticks += IDLE_TICKS)
+    for (; isLoading(trial.window) && ticks < MAX_LOADING_TICKS; ticks += IDLE_TICKS)
       await trial.play(() => NOTHING, IDLE_TICKS, []);
-    // What says so for ever says nothing.
-    if (ticks > 0 && ticks < MOST_LOADING) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
+    // A page that shows it for ever is not loading.
+    if (ticks > 0 && ticks < MAX_LOADING_TICKS) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
   }
 
   #noteEndWords({ lost, won }: EndWords, hasCanvas: boolean): void {
@@ -225,11 +232,11 @@ class Probe {
     this.#won = saidPlace(won, hasCanvas);
   }
 
-  /** Without the words that are to be read while the game is played: a rule of it may say how one loses. */
-  async #unsaid({ lost, won }: EndWords, starter: Starter): Promise<EndWords> {
+  /** Drops words that are visible during play: the rules may describe how one loses. */
+  async #unsaid({ lost, won }: EndWords, startAction: StartAction): Promise<EndWords> {
     const trial = await Trial.open(this.#page);
     try {
-      await start(trial, starter);
+      await start(trial, startAction);
       const isUnsaid = (word: string): boolean => !saidPlace([word], true)?.read(trial.window);
       return { lost: lost.filter(isUnsaid), won: won.filter(isUnsaid) };
     } finally {
@@ -258,7 +265,7 @@ class Probe {
     };
   }
 
-  /** Everything in reach: what the page says it is first, then what it keeps, then what it shows. */
+  /** All readable places: the page's own description first, then its state, then what it shows. */
   #places(window: PageWindow, written: Iterable<string> = []): Place[] {
     const found = globalsOf(window, this.#pristine);
     const hooks = engineHooks(window, found);
@@ -284,18 +291,18 @@ class Probe {
     ];
   }
 
-  /** What is in reach at several times after the start: some of it comes and goes. */
-  async #placesAfter(starter: Starter, moves: readonly Move[] = []): Promise<readonly Place[]> {
+  /** Readable places at several times after the start: some of them come and go. */
+  async #placesAfter(startAction: StartAction, moves: readonly Move[] = []): Promise<readonly Place[]> {
     const trial = await Trial.open(this.#page);
     try {
       const random = chance(1);
       const known = new Map<string, Place>();
-      await start(trial, starter);
+      await start(trial, startAction);
       for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
         await trial.play(randomly(moves, random), ticks, []);
         for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
-          // A list tells of its fields only while there is something in it.
+          // A list shows its fields only while it has elements.
           const isEmpty = before?.kind === "list" && before.fields.length === 0;
           if (before === undefined || isEmpty) known.set(place.text, place);
         }
@@ -306,12 +313,12 @@ class Probe {
     }
   }
 
-  /** Whether nothing moves by the page's own frames, and something does when it is told to advance. */
-  async #standsStill(places: readonly Place[], starters: readonly Starter[]): Promise<boolean> {
+  /** Whether the page moves only by calls of `advanceTime`, not by its own frames. */
+  async #standsStill(places: readonly Place[], startActions: readonly StartAction[]): Promise<boolean> {
     const moves = async (page: PageToProbe): Promise<boolean> => {
-      for (const starter of starters) {
+      for (const startAction of startActions) {
         const trial = await Trial.open(page);
-        await start(trial, starter);
+        await start(trial, startAction);
         const { rows } = await trial.play(() => NOTHING, IDLE_TICKS, places, IDLE_TICKS / 6);
         trial.close();
         if (rows.some((row) => row.some((value, at) => !isSame(value, rows[0][at])))) return true;
@@ -321,16 +328,16 @@ class Probe {
     return !(await moves(this.#page)) && (await moves({ ...this.#page, advances: true }));
   }
 
-  /** Whether it goes otherwise, and the same way twice, where promises and files between its frames have their turn. */
-  async #needsTurns(starters: readonly Starter[]): Promise<boolean> {
+  /** Whether turns for promises and files between frames change the play, and in the same way twice. */
+  async #needsTurns(startActions: readonly StartAction[]): Promise<boolean> {
     const hasPromises = this.#scripts.some((text) => PROMISES.test(text));
-    for (const starter of starters.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
-      const places = await this.#placesAfter(starter);
+    for (const startAction of startActions.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
+      const places = await this.#placesAfter(startAction);
       let hasAsked = false;
       const played = async (turns: boolean, ticks: number): Promise<Samples> => {
         const trial = await Trial.open({ ...this.#page, turns });
         try {
-          await start(trial, starter);
+          await start(trial, startAction);
           const samples = await trial.play(() => NOTHING, ticks, places, IDLE_TICKS / 6);
           hasAsked ||= trial.hasAsked;
           return samples;
@@ -350,12 +357,12 @@ class Probe {
     return false;
   }
 
-  async #plays({ starter, moves }: Heeded, places: readonly Place[]): Promise<Samples[]> {
+  async #plays({ startAction, moves }: ResponsiveInputs, places: readonly Place[]): Promise<Samples[]> {
     const plays: Samples[] = [];
     let kept = places;
     for (let i = 0; i <= PLAYS && (i <= 1 || performance.now() < this.#deadline); i++) {
       const trial = await Trial.open(this.#page, 1000 + i);
-      await start(trial, starter);
+      await start(trial, startAction);
       const samples = await trial.play(
         randomly(moves, chance(i + 1)),
         i === 0 ? SHORT_TICKS : PLAY_TICKS,
@@ -364,20 +371,20 @@ class Probe {
         PLAY_MS,
       );
       this.#isAnimated ||= trial.isAnimated;
-      this.#reloads ||= trial.isSpent;
+      this.#reloads ||= trial.isReloadDue;
       trial.close();
-      // The first says what is worth to be followed for long.
+      // The first play decides which places are followed in the long ones.
       if (i === 0) kept = worthFollowing(samples);
       else plays.push(samples);
     }
     return plays;
   }
 
-  /** By the page's own words alone, where it has them; else by everything. */
+  /** Reads the page's own description where it has one; else everything. */
   #reading(plays: readonly Samples[], changed: ReadonlySet<string>): Reading {
     const { size } = this.#page;
     const all = readingOf(plays, changed, size);
-    // A game that is won or lost and keeps no score is worth something where it is won.
+    // A game without a score rewards a win.
     const score = all.score ?? this.#victory();
     const end = all.end ?? (this.#reloads ? RELOAD : null);
     const whole = { ...all, score, end, seen: this.#seen(plays, changed, all) };
@@ -401,11 +408,11 @@ class Probe {
     const place: Place = { ...this.#won, kind: "number", read: (window) => Number(read(window)) };
     return {
       place,
-      why: "no score was found: a game that is won is worth 1; where that is rare, name what leads to it",
+      why: "no score was found: a win is worth 1; if wins are rare, name a quantity that leads to them",
     };
   }
 
-  /** What the page keeps, or what it draws where that is not all that a player sees. */
+  /** The page's state, or what it draws if the state is not all that a player sees. */
   #seen(
     plays: readonly Samples[],
     changed: ReadonlySet<string>,
@@ -416,7 +423,7 @@ class Probe {
     const isAll =
       movable.length > 0 &&
       (score !== null || end !== null) &&
-      // What elements show of themselves is told better by their marks.
+      // Marks describe elements better than their texts do.
       kept.some(({ place: { kind, isShown } }) => !isShown && (kind === "list" || kind === "grid"));
     const things = readingOf(
       plays.map((play) => among(play, isThing)),
@@ -448,14 +455,14 @@ function textsIn(window: PageWindow): string[] {
   return elements.filter((one) => one.childElementCount === 0).map((one) => one.textContent ?? "");
 }
 
-/** Those that can be drawn on, the largest first. */
+/** Canvases that can be drawn on, the largest first. */
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
   return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
     .filter(({ width, height }) => width * height > 0)
     .sort((a, b) => b.width * b.height - a.width * a.height);
 }
 
-/** What the largest canvas shows, as one number: of no use to an agent, but it tells that a key counts. */
+/** A hash of the largest canvas: of no use to an agent, but it shows that a key has an effect. */
 function pictureOf(): Place {
   const small = new OffscreenCanvas(48, 36);
   const context = small.getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;

@@ -1,4 +1,4 @@
-/** What the places of a played page are to an agent: what it sees, its score, its end. */
+/** Finds the observation, the score and the end among the places of a played page. */
 
 import { isMark } from "./boards.ts";
 import { isDrawnThing } from "./drawn-places.ts";
@@ -19,21 +19,21 @@ import {
   STATE_NAMES,
   stillnessOf,
 } from "./ends.ts";
-import { type Kind, MOST_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
+import { type Kind, MAX_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
 import { isSame, type Samples } from "./trial.ts";
 
-const MOST_SEEN = 24;
-const MOST_FOLLOWED = 600;
-/** Of them such as did not change at first, the nearest ones. */
-const MOST_STILL = 100;
-const MOST_LISTS = 4;
+const MAX_SEEN = 24;
+const MAX_FOLLOWED = 600;
+/** Followed places that did not change at first, the nearest ones. */
+const MAX_STILL = 100;
+const MAX_LISTS = 4;
 /** Where nothing but what is drawn is seen. */
-const MOST_LOOKS = 8;
-const MOST_GRIDS = 2;
-/** Of a board that is made of elements. */
-const MOST_MARKS = 12;
-/** Cells of all of them together, each of which is a number that the agent is given. */
-const MOST_MARKED = 4_096;
+const MAX_LOOKS = 8;
+const MAX_GRIDS = 2;
+/** Marks observed on a board that is made of elements. */
+const MAX_MARKS = 12;
+/** Cells of all marks together. Each cell is a number in the observation. */
+const MAX_MARKED = 4_096;
 const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
   [/score/i, 10],
@@ -43,18 +43,18 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   // A race has no other.
   [/^(position|progress|odometer|mileage|depth|altitude|laps?)$/i, 2],
 ];
-/** From here on a name says that it is a score. */
+/** A name of this weight or more denotes a score. */
 const SAID = 9;
 /** What becomes longer with each success. */
 const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
-/** Neither what it sees nor what it gains. */
+/** Names of neither observations nor scores. */
 const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
   /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?count)?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 const LARGEST = 1e7;
-/** Of a number that has but two values: more often, and it is no score that begins anew. */
-const MOST_FALLS = 3;
+/** A number with only two values that falls more often is no score that restarts. */
+const MAX_FALLS = 3;
 
 interface Score extends Chosen {
   readonly rank: number;
@@ -63,9 +63,9 @@ interface Score extends Chosen {
 
 export interface Seen {
   readonly place: Place;
-  /** What its numbers are divided by, one for each field of a list. */
+  /** Divisors of its numbers, one for each field of a list. */
   readonly scales: readonly number[];
-  /** Of a list: which of its fields, and how many elements. Of a grid: how many cells. */
+  /** A list's observed fields and number of elements, or a grid's number of cells. */
   readonly fields: readonly string[];
   readonly count: number;
 }
@@ -81,7 +81,7 @@ export interface Reading {
 
 /** Places that changed in a play, and those whose names say that they matter. */
 export function worthFollowing({ places, rows }: Samples): readonly Place[] {
-  if (places.length <= MOST_FOLLOWED) return places;
+  if (places.length <= MAX_FOLLOWED) return places;
   const names = [
     ...SCORE_NAMES.map(([pattern]) => pattern),
     OVER_NAMES,
@@ -98,8 +98,8 @@ export function worthFollowing({ places, rows }: Samples): readonly Place[] {
     places.filter((place, at) => !isChanged(place, at) && isNamed(place) === isOne).sort(byLength),
   );
   // What stayed where it was in one short play, such as a goal, may be elsewhere in the next.
-  const still = others.filter(({ kind }) => kind !== "word").slice(0, MOST_STILL);
-  return [...named.slice(0, MOST_FOLLOWED / 3), ...still, ...changed].slice(0, MOST_FOLLOWED);
+  const still = others.filter(({ kind }) => kind !== "word").slice(0, MAX_STILL);
+  return [...named.slice(0, MAX_FOLLOWED / 3), ...still, ...changed].slice(0, MAX_FOLLOWED);
 }
 
 /**
@@ -116,7 +116,7 @@ export function readingOf(
   const scores: Score[] = [];
   const ends: (End & { rank: number })[] = [];
   places.forEach((place, at) => {
-    // What stands in a list today is another thing tomorrow.
+    // An element of a list may be another thing in the next frame.
     if (isElement(place)) return;
     const series = seriesOf(at);
     const score = scoreOf(place, series) ?? growthOf(place, series);
@@ -125,13 +125,13 @@ export function readingOf(
   });
   scores.sort((a, b) => b.rank - a.rank);
   ends.sort((a, b) => b.rank - a.rank);
-  // What a name only hints at is a setting where it stays as it is.
+  // A value that its name only suggests, and that never changes, is a setting.
   const score = scores.find(({ isLikely }) => isLikely) ?? null;
-  const anew = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
+  const newGame = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
   const [likeliest] = ends;
-  // What came is better known than words that might.
+  // A sign that occurred is better than words that might.
   const isGuess = likeliest === undefined || likeliest.rank <= GUESS;
-  const end = (isGuess ? (anew ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
+  const end = (isGuess ? (newGame ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
   return {
     score,
     end,
@@ -156,16 +156,16 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
   const numbers = series.map((one) => one.filter((value): value is number => typeof value === "number"));
   const steps = numbers.flatMap((one) => one.slice(1).map((value, i) => value - one[i]));
   const ups = steps.filter((step) => step > 0).length;
-  // Down to where it began is a new game.
+  // A fall to the first value is a new game.
   const downs = numbers.flatMap((one) =>
     one.slice(1).filter((value, i) => value < one[i] && value > one[0]),
   ).length;
-  // Whose turn it is goes to and fro.
+  // A player whose turn it is alternates.
   const falls = steps.filter((step) => step < 0).length;
-  if (falls > MOST_FALLS && new Set(numbers.flat()).size === 2) return null;
+  if (falls > MAX_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
-  // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.
+  // The value of a brick or a fruit has such names, too, but it goes up and down and does not start at 0.
   const isFromNothing = numbers.every((one) => one[0] === 0);
   const rank =
     named +
@@ -195,13 +195,13 @@ function growthOf(place: Place, series: readonly Series[]): Score | null {
     { ...length, name: "score" },
     series.map((one) => one.map(lengthOf)),
   );
-  // Whatever is called a score is one more likely.
+  // A named score is more likely than a length.
   return score === null
     ? null
     : { ...score, place: length, why: `its length: ${score.why}`, rank: score.rank - 10 };
 }
 
-/** Whether it is of what is to be seen, element by element or stroke by stroke. */
+/** Whether the place is visible: a mark of an element or a drawn thing. */
 export function isThing(place: Place): boolean {
   return isDrawnThing(place) || isMark(place);
 }
@@ -248,24 +248,24 @@ function seenOf(
     candidates.push({ seen, rank });
   });
   candidates.sort((a, b) => b.rank - a.rank);
-  const of = (kinds: readonly Kind[], most: number): Seen[] =>
+  const of = (kinds: readonly Kind[], limit: number): Seen[] =>
     candidates
       .filter(({ seen }) => kinds.includes(seen.place.kind))
-      .slice(0, most)
+      .slice(0, limit)
       .map(({ seen }) => seen);
-  const lists = of(["list"], places.every(isThing) ? MOST_LOOKS : MOST_LISTS);
+  const lists = of(["list"], places.every(isThing) ? MAX_LOOKS : MAX_LISTS);
   const ofBoards = candidates.filter(({ seen: { place } }) => isMark(place)).map(({ seen }) => seen);
   const grids = [
     ...of(["grid"], Number.POSITIVE_INFINITY)
       .filter(({ place }) => !isMark(place))
-      .slice(0, MOST_GRIDS),
-    ...ofBoards.slice(0, MOST_MARKS).filter(({ count }, i) => (i + 1) * count <= MOST_MARKED),
+      .slice(0, MAX_GRIDS),
+    ...ofBoards.slice(0, MAX_MARKS).filter(({ count }, i) => (i + 1) * count <= MAX_MARKED),
   ];
   // A list's elements are in the list.
   const isWithin = ({ place }: Seen): boolean =>
     [...lists, ...grids].some((whole) => place.text.startsWith(`${whole.place.text}?.[`));
   const others = of(["number", "truth"], Number.POSITIVE_INFINITY).filter((one) => !isWithin(one));
-  return [...others.slice(0, MOST_SEEN), ...lists, ...grids];
+  return [...others.slice(0, MAX_SEEN), ...lists, ...grids];
 }
 
 function kindRank(kind: Kind): number {
@@ -285,7 +285,7 @@ function describe(place: Place, series: readonly Series[], size: readonly [numbe
     return { place, scales: [scale], fields: [String(columns), String(cells)], count: columns * cells };
   }
   const width = place.fields.length;
-  const count = Math.min(MOST_ELEMENTS, Math.max(0, ...rows.map((row) => row[0])));
+  const count = Math.min(MAX_ELEMENTS, Math.max(0, ...rows.map((row) => row[0])));
   if (count === 0 || width === 0) return null;
   const fields: string[] = [];
   const scales: number[] = [];
@@ -303,21 +303,22 @@ function describe(place: Place, series: readonly Series[], size: readonly [numbe
 }
 
 /** Places are divided by the window's size, all else by a round number that it hardly passes. */
-function scaleOf(name: string, most: number, [width, height]: readonly [number, number]): number {
-  if (/^x$|posx|xpos/i.test(name) && most > width / 4 && most <= 4 * width) return width;
-  if (/^y$|posy|ypos/i.test(name) && most > height / 4 && most <= 4 * height) return height;
-  return nice(most);
+function scaleOf(name: string, maximum: number, [width, height]: readonly [number, number]): number {
+  if (/^x$|posx|xpos/i.test(name) && maximum > width / 4 && maximum <= 4 * width) return width;
+  if (/^y$|posy|ypos/i.test(name) && maximum > height / 4 && maximum <= 4 * height) return height;
+  return nice(maximum);
 }
 
-function nice(most: number): number {
-  if (!(most > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(most));
-  const step = [1, 2, 5, 10].find((one) => one * power >= most) as number;
+function nice(maximum: number): number {
+  if (!(maximum > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(maximum));
+  const step = [1, 2, 5, 10].find((one) => one * power >= maximum) as number;
   return Number((step * power).toPrecision(3));
 }
 
 function largest(values: readonly Value[]): number {
-  let most = 0;
-  for (const value of values) if (typeof value === "number" && Math.abs(value) > most) most = Math.abs(value);
-  return most;
+  let maximum = 0;
+  for (const value of values)
+    if (typeof value === "number" && Math.abs(value) > maximum) maximum = Math.abs(value);
+  return maximum;
 }

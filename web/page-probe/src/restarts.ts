@@ -1,46 +1,46 @@
-/** Functions by which a page begins anew: called in a game that lives, and after its end, they are seen to work or not. */
+/** Finds functions that restart a game, by calling them during a game and after its end. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { gameOf } from "../../sdk/src/page/phaser.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
-import type { Heeded } from "./inputs.ts";
+import type { ResponsiveInputs } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root, type Value } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
-import { BY_ITSELF, FIRST_WAIT, type Starter, start, startersOf } from "./starters.ts";
+import { BY_ITSELF, FIRST_WAIT, type StartAction, start, startActionsOf } from "./start-actions.ts";
 import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const NAMES =
   /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
 const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
-const MOST_TRIED = 8;
-const MOST_SCENES = 2;
-const MOST_MOVES = 4;
-/** Frames played before: in one game nothing has ended yet, in the other it most likely has, or is far from its beginning. */
+const MAX_CANDIDATES = 8;
+const MAX_SCENES = 2;
+const MAX_MOVES = 4;
+/** Frames played before the call: early in a game, and late, when it is probably over or far from its start. */
 const LATE = 900;
 const BEFORE = [20, LATE];
 /** Frames played after it. */
 const AFTER = 30;
-/** Frames within which a game played at random has most likely come to its end. */
-const MOST_PLAYED = 1_500;
-/** So long is a menu pressed that comes after an end: some wait a second before they hear. */
+/** Frames within which a game played at random has probably ended. */
+const MAX_PLAYED_TICKS = 1_500;
+/** Ticks for which an end menu is pressed: some ignore input for a second. */
 const AGAIN_TICKS = 96;
 const SEEDED = 77;
 
 export interface RestartSearch {
   page: PageToProbe;
-  heeded: Heeded;
+  inputs: ResponsiveInputs;
   reading: Reading;
   roots: readonly Root[];
   hooks: EngineHooks | null;
-  /** Names of the engine's scenes that were seen in random play, the one that is played first. */
+  /** Names of the engine's scenes seen in random play; the game's own scene comes first. */
   scenes: readonly string[];
   placesOf(window: PageWindow): readonly Place[];
   isTimeUp(): boolean;
 }
 
-/** The scenes of random play, that from which it came to its end first. */
+/** The scenes of random play; the scene before the end comes first. */
 export function scenesOf(plays: readonly Samples[], hooks: EngineHooks, end: End | null): string[] {
   const text = hooks.roots[0].text;
   const before: string[] = [];
@@ -59,18 +59,18 @@ export function scenesOf(plays: readonly Samples[], hooks: EngineHooks, end: End
 }
 
 export interface Restart {
-  /** An expression of `w` that begins anew. */
+  /** An expression of `w` that restarts the game. */
   readonly text: string;
-  /** Whether it does so from the menu too; else the game is begun first. */
+  /** Whether it works from the menu, too; else the game is started first. */
   readonly isEnough: boolean;
 }
 
-/** How the page begins anew; null: no way was found. */
+/** The call that restarts the game; null: none was found. */
 export async function findRestart(search: RestartSearch): Promise<Restart | null> {
   const fresh = await freshScore(search);
   for (const text of await candidates(search)) {
     if (search.isTimeUp()) return null;
-    const own = search.heeded.starter;
+    const own = search.inputs.startAction;
     if (!(await works(text, search, own, BEFORE, fresh)) || (await staysOver(text, search, fresh))) continue;
     return { text, isEnough: own.kind === "none" || (await works(text, search, BY_ITSELF, [0], fresh)) };
   }
@@ -78,37 +78,37 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
 }
 
 /**
- * What begins the game anew once it is over, as a player does it: what began it before, or what asks for it then. Null: nothing
- * does, or no end was reached.
+ * The action by which a player restarts the game once it is over: the start action, or one that the page offers then. Null: none
+ * was found, or no end was reached.
  */
-export async function findAgain(search: RestartSearch): Promise<Starter | null> {
+export async function findAgain(search: RestartSearch): Promise<StartAction | null> {
   const { end } = search.reading;
-  const { starter } = search.heeded;
+  const { startAction } = search.inputs;
   if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
   const ended = await toItsEnd(search);
   if (ended === null) return null;
   const written = ended.written;
-  const found = startersOf(ended.window, search.page.size, written).filter(
+  const found = startActionsOf(ended.window, search.page.size, written).filter(
     ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
   );
   ended.close();
-  const own = starter.kind === "none" ? [] : [starter];
+  const own = startAction.kind === "none" ? [] : [startAction];
   const fresh = await freshScore(search);
   for (const candidate of [...own, ...found]) {
     if (search.isTimeUp()) return null;
     // The adapter's menu presses one kind of thing.
-    if (starter.kind !== "none" && starter.kind !== candidate.kind) continue;
-    const isNamed = starter.kind === "element" || starter.kind === "spot";
-    if (!isNamed && starter.kind !== "none" && !isSamePress(starter, candidate)) continue;
+    if (startAction.kind !== "none" && startAction.kind !== candidate.kind) continue;
+    const isNamed = startAction.kind === "element" || startAction.kind === "spot";
+    if (!isNamed && startAction.kind !== "none" && !isSamePress(startAction, candidate)) continue;
     const again = { ...candidate, ticks: AGAIN_TICKS };
     const afterwards = async (input: Input): Promise<Samples | null> => {
       const trial = await toItsEnd(search);
       if (trial === null) return null;
       try {
         await start(trial, again, () => !isEnded(search, trial.window));
-        // As in training: what is shown at once is of the game before.
+        // As in training: the first frame may still show the previous game.
         await trial.play(() => NOTHING, 1, []);
-        if (trial.isSpent || isEnded(search, trial.window)) return null;
+        if (trial.isReloadDue || isEnded(search, trial.window)) return null;
         if (!isScoreBack(search, trial.window, fresh)) return null;
         const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
         return await trial.play(script, AFTER, search.placesOf(trial.window), 3);
@@ -118,15 +118,15 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
     };
     const idle = await afterwards(NOTHING);
     if (idle === null) continue;
-    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+    for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
       const pressed = await afterwards(input);
-      if (pressed !== null && isHeard(pressed, idle)) return { ...candidate, ticks: FIRST_WAIT };
+      if (pressed !== null && hasChanged(pressed, idle)) return { ...candidate, ticks: FIRST_WAIT };
     }
   }
   return null;
 }
 
-/** Whether a game that was over is so after the call as well, or has its score still: it was not set anew. */
+/** Whether the call does not restart a game that is over: it is still over, or keeps its score. */
 async function staysOver(text: string, search: RestartSearch, fresh: number): Promise<boolean> {
   const trial = await toItsEnd(search);
   if (trial === null) return false;
@@ -139,7 +139,7 @@ async function staysOver(text: string, search: RestartSearch, fresh: number): Pr
   }
 }
 
-/** Calls what begins the game anew, as an adapter does. Undefined where that throws. */
+/** Calls a restart expression as an adapter does. Undefined if that throws. */
 function call(text: string, window: PageWindow, { roots }: RestartSearch): unknown {
   const variables = roots.filter((root) => root.text.startsWith("w.lookInside().")).map(({ name }) => name);
   if (text.includes("w.lookInside()")) window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
@@ -149,9 +149,9 @@ function call(text: string, window: PageWindow, { roots }: RestartSearch): unkno
 /** A game that was played at random until it was over; null where that took too long. */
 async function toItsEnd(search: RestartSearch): Promise<Trial | null> {
   const trial = await Trial.open(search.page, SEEDED);
-  await start(trial, search.heeded.starter);
-  const script = randomly(search.heeded.moves, chance(5));
-  for (let tick = 0; tick < MOST_PLAYED && !trial.isSpent; tick++) {
+  await start(trial, search.inputs.startAction);
+  const script = randomly(search.inputs.moves, chance(5));
+  for (let tick = 0; tick < MAX_PLAYED_TICKS && !trial.isReloadDue; tick++) {
     if (isEnded(search, trial.window)) return trial;
     await trial.play(script, 1, []);
   }
@@ -163,14 +163,14 @@ function isEnded({ reading: { end } }: RestartSearch, window: PageWindow): boole
   return end?.isOver(attempt(() => end.place.read(window))) ?? false;
 }
 
-/** Whether a press left anything behind, beside the note that it was pressed. */
-function isHeard(pressed: Samples, idle: Samples): boolean {
+/** Whether a press changed anything beside flags of the press itself. */
+function hasChanged(pressed: Samples, idle: Samples): boolean {
   return [...differing(pressed, idle)].some(
     ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
   );
 }
 
-/** Whether anything that the agent sees goes otherwise: what is there to be read may be so as well. */
+/** Whether anything in the observation differs between the two plays. */
 function isOtherwise({ reading: { seen } }: RestartSearch, first: Samples, second: Samples): boolean {
   const seriesOf = ({ places, rows }: Samples, text: string): Value[] => {
     const at = places.findIndex((place) => place.text === text);
@@ -191,10 +191,10 @@ function isScoreBack({ reading: { score } }: RestartSearch, window: PageWindow, 
 }
 
 /** What is scored in the first moments of a fresh game; 0 without a score. */
-async function freshScore({ page, heeded, reading: { score } }: RestartSearch): Promise<number> {
+async function freshScore({ page, inputs, reading: { score } }: RestartSearch): Promise<number> {
   const trial = await Trial.open(page, SEEDED);
   try {
-    await start(trial, heeded.starter);
+    await start(trial, inputs.startAction);
     await trial.play(() => NOTHING, AFTER, []);
     return Number(score?.place.read(trial.window) ?? 0);
   } finally {
@@ -204,14 +204,14 @@ async function freshScore({ page, heeded, reading: { score } }: RestartSearch): 
 
 async function candidates({
   page,
-  heeded: { starter },
+  inputs: { startAction },
   roots,
   hooks,
   scenes,
 }: RestartSearch): Promise<string[]> {
   const trial = await Trial.open(page);
   try {
-    await start(trial, starter);
+    await start(trial, startAction);
     const { window } = trial;
     const scene = attempt(() => hooks?.roots[0].read(window));
     const found: string[] = [];
@@ -230,17 +230,17 @@ async function candidates({
         );
     }
     const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
-    const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MOST_TRIED);
+    const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_CANDIDATES);
     if (hooks === null) return sorted;
     const known = [...scenes, ...(typeof scene === "string" ? [scene] : [])];
-    return [...new Set(known)].slice(0, MOST_SCENES).map(hooks.begin).concat(sorted);
+    return [...new Set(known)].slice(0, MAX_SCENES).map(hooks.begin).concat(sorted);
   } finally {
     trial.close();
   }
 }
 
 function methodsOf(window: PageWindow, value: unknown): string[] {
-  // A canvas's context, a form and a sound begin anew as well, and no game with them.
+  // Canvas contexts, forms and sounds have such methods, too, but they restart no game.
   if (typeof value !== "object" || value === null || isForeign(window, value)) return [];
   const names: string[] = [];
   for (let holder: object | null = value; holder !== null && holder !== window.Object.prototype; ) {
@@ -260,53 +260,58 @@ function isOwn(window: PageWindow, value: unknown): value is (...given: unknown[
   return value.name.startsWith("bound ") || !/\{\s*\[native code\]\s*\}\s*$/.test(text);
 }
 
-/** Whether the game plays on from its beginning after the call, so many frames after `starter`: a move does something. */
+/** Whether the game plays on from its beginning after the call, so many frames after `startAction`: a move does something. */
 async function works(
   text: string,
   search: RestartSearch,
-  starter: Starter,
+  startAction: StartAction,
   before: readonly number[],
   fresh: number,
 ): Promise<boolean> {
   for (const ticks of before) {
-    const call = { text, starter, ticks, fresh };
+    const call = { text, startAction, ticks, fresh };
     const idle = await afterwards(search, call, NOTHING);
     if (idle === null) return false;
-    // Neither over nor otherwise without it: it has begun nothing.
+    // Without the call the play is the same and not over: the call restarted nothing.
     if (ticks === LATE) {
       const without = await afterwards(search, { ...call, text: "" }, NOTHING);
       if (without !== null && !isOtherwise(search, idle, without)) return false;
     }
-    let isHeeded = false;
+    let hasEffect = false;
     // The first may be the key of a menu, and another stand at a wall.
-    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+    for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
       const pressed = await afterwards(search, call, input);
       if (pressed === null) return false;
-      isHeeded = isHeard(pressed, idle);
-      if (isHeeded) break;
+      hasEffect = hasChanged(pressed, idle);
+      if (hasEffect) break;
     }
-    if (!isHeeded) return false;
+    if (!hasEffect) return false;
   }
   return true;
 }
 
-/** What came after the call; null where the game was over, or not back at its beginning. */
+/** The play after the call; null if the game was over, or not back at its start. */
 async function afterwards(
   search: RestartSearch,
-  { text, starter, ticks, fresh }: { text: string; starter: Starter; ticks: number; fresh: number },
+  {
+    text,
+    startAction,
+    ticks,
+    fresh,
+  }: { text: string; startAction: StartAction; ticks: number; fresh: number },
   input: Input,
 ): Promise<Samples | null> {
-  const { page, heeded, placesOf } = search;
+  const { page, inputs, placesOf } = search;
   const { end } = search.reading;
   const trial = await Trial.open(page, SEEDED);
   try {
-    await start(trial, starter);
+    await start(trial, startAction);
     const { window } = trial;
-    await trial.play(randomly(heeded.moves, chance(5)), ticks, []);
+    await trial.play(randomly(inputs.moves, chance(5)), ticks, []);
     const { errors } = trial.seen;
     if (call(text, window, search) === undefined) return null;
     await trial.play(() => NOTHING, 2, []);
-    if (trial.isSpent || trial.seen.errors.length > errors.length) return null;
+    if (trial.isReloadDue || trial.seen.errors.length > errors.length) return null;
     // At once: a move at the wrong moment may end it soon.
     if (end?.isOver(end.place.read(window))) return null;
     const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
@@ -317,15 +322,15 @@ async function afterwards(
   }
 }
 
-function isSamePress(first: Starter, second: Starter): boolean {
+function isSamePress(first: StartAction, second: StartAction): boolean {
   return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
 }
 
-/** What a player does then, as a noun. */
-export function againText(starter: Starter): string {
-  if (starter.kind === "key") return `the key ${starter.code}, once it is over`;
-  if (starter.kind === "spot") return `a click on ${starter.name}, once it is over`;
-  return starter.kind === "element"
-    ? `a click on ${starter.text || starter.selector}, once it is over`
+/** The restart action as a noun phrase. */
+export function againText(startAction: StartAction): string {
+  if (startAction.kind === "key") return `the key ${startAction.code}, once it is over`;
+  if (startAction.kind === "spot") return `a click on ${startAction.name}, once it is over`;
+  return startAction.kind === "element"
+    ? `a click on ${startAction.text || startAction.selector}, once it is over`
     : "a click, once it is over";
 }

@@ -1,15 +1,15 @@
-/** What a page lets others see: its globals, the variables of its classic scripts, what it answers, what it shows. */
+/** What can be read of a page: globals, variables of its classic scripts, results of its functions, and what it shows. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { PROMPT } from "./end-words.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 
-/** What a script declares at any depth: which of it is a variable of the page's own is asked of the page. */
+/** Declarations of a script at any depth; the page then shows which of them are global. */
 const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\{([^}=]*)\}/g;
 /** Further names of one declaration: `let a = 1, b = 2`. */
 const FURTHER = /,\s*([A-Za-z_$][\w$]*)\s*(?:=|,|;|\n)/g;
-const MOST_NAMES = 400;
-const MOST_ALIKE = 64;
+const MAX_NAMES = 400;
+const MAX_ALIKE = 64;
 /** Functions without arguments that give the state of the game. */
 const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
@@ -63,10 +63,9 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
   }
   const known = [...names]
     .filter((name) => name !== "" && !Object.hasOwn(window, name))
-    // It may have no value yet.
-    // Nor is `null` a variable, which stands between commas as well.
+    // A variable may have no value yet. `null` between commas is no variable.
     .filter((name) => attempt(() => [window.eval(`({ ${name} })`)]) !== undefined)
-    .slice(0, MOST_NAMES);
+    .slice(0, MAX_NAMES);
   return known.map((name) => {
     const look = window.eval(`() => ${name}`) as () => unknown;
     const looks = new WeakMap<object, () => unknown>([[window, look]]);
@@ -74,7 +73,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
       text: `w.lookInside().${name}`,
       name,
       read: (page) => {
-        // Of each page its own.
+        // A function per page.
         const own = looks.get(page) ?? (page.eval(`() => ${name}`) as () => unknown);
         looks.set(page, own);
         return own();
@@ -146,7 +145,7 @@ export function groupsOf(window: PageWindow): Group[] {
     if (parentElement === null || (name === undefined && element.tagName !== "BUTTON")) continue;
     const own = name === undefined ? element.tagName.toLowerCase() : `.${window.CSS.escape(name) as string}`;
     const alike = [...window.document.querySelectorAll(own)] as HTMLElement[];
-    if (alike.length < 2 || alike.length > MOST_ALIKE || groups.has(own)) continue;
+    if (alike.length < 2 || alike.length > MAX_ALIKE || groups.has(own)) continue;
     const isShown = alike.every((one) => one.checkVisibility() && one.offsetWidth * one.offsetHeight >= 64);
     if (isShown) groups.set(own, { selector: own, count: alike.length });
   }
@@ -156,7 +155,7 @@ export function groupsOf(window: PageWindow): Group[] {
   return (byClass.length > 0 ? byClass : found).sort((a, b) => b.count - a.count).slice(0, 3);
 }
 
-/** Of a grid: its columns, the cells of each, and the cells. */
+/** A grid of one row, as number of columns, cells per column, and the cells. */
 function row(cells: number[]): number[] {
   return [cells.length, 1, ...cells];
 }

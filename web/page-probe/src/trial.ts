@@ -1,4 +1,4 @@
-/** One fresh page, played by a script: what its places held meanwhile. */
+/** Plays a script in a fresh page, and samples its places. */
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -8,11 +8,11 @@ import { PageFrame } from "../../worker/src/page/page-frame.ts";
 import { noteClicks } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 
-/** So many frames pass while a page loads: what it asks for in them is waited for. */
+/** Frames that pass while a page loads; its requests in them are waited for. */
 export const LOAD_TICKS = 30;
 const SEED = 12345;
-const MOST_WRITTEN = 200;
-const LEAST_ANIMATION_MS = 1000;
+const MAX_TEXTS_WRITTEN = 200;
+const MIN_ANIMATION_MS = 1000;
 
 /** What is pressed in a tick. */
 export interface Input {
@@ -30,11 +30,11 @@ export interface PageToProbe {
   /** Below the origin's root. */
   page: string;
   size: readonly [width: number, height: number];
-  /** Whether the page is told to advance in each frame. Default: no, it goes by its own. */
+  /** Whether the page advances only by calls of `advanceTime`. Default: no, by its own frames. */
   advances?: boolean;
   /** Whether its promises have a turn after each frame. Default: no. */
   turns?: boolean;
-  /** Frames until it has loaded, where it says that it takes longer than most. */
+  /** Frames until it has loaded, if it shows that it loads for longer than `LOAD_TICKS`. */
   loadTicks?: number;
 }
 
@@ -60,7 +60,7 @@ export class Trial {
 
   /** Texts that the page drew, once each. */
   readonly written: ReadonlySet<string>;
-  /** Elements that hear clicks. */
+  /** Elements with click listeners. */
   readonly clickable: ReadonlySet<Element>;
 
   private constructor(
@@ -115,9 +115,9 @@ export class Trial {
     return new Trial(frame, probed, written, clickable);
   }
 
-  /** Whether the page has had itself loaded anew, which ends its game. */
-  get isSpent(): boolean {
-    return this.#frame.isSpent;
+  /** Whether the page asked for a reload, which ends its game. */
+  get isReloadDue(): boolean {
+    return this.#frame.isReloadDue;
   }
 
   /** Whether the page has asked for files while it was played. */
@@ -135,7 +135,7 @@ export class Trial {
     const all = this.window.document.getAnimations() as CSSAnimation[];
     return all.some(({ animationName, effect }) => {
       const end = Number(effect?.getComputedTiming().endTime ?? 0);
-      return animationName !== undefined && end >= LEAST_ANIMATION_MS && Number.isFinite(end);
+      return animationName !== undefined && end >= MIN_ANIMATION_MS && Number.isFinite(end);
     });
   }
 
@@ -150,7 +150,11 @@ export class Trial {
     const { advances = false, turns = false } = this.#page;
     const rows: Value[][] = [this.#read(places)];
     const began = performance.now();
-    for (let tick = 0; tick < ticks && !this.isSpent && performance.now() - began < milliseconds; tick++) {
+    for (
+      let tick = 0;
+      tick < ticks && !this.isReloadDue && performance.now() - began < milliseconds;
+      tick++
+    ) {
       const { keys, pointer } = script(tick, this.window);
       this.#frame.hold(keys);
       if (pointer === undefined) this.#frame.lift();
@@ -185,7 +189,7 @@ function noteWriting({ CanvasRenderingContext2D }: PageWindow, written: Set<stri
   for (const name of ["fillText", "strokeText"]) {
     const original = prototype[name];
     prototype[name] = function (text: unknown, ...where: unknown[]) {
-      if (written.size < MOST_WRITTEN) written.add(String(text));
+      if (written.size < MAX_TEXTS_WRITTEN) written.add(String(text));
       return original.call(this, text, ...where);
     };
   }

@@ -83,7 +83,7 @@ export class Agent {
   reactionSteps: number;
   readonly #network: Network;
   readonly #chooser: Chooser;
-  /** Of the observation: each input's name and the entry that it takes. */
+  /** Each input's name, and the entry of the observation that it takes. */
   readonly #inputs: readonly (readonly [string, string])[];
   readonly #hasMask: boolean;
   readonly #random: () => number;

@@ -20,7 +20,7 @@ export interface AgentController {
 /**
  * One agent for each player of the game, in their order; no two players share one, which has a memory.
  *
- * Who takes no part keeps its last action, which nobody reads.
+ * An inactive agent keeps its last action, which is not read.
  */
 export function controllerOf(agents: readonly Agent[]): AgentController {
   const held: Action[] = agents.map(() => 0);

@@ -13,7 +13,7 @@ interface Model {
   inputs: Record<string, InputDescription>;
 }
 
-/** Of one policy, or of several that play one game. */
+/** The document of one policy, or of several policies that play one game. */
 export interface PolicyDocument {
   format: string;
   format_version: number;
@@ -30,7 +30,7 @@ export interface PolicyDocument {
   /** Which policy plays each agent; with `policies` alone. */
   seats?: string[];
   policies?: Record<string, Model & { file: string }>;
-  /** Of a model that is split: into how many files, `NAME.1`, `NAME.2` and so on, by its name. */
+  /** Number of files (`NAME.1`, `NAME.2`, ...) of each split model, by model name. */
   parts?: Record<string, number>;
 }
 

@@ -12,7 +12,7 @@ export interface GraphNode {
   readonly op: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Integers and lists of them; what else an operator may be told, a policy's graph does not tell it. */
+  /** Integers and lists of integers; a policy's graph uses no other attributes. */
   readonly attributes: Readonly<Record<string, readonly number[]>>;
 }
 

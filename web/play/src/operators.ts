@@ -42,8 +42,8 @@ const OPERATORS: Readonly<Record<string, Prepare>> = {
   Expand: prepareExpand,
   Cast: prepareCast,
   Clip: ([x, low, high]) => {
-    const [least, most] = [low.data[0], high.data[0]];
-    return mapped(x, (value) => Math.min(Math.max(value, least), most));
+    const [min, max] = [low.data[0], high.data[0]];
+    return mapped(x, (value) => Math.min(Math.max(value, min), max));
   },
   Tanh: ([x]) => mapped(x, Math.tanh),
   Relu: ([x]) => mapped(x, (value) => Math.max(value, 0)),

@@ -18,17 +18,17 @@ import {
   numChoices,
 } from "./spaces.ts";
 
-/** Moments that are played; so many must be, or nothing is said. */
-const MOST_MOMENTS = 60;
-const LEAST_MOMENTS = 12;
+/** Moments played at most; with fewer than the minimum nothing is reported. */
+const MAX_MOMENTS = 60;
+const MIN_MOMENTS = 12;
 /** Moments lie at most so far into an episode. */
 const LATEST_STEP = 200;
 /** An action is held for so many steps, and then so many are watched, under actions that are the same each time. */
 const HELD_STEPS = 8;
 const WATCHED_STEPS = 40;
 /** Components of an action beyond these are not tried. */
-const MOST_COMPONENTS = 16;
-const MOST_CHOICES = 32;
+const MAX_COMPONENTS = 16;
+const MAX_CHOICES = 32;
 
 /** Where the text of the game's module is, to look for labels that are compared with; `name` as in a stack. */
 export interface ModuleText {
@@ -48,7 +48,7 @@ export function checkActions(
   const instance = createInstance(definition, { seedLow: 7 });
   const alike = components.map((choices) => new Alike(choices.length));
   let moments = 0;
-  for (let number = 0; number < MOST_MOMENTS && (number === 0 || !deadline.isOver); number++) {
+  for (let number = 0; number < MAX_MOMENTS && (number === 0 || !deadline.isOver); number++) {
     rewind();
     const moment = findMoment(definition, instance, number, deadline);
     if (moment === null) continue;
@@ -64,7 +64,7 @@ export function checkActions(
     // Nothing more can be found out.
     if (alike.every((one) => one.areAllDifferent)) return;
   }
-  if (moments < LEAST_MOMENTS) return;
+  if (moments < MIN_MOMENTS) return;
   new ActionFindings(definition, instance, report, module, moments).reportAll(alike);
 }
 
@@ -155,8 +155,8 @@ class ActionFindings {
       id: "ignored-actions",
       severity: "error",
       text:
-        `no action changes anything: ${this.#moments} times the same moment was played with each of them, ` +
-        `and what followed was the same${compared === null ? "" : `; the game compares with the label ${compared.labels}`}`,
+        `no action changes anything: at ${this.#moments} moments each action was tried, ` +
+        `and the outcome was the same${compared === null ? "" : `; the game compares with the label ${compared.labels}`}`,
       fix: compared === null ? this.#noEffectFix() : labelFix(labels, compared.first),
       stack: compared?.stack ?? null,
       method: methodSource(this.#instance.game, "update"),
@@ -172,11 +172,11 @@ class ActionFindings {
       id: "action-without-effect",
       severity: "warning",
       text:
-        `${names.join(" and ")} did the same all ${this.#moments} times they were tried at the same moment` +
+        `${names.join(" and ")} had the same effect at all ${this.#moments} moments at which both were tried` +
         (compared === null ? "" : `; the game compares with the label ${compared.labels}`),
       fix:
         compared === null
-          ? "see whether update() handles each of them; what matters only rarely is found only rarely"
+          ? "check that update() handles each of them; rare effects may be missed here"
           : labelFix(labels, compared.first),
       stack: compared?.stack ?? null,
       method: methodSource(this.#instance.game, "update"),
@@ -189,7 +189,7 @@ class ActionFindings {
       action.kind === "discrete"
         ? `update(deltaTime, action) gets a number, 0 to ${action.n - 1}`
         : "update(deltaTime, action) gets an array with a number for each component";
-    return `${what}: see that it reaches what it should move, and that observation or reward show it`;
+    return `${what}: check that it reaches what it should move, and that the observation or the reward shows it`;
   }
 
   #comparisons(labels: readonly string[]): { labels: string; first: string; stack: string } | null {
@@ -230,7 +230,7 @@ interface Moment {
   seed: number;
   /** Random actions that lead to it. */
   actions: (Action | ArrayLike<Action>)[];
-  /** Whose action is replaced. */
+  /** The agent whose action is replaced. */
   agent: number;
   mask: Uint8Array;
 }
@@ -333,9 +333,9 @@ function choiceValue(space: ActionSpace, component: number, choice: number): num
 
 /** The choices of each component that are tried. */
 function componentsOf(space: ActionSpace): number[][] {
-  const count = Math.min(MOST_COMPONENTS, numActionComponents(space));
+  const count = Math.min(MAX_COMPONENTS, numActionComponents(space));
   return Array.from({ length: count }, (_, c) =>
-    Array.from({ length: Math.min(MOST_CHOICES, numChoices(space, c) ?? 3) }, (_, choice) => choice),
+    Array.from({ length: Math.min(MAX_CHOICES, numChoices(space, c) ?? 3) }, (_, choice) => choice),
   );
 }
 

@@ -25,12 +25,12 @@ export interface GameReport {
   isUnplayable: boolean;
   description: GameDescription | null;
   findings: Finding[];
-  /** Of the random play; null if it did not come to an end without an error. */
+  /** Measurements of random play; null if it failed. */
   play: PlayMeasurements | null;
 }
 
 export interface PlayMeasurements extends PlaySummary, TickCost {
-  /** Of `create` and the first `start`. */
+  /** Duration of `create` and the first `start`. */
   createMilliseconds: number;
 }
 
@@ -49,7 +49,7 @@ export interface CheckOptions extends Meters {
   onPhase?(phase: string): void;
 }
 
-const MOST_STEPS = 200_000;
+const MAX_STEPS = 200_000;
 const MEASURED_STEPS = 20_000;
 const PARAMETER_STEPS = 200;
 /** Games that must all fail before a game is called unplayable, and how far each must get not to fail. */
@@ -99,7 +99,7 @@ class GameCheck {
       const isGames = error instanceof GameError;
       const id = description === null && !isGames ? "definition" : "contract";
       this.#isUnplayable = description === null || this.#isUnplayable;
-      // What could be told of the failed step has been.
+      // The failed step may have been reported already.
       if (!this.#findings.some((finding) => finding.id === "contract")) this.#reportError(id, error);
     }
     const findings = [...this.#findings, ...this.#calls.findings()];
@@ -113,7 +113,7 @@ class GameCheck {
     };
   }
 
-  /** Phases for which there is no time left are left out: a slow game is told to be slow, and that is enough. */
+  /** Skips phases for which no time is left: for a slow game the report of its speed is enough. */
   #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
     const definition = this.#definition;
     if (this.#options.only !== undefined) {
@@ -155,7 +155,7 @@ class GameCheck {
     };
     const { only } = this.#options;
     const wanted = Math.max(this.#options.steps ?? 10_000, (description.max_steps ?? 0) + 1);
-    const steps = only === undefined ? Math.min(MOST_STEPS, wanted) : Number.POSITIVE_INFINITY;
+    const steps = only === undefined ? Math.min(MAX_STEPS, wanted) : Number.POSITIVE_INFINITY;
     this.#phase("random play");
     try {
       return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline, only);
@@ -203,7 +203,7 @@ class GameCheck {
             instance.step(drawActions(instance, player));
           }
         } catch (error) {
-          const fix = "mend the game there, or declare a narrower range";
+          const fix = "fix the game for this value, or declare a narrower range";
           const stack = error instanceof Error ? (error.stack ?? null) : null;
           const text = `with ${name} = ${value}: ${textOf(error)}`;
           this.#report({ id: "parameter", severity: "error", text, fix, stack });
@@ -224,7 +224,7 @@ class GameCheck {
         text:
           `create() and the first start() take ${short(createMilliseconds)} ms: ` +
           `a worker of ${COPIES} copies needs ${short(all)} s before its first step`,
-        fix: "make large tables once, outside of the game object, and share them; or take fewer copies with --instances",
+        fix: "create large tables once, outside the game object, and share them; or use fewer copies with --instances",
         method: methodSource(createInstance(this.#definition).game, "start"),
       });
     }
@@ -235,8 +235,8 @@ class GameCheck {
         severity: "warning",
         text:
           `a step takes ${short(stepMilliseconds)} ms: a worker plays ${short(1000 / stepMilliseconds)} steps a second, ` +
-          `100,000 steps take it ${short((100 * stepMilliseconds) / 60)} minutes`,
-        fix: "look for what update() makes anew or searches in every tick",
+          `100,000 steps take ${short((100 * stepMilliseconds) / 60)} minutes`,
+        fix: "look for allocations and searches that update() repeats in every tick",
         method: methodSource(createInstance(this.#definition).game, "update"),
       });
     }
@@ -251,8 +251,8 @@ class GameCheck {
       text: `${textOf(error)}${more}`,
       fix:
         id === "definition"
-          ? "mend what defineGame() is given"
-          : "mend the game: an episode that fails is thrown away",
+          ? "correct the options of defineGame()"
+          : "fix the game: failed episodes are discarded",
       stack: isThrown && error instanceof Error ? (error.stack ?? null) : null,
       method:
         error instanceof GameError && game !== null ? methodSource(game, error.method, error.field) : null,

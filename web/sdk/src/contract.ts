@@ -50,7 +50,7 @@ export type PerAgent<T> = T | ArrayLike<T>;
 
 export interface StartFields {
   observation?: ObservationValue | ObservationValue[];
-  /** Several agents only: who plays from the first step (default: all); the episode ends once it is nobody. */
+  /** Several agents only: who plays from the first step (default: all). The episode ends when no agent is active. */
   active?: ArrayLike<boolean>;
 }
 
@@ -77,13 +77,13 @@ export interface UpdateResult {
   active?: ArrayLike<boolean>;
 }
 
-/** Of a game that plays on between turns of the event loop: what it does then, ahead of what asks for it. Never rejects. */
+/** Work that a game does between turns of the event loop, ahead of the call that needs it. Never rejects. */
 export interface GameAhead {
   /** What the next `start` tells of. */
   start(context: StartContext): Promise<void>;
   /** What the `update`s of a step of so many ticks tell of; null: they need not be waited for. */
   step(action: Action | ArrayLike<Action>, ticks: number): Promise<void> | null;
-  /** Optional: told at each start of what the next episode will most likely be given, so that it can be made ready. */
+  /** Optional: called at each start with the next episode's probable random numbers, so that it can be prepared. */
   expect?(random: StartContext["random"]): void;
 }
 
@@ -144,7 +144,7 @@ export interface GameOptions {
    * if there is but one): they take less on the way to the trainer. `definePageGame` sets it for its pixels.
    */
   pictureStacks?: Record<string, number>;
-  /** Of a game that lives in a page: how it is played there. `definePageGame` sets it. */
+  /** How a page game is played. `definePageGame` sets it. */
   page?: PageAdapter;
   create(): Game;
 }

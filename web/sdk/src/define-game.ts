@@ -97,7 +97,7 @@ export function checkDefinition(definition: unknown): asserts definition is Game
   });
 }
 
-/** Raises ConfigurationError for an option that nobody knows, with the one that was probably meant. */
+/** Raises ConfigurationError for an unknown option, with the name that was probably meant. */
 export function checkOptionNames(options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;

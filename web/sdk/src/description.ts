@@ -32,7 +32,7 @@ export interface GameDescription {
   parameters: Record<string, ParameterRange>;
   metrics: Record<string, MetricReduction>;
   reward_terms: Record<string, number>;
-  /** Of one update; null when the game declares none. */
+  /** Reward range of one update; null when the game declares none. */
   reward: RewardRange | null;
   has_draw: boolean;
   /** The page that the game lives in, below its adapter's folder; null of one that needs none. */

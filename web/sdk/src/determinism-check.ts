@@ -11,7 +11,7 @@ import { RandomPlayer } from "./random-play.ts";
 
 const STEPS = 1_000;
 /** Fewer say nothing. */
-const LEAST_STEPS = 5;
+const MIN_STEPS = 5;
 const REPEATS = 2;
 
 export interface Row {
@@ -37,7 +37,7 @@ export function checkDeterminism(
   const first = createInstance(definition, { seedLow: 2 });
   // What is played now is played five times in all.
   const original = play(definition, first, 2, deadline.share(0.2));
-  if (original.actions.length < LEAST_STEPS) return;
+  if (original.actions.length < MIN_STEPS) return;
   let difference: string | null = null;
   for (let extra = 1; extra <= REPEATS && difference === null && (extra === 1 || !deadline.isOver); extra++) {
     // Other copies play in between, more each time: what counts games in the module must not come out even.
@@ -53,8 +53,8 @@ export function checkDeterminism(
       text: `the same seed and actions played differently in a new game: ${difference}`,
       fix:
         called.length > 0
-          ? `${called.join(" and ")} would explain it`
-          : "keep all state in the game object, none in variables of the module or static fields, and set all of it anew in start()",
+          ? `remove ${called.join(" and ")}, the probable cause`
+          : "keep all state in the game object, not in module variables or static fields, and reset all of it in start()",
     });
     return;
   }
@@ -69,7 +69,7 @@ export function checkDeterminism(
       id: "state-survives-start",
       severity: "error",
       text: `a game that has played before plays differently from a new one: ${left}`,
-      fix: "set every field anew in start(): it begins each episode, and the constructor runs once",
+      fix: "reset every field in start(): it begins each episode, and the constructor runs only once",
     });
     return;
   }
@@ -84,8 +84,8 @@ function checkVariety(definition: GameDefinition, report: Report, original: Play
   report({
     id: "no-variety",
     severity: "warning",
-    text: "two seeds play alike under the same actions: agents may learn one course of events by heart",
-    fix: "draw something from `random` in start(), such as where things begin; if the game is a fixed one, leave it",
+    text: "two seeds play alike under the same actions: agents may memorise one course of events",
+    fix: "randomise something with `random` in start(), such as start positions; ignore this if the game is meant to be fixed",
   });
 }
 

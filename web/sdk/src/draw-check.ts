@@ -14,7 +14,7 @@ const DRAWN_STEPS = 20;
 const WIDTH = 320;
 const HEIGHT = 240;
 
-/** Draws the first steps of one episode; hears of exceptions, coordinates that are no numbers, a blank or a still picture. */
+/** Draws the first steps of an episode; reports exceptions, coordinates that are not numbers, and blank or still pictures. */
 export function drawOnce(definition: GameDefinition, report: Report, deadline: Deadline): void {
   const instance = createInstance(definition, { seedLow: 5 });
   const player = new RandomPlayer(definition.action, 5);
@@ -38,7 +38,7 @@ export function drawOnce(definition: GameDefinition, report: Report, deadline: D
     draw();
   } catch (thrown) {
     const error = thrownByGame("draw", thrown);
-    const fix = "mend draw(): training goes on without it, but the game cannot be watched";
+    const fix = "fix draw(): training works without it, but the game cannot be watched";
     report({
       id: "draw-throws",
       severity: "error",

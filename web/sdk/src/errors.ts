@@ -6,7 +6,7 @@
  * ├── GameError            a running game broke the contract, or threw
  * └── RuntimeError         our own code called something in the wrong order
  *
- * Errors cross bundles and workers as plain objects, so they are told apart by `name` and `kind`, never by `instanceof`.
+ * Errors cross bundles and workers as plain objects, so they are identified by `name` and `kind`, never by `instanceof`.
  */
 
 import { className } from "./class-name.ts";
@@ -73,10 +73,10 @@ export function thrownByGame(method: GameMethod, thrown: unknown): GameError {
 
 /** Names that only a page has, and what a game does instead. */
 const PAGE_NAMES: Readonly<Record<string, string>> = {
-  window: "use globalThis for what is global",
+  window: "use globalThis for globals",
   document: "paint in draw(context, width, height), which gets its canvas",
-  localStorage: "keep state in the game object and set it anew in start()",
-  sessionStorage: "keep state in the game object and set it anew in start()",
+  localStorage: "keep state in the game object and reset it in start()",
+  sessionStorage: "keep state in the game object and reset it in start()",
   Image: "paint with the methods of the context that draw() gets",
   HTMLElement: "paint in draw(context, width, height), which gets its canvas",
   HTMLCanvasElement: "paint in draw(context, width, height), which gets its canvas",
@@ -88,14 +88,14 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   screen: "draw() gets the width and height to paint in",
 };
 
-/** What would mend a mistake that many make, as one sentence; empty where nothing better is known than the error itself. */
+/** A fix for a common mistake, as one sentence; empty if nothing better is known than the error itself. */
 export function hintFor(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : "";
   const missing = pageName(thrown);
   if (missing !== null) {
     return (
       `games run in a web worker, without a page: there is no ${missing}. ${capital(PAGE_NAMES[missing])}; ` +
-      "a game written for a page keeps its rules in start() and update(), its picture in draw()"
+      "put the rules of a page's game into start() and update(), and its picture into draw()"
     );
   }
   const uncalled = /Class constructor (\w+) cannot be invoked without 'new'/.exec(text);

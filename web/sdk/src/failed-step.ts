@@ -6,9 +6,9 @@ import type { Instance } from "./instance.ts";
 import { observationEntries } from "./observation.ts";
 import { observationParts } from "./observed.ts";
 
-const MOST_NUMBERS = 12;
-const MOST_AGENTS = 4;
-const MOST_CHARACTERS = 1_000;
+const MAX_NUMBERS = 12;
+const MAX_AGENTS = 4;
+const MAX_CHARACTERS = 1_000;
 
 /** One line such as `action 2 ("right"), observation [0.5, NaN, 0]`; empty where nothing had been played yet. */
 export function stepValues(
@@ -21,7 +21,7 @@ export function stepValues(
   const parts: string[] = [];
   const actionGiven = actionText(definition, action);
   if (actionGiven !== "") parts.push(actionGiven);
-  for (let agent = 0; agent < Math.min(MOST_AGENTS, instance.numAgents); agent++) {
+  for (let agent = 0; agent < Math.min(MAX_AGENTS, instance.numAgents); agent++) {
     const label = instance.numAgents === 1 ? "observation" : `observation[${agent}]`;
     const views = observationParts(definition, instance, agent);
     observationEntries(definition.observation).forEach(({ name }, e) => {
@@ -29,7 +29,7 @@ export function stepValues(
     });
   }
   const text = parts.join(", ");
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text;
 }
 
 function actionText(definition: GameDefinition, action: unknown): string {
@@ -40,12 +40,12 @@ function actionText(definition: GameDefinition, action: unknown): string {
   }
   const values = Array.from(action as ArrayLike<number | ArrayLike<number>>);
   const texts = values.map((value) => (typeof value === "number" ? short(value) : numbers(value)));
-  return `action [${texts.slice(0, MOST_NUMBERS).join(", ")}${texts.length > MOST_NUMBERS ? ", ..." : ""}]`;
+  return `action [${texts.slice(0, MAX_NUMBERS).join(", ")}${texts.length > MAX_NUMBERS ? ", ..." : ""}]`;
 }
 
 function numbers(values: ArrayLike<number>): string {
-  const shown = Array.from({ length: Math.min(MOST_NUMBERS, values.length) }, (_, i) => short(values[i]));
-  return `[${shown.join(", ")}${values.length > MOST_NUMBERS ? `, ... ${values.length} numbers` : ""}]`;
+  const shown = Array.from({ length: Math.min(MAX_NUMBERS, values.length) }, (_, i) => short(values[i]));
+  return `[${shown.join(", ")}${values.length > MAX_NUMBERS ? `, ... ${values.length} numbers` : ""}]`;
 }
 
 function short(value: number): string {

@@ -11,9 +11,9 @@ interface Watched {
 }
 
 const CHANCE = "draw from `random` of start(): keep it in the game object and use it in update() as well";
-const CLOCK = "add up deltaTime: the game's own time is all the time there is";
+const CLOCK = "add up deltaTime: a game has only its own time";
 const NETWORK = "import data into the module instead: a game cannot wait for an answer";
-const TIMER = "count ticks in update(): nothing may happen between two of them";
+const TIMER = "count ticks in update(): nothing may happen between ticks";
 
 const WATCHED: readonly Watched[] = [
   { owner: "Math", name: "random", id: "random", fix: CHANCE },
@@ -32,16 +32,16 @@ const WATCHED: readonly Watched[] = [
     owner: "indexedDB",
     name: "open",
     id: "storage",
-    fix: "keep state in the game object: nothing outlasts a training",
+    fix: "keep state in the game object: stored data does not outlast a run",
   },
 ];
 
-/** Places of one function that are told apart. */
-const MOST_PLACES = 5;
+/** Call sites kept per function. */
+const MAX_PLACES = 5;
 /** Calls of a network's or a timer's function that are carried out. */
-const MOST_CALLS = 20;
+const MAX_CALLS = 20;
 /** Calls of one function whose stacks are read. */
-const MOST_STACKS = 40;
+const MAX_STACKS = 40;
 
 interface Calls {
   count: number;
@@ -130,7 +130,7 @@ export class ForbiddenCalls {
     const label = ownerName === "" ? name : `${ownerName}.${name}`;
     const note = (): void => this.#note(label, id, fix);
     const isOften = (): boolean =>
-      (id === "network" || id === "timer") && (this.#calls.get(label)?.count ?? 0) > MOST_CALLS;
+      (id === "network" || id === "timer") && (this.#calls.get(label)?.count ?? 0) > MAX_CALLS;
     const chance = (): number | null => this.#chance;
     const next = (): number => this.#nextChance();
     this.#replace(
@@ -165,13 +165,13 @@ export class ForbiddenCalls {
 
   #note(name: string, id: CheckId, fix: string): void {
     const known = this.#calls.get(name);
-    const isRead = known === undefined || known.count < MOST_STACKS;
+    const isRead = known === undefined || known.count < MAX_STACKS;
     const stack = isRead ? callerStack() : "";
     if (this.#module !== "" && isRead && !stack.includes(this.#module)) return;
     const calls = known ?? { id, fix, count: 0, stacks: new Map<string, string>() };
     if (known === undefined) this.#calls.set(name, calls);
     calls.count++;
-    if (!isRead || calls.stacks.size >= MOST_PLACES) return;
+    if (!isRead || calls.stacks.size >= MAX_PLACES) return;
     const place = stack.split("\n").find((line) => line.includes(this.#module)) ?? "";
     if (!calls.stacks.has(place)) calls.stacks.set(place, stack);
   }

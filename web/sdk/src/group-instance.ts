@@ -24,7 +24,7 @@ export function createInstance(definition: GameDefinition, options: InstanceOpti
 /**
  * One copy of a game of several agents. An agent that has ended takes part again once the game says `active` for it; one that
  * is no longer active without having terminated was truncated.
- * The episode ends when the game ends itself (a single `terminated`, `done` or `truncated`), when nobody is active, or at the time limit.
+ * The episode ends when the game ends itself (a single `terminated`, `done` or `truncated`), when no agent is active, or at the time limit.
  */
 export class GroupInstance extends InstanceBase {
   step(actions: ArrayLike<Action>): void {
@@ -131,7 +131,7 @@ export class GroupInstance extends InstanceBase {
     return true;
   }
 
-  /** The whole episode is over: whoever is still playing ends as it does (rule E1: terminated wins). */
+  /** Ends the whole episode: agents still playing end the same way (rule E1: terminated wins). */
   #end(): void {
     this.episodeOver = true;
     const isTerminal = this.endReason === "terminated";

@@ -30,7 +30,7 @@ import {
 } from "./results.ts";
 import { actionMaskSize } from "./spaces.ts";
 
-/** Why an episode ended (rule E1): by the game or its time limit, or `cut` by whoever steps it. */
+/** Why an episode ended (rule E1): by the game or its time limit, or `cut` by its caller. */
 export type EndReason = "terminated" | "time_limit" | "game_truncated" | "cut";
 
 export interface InstanceOptions {
@@ -107,7 +107,7 @@ export abstract class InstanceBase implements Instance {
   protected readonly readers: ObservationReader[];
   protected readonly checked: CheckedDefinition;
   readonly #random: SequentialRandom;
-  /** Of the episode after this one. */
+  /** Random numbers of the next episode. */
   readonly #nextRandom: SequentialRandom;
   readonly #update: (action: Action | ArrayLike<Action>) => UpdateResult;
   /** The same object for every start. */
@@ -147,7 +147,7 @@ export abstract class InstanceBase implements Instance {
     };
     const { game, out } = this;
     const { tickSeconds } = this.checked;
-    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call. A game's own
+    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field again in every call. A game's own
     // annotation says which actions it takes, and its space that it gets those: hence `never`.
     this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
@@ -228,7 +228,7 @@ export abstract class InstanceBase implements Instance {
     return result;
   }
 
-  /** Of the agents that act next: what an ended one may not do is nobody's business. */
+  /** Checks the masks of the agents that act next; masks of ended agents are ignored. */
   protected checkMasks(method: "start" | "update"): void {
     if (this.out.actionMask === null) return;
     for (let agent = 0; agent < this.masks.length; agent++)

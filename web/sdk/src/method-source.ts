@@ -12,19 +12,19 @@ export interface MethodSource {
   field: string;
 }
 
-const MOST_CHARACTERS = 4_000;
-/** Of a name: the wire has room for 120. */
-const MOST_LETTERS = 100;
+const MAX_CHARACTERS = 4_000;
+/** Length of a name; the wire allows 120. */
+const MAX_NAME_CHARACTERS = 100;
 
-/** What is known of `method` of `game`; `field` as in a `GameError`, of which its first word is kept. */
+/** Name and source of `method` of `game`; `field` as in a `GameError`, cut to its first word. */
 export function methodSource(game: unknown, method: GameMethod, field = ""): MethodSource {
   const own = (game as Record<string, unknown> | null | undefined)?.[method];
   const text = typeof own === "function" ? Function.prototype.toString.call(own) : "";
   const name = className(game);
   return {
-    name: name === "" ? method : `${name.slice(0, MOST_LETTERS)}.${method}`,
+    name: name === "" ? method : `${name.slice(0, MAX_NAME_CHARACTERS)}.${method}`,
     // A bound or native function has no text of its own.
-    text: text.includes("[native code]") ? "" : text.slice(0, MOST_CHARACTERS),
-    field: (/^[A-Za-z_$][\w$]*/.exec(field)?.[0] ?? "").slice(0, MOST_LETTERS),
+    text: text.includes("[native code]") ? "" : text.slice(0, MAX_CHARACTERS),
+    field: (/^[A-Za-z_$][\w$]*/.exec(field)?.[0] ?? "").slice(0, MAX_NAME_CHARACTERS),
   };
 }

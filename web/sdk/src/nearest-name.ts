@@ -1,12 +1,12 @@
 /** "Did you mean": the known name that looks most like the given one. */
 
 /** How alike two names must be: twice their common letters, in order, over all letters. */
-const LEAST_LIKENESS = 0.5;
+const MIN_SIMILARITY = 0.5;
 
 /** The most alike of `known`, letters compared without case; null when none is close. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   let nearest: string | null = null;
-  let best = LEAST_LIKENESS;
+  let best = MIN_SIMILARITY;
   for (const other of known) {
     const likeness =
       (2 * commonLetters(name.toLowerCase(), other.toLowerCase())) / (name.length + other.length);

@@ -46,7 +46,7 @@ export function observationView(
 export class ObservationReader {
   readonly #entries: ObservationEntry[];
   readonly #views: BoxView[];
-  /** Of entries that are choices, the largest value of each element. */
+  /** The largest value per element, for entries that are choices. */
   readonly #highest: (Int32Array | null)[];
   readonly #label: string;
   /** The view of an observation that is one box of floats: nearly all are, and the check runs after every step. */

@@ -4,7 +4,7 @@ import type { ObservationValue, PerAgent } from "./contract.ts";
 import type { PixelSettings } from "./page-pixels.ts";
 
 /** The page's own window, with whatever its scripts left there. */
-// biome-ignore lint/suspicious/noExplicitAny: nobody here knows what a page's globals are
+// biome-ignore lint/suspicious/noExplicitAny: a page's globals are not known here
 export type PageWindow = any;
 
 /** A place in the page's window in CSS pixels; the pointer is pressed there, or only moved there with `"move"`. */

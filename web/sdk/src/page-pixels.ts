@@ -43,12 +43,12 @@ export function pixelSettings(options: PixelOptions): PixelSettings {
   return { size, grey, stack, canvas, lastTickOnly, webGl };
 }
 
-/** Of [size, size, channels]: of each picture one channel if grey, else three; the oldest picture first. */
+/** Space of shape [size, size, channels]: one channel per picture if grey, else three; the oldest picture first. */
 export function pixelSpace({ size, grey, stack }: PixelSettings): BoxSpace {
   return box({ dtype: "uint8", shape: [size, size, stack * (grey ? 1 : 3)] });
 }
 
-/** What else is seen, of several agents for each, with the pixels beside it. */
+/** Adds the pixels to the observation, or to that of each agent if there are several. */
 export function besidePixels<T extends ObservationValue | ObservationValue[]>(
   observed: T,
   pixels: Uint8Array,

@@ -21,8 +21,8 @@ const TELLING_STEPS = 200;
 const ENDLESS_STEPS = 5_000;
 /** An entry of more numbers is a picture or a board: numbers of it may well never change. */
 const LARGEST_VECTOR = 64;
-const MOST_NAMED = 6;
-/** Of the actions, and of the drawn parameters. */
+const MAX_NAMES_SHOWN = 6;
+/** Seed of the actions and of the sampled parameters. */
 const SEED = 1;
 const RESULT_NAMES = [
   "observation",
@@ -124,7 +124,7 @@ export function* playingAtRandom(
       id: "endless",
       severity: "error",
       text: `no episode ended within ${played.steps} steps of random play, and there is no time limit`,
-      fix: "return terminated: true where the game is over, or give defineGame a maxSeconds",
+      fix: "return terminated: true when the game is over, or give defineGame() a maxSeconds",
     });
   }
   unread.report(report);
@@ -136,7 +136,7 @@ export function* playingAtRandom(
   return played;
 }
 
-/** Of a play: where it may be left for a while, or, with a promise, has to be until that resolves. */
+/** Where a play may pause for a while; with a promise, it must pause until that resolves. */
 export type Pause = Promise<void> | null | undefined;
 
 /** Starts an episode, with a pause before it. */
@@ -178,12 +178,12 @@ function deviation(values: readonly number[]): number {
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-/** Hears what the game's first update returns: what stands under a name that nobody reads is lost. */
+/** Reads the result of the game's first update: fields with unknown names are lost. */
 function watchResults(game: Game): { report(report: Report): void } {
   let names: string[] = [];
   const { update } = game;
   const heard: Game["update"] = (...given) => {
-    // First: what it throws is its own, and so is the method that is told of.
+    // Restored first, so that errors and reports name the game's own method.
     Reflect.set(game, "update", update);
     const result = update.apply(game, given);
     names = Object.keys(result ?? {});
@@ -199,8 +199,8 @@ function watchResults(game: Game): { report(report: Report): void } {
         report({
           id: "unread-result",
           severity: "warning",
-          text: `update() returns ${show(name)}, which nobody reads`,
-          fix: `${nearest === null ? "" : `did you mean ${nearest}? `}it may return ${RESULT_NAMES.join(", ")}; numbers for metrics belong into info`,
+          text: `update() returns ${show(name)}, which is not read`,
+          fix: `${nearest === null ? "" : `did you mean ${nearest}? `}it may return ${RESULT_NAMES.join(", ")}; put numbers for metrics into info`,
           method: methodSource(game, "update", name),
         });
       }
@@ -208,13 +208,13 @@ function watchResults(game: Game): { report(report: Report): void } {
   };
 }
 
-/** An episode is over after its first step, in which nobody took part: nor was anybody to take part in the next. */
+/** Reports an episode that ended after its first step because no agent was active in it or in the next. */
 function reportNobody(instance: Instance, episode: number, report: Report): void {
   report({
     id: "nobody-active",
     severity: "error",
-    text: `no agent is active in step 1 of episode ${episode}, nor after it, which ends the episode: it holds nothing to learn from`,
-    fix: "say active for at least one agent in start(), or from the first update on; play a countdown within start()",
+    text: `no agent is active in or after step 1 of episode ${episode}, which ends the episode: there is nothing to learn from`,
+    fix: "return active for at least one agent from start() or from the first update(); run a countdown inside start()",
     method: methodSource(instance.game, "start", "active"),
   });
 }
@@ -235,8 +235,8 @@ function reportRewards(
     text: `the reward was ${lowest} ${where}`,
     fix:
       lowest === 0
-        ? "agents learn only from rewards they meet: reward steps on the way as well, or let the game begin nearer to its goal"
-        : "where there is a goal, random play never reached it: begin nearer to it, or reward the way; where there is none, all play is worth the same",
+        ? "agents learn only from rewards that they receive: reward intermediate steps, too, or start the game nearer to its goal"
+        : "if the game has a goal, random play never reached it: start nearer to it, or reward progress; if it has none, all play is worth the same",
     method: methodSource(instance.game, "update", "reward"),
   });
 }
@@ -306,14 +306,14 @@ class ObservationWatch {
       } else for (const i of still) constants.push(`${observationName(name, i)} (${this.#lowest[e][i]})`);
     });
     if (constants.length === 0) return;
-    const more = constants.length > MOST_NAMED ? ` and ${constants.length - MOST_NAMED} more` : "";
+    const more = constants.length > MAX_NAMES_SHOWN ? ` and ${constants.length - MAX_NAMES_SHOWN} more` : "";
     this.#report({
       id: "constant-observation",
       severity: "warning",
       text:
         `never changed in ${steps} steps of random play, ${episodes} episodes: ` +
-        `${constants.slice(0, MOST_NAMED).join(", ")}${more}`,
-      fix: "an agent learns nothing from a constant: see whether it is ever set, or leave it out",
+        `${constants.slice(0, MAX_NAMES_SHOWN).join(", ")}${more}`,
+      fix: "an agent learns nothing from a constant: check that it is set, or remove it",
       method: methodSource(this.#instance.game, "update", "observation"),
     });
   }

@@ -8,7 +8,7 @@ import { type ActionSpace, isScalarAction, leafLimits, numActionComponents, numC
 export class RandomPlayer {
   readonly #stream: SequentialRandom = createSequentialRandom(STREAM.action);
   readonly #isScalar: boolean;
-  /** Of each component: how many choices it is one of, null where it is a real number. */
+  /** Number of choices per component; null for a real number. */
   readonly #choices: readonly (number | null)[];
   readonly #limits: readonly (readonly [low: number, high: number])[];
 

@@ -6,7 +6,7 @@ import { show } from "./errors.ts";
 import type { Instance } from "./instance.ts";
 import { methodSource } from "./method-source.ts";
 
-/** So many episodes that are over in their first step are no accident where they are most of all. */
+/** From this number on, episodes that end in their first step are no accident if they are the majority. */
 const MIN_AT_ONCE = 3;
 const MOST = 0.75;
 /** A reward that is so many times a usual one is huge. */
@@ -19,7 +19,7 @@ export class RewardWatch {
   /** Returns of the episodes that were over in their first step. */
   readonly #atOnce: number[] = [];
   #largest = 0;
-  /** Of the rewards that are not 0: how many, and the sum of their sizes' logarithms. */
+  /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
   #numPaid = 0;
   #logSum = 0;
 
@@ -61,11 +61,11 @@ export class RewardWatch {
       severity: isAlike ? "error" : "warning",
       text:
         `${numAtOnce} of ${this.#episodes} episodes of random play were over in their first step` +
-        (isAlike ? `, each with a return of ${this.#atOnce[0]}: no choice was worth more than another` : ""),
+        (isAlike ? `, each with a return of ${this.#atOnce[0]}: no action was worth more than another` : ""),
       fix: isPage
-        ? "see what over(window) reads: it has to be false while the game plays; where the end of the game before is still " +
-          "to be read, give playing(window), which waits until it is gone"
-        : "return terminated: true only in the tick in which the game is over",
+        ? "check what over(window) reads: it must be false while the game plays; if it still shows the end of the " +
+          "previous game, give playing(window), which waits until that is gone"
+        : "return terminated: true only in the tick in which the game ends",
     });
   }
 
@@ -77,8 +77,8 @@ export class RewardWatch {
         severity: "error",
         text:
           `the largest reward was ${show(this.#largest)}, a usual one ${show(Number(usual.toPrecision(2)))}: ` +
-          "training scales rewards by their spread, and beside the largest the others count for nothing",
-        fix: "bring them to one scale: a goal is worth some hundred steps at most; of a score that grows by factors take the logarithm",
+          "training scales rewards by their spread, so beside the largest the others vanish",
+        fix: "use one scale: a goal is worth a few hundred steps at most; take the logarithm of a score that grows by factors",
       });
     }
   }

@@ -10,7 +10,7 @@ export default definePageGame<Page>({
   // As it lies here. After `npm run build`: "dist/index.html"; while `npm run dev` runs: "http://localhost:5173/".
   page: "index.html",
   size: [480, 640],
-  // Somebody who never loses has to stop too.
+  // An agent that never loses has to stop, too.
   maxSeconds: 60,
 
   // The agent presses what you would press, for four frames at a time.

@@ -40,7 +40,7 @@ function rowOf(update: number): MetricsRow {
   } as MetricsRow;
 }
 
-/** Metrics of a run with so many updates, an even number: each point stands for two, and in their middle. */
+/** Points from a server after an even number of updates: each stands for two updates, at their middle. */
 function metricsOf(updates: number): MetricsView {
   const all = Array.from({ length: updates / 2 }, (_, index) => 2 * index + 1.5);
   return {

@@ -1,7 +1,7 @@
 /** What stands beside the screen, for every kind of action. */
 
 import { describe, expect, test } from "vitest";
-import { choicesOf, MOST_CHOICES } from "../../../../web/dashboard/src/game/choices.ts";
+import { choicesOf, MAX_CHOICES } from "../../../../web/dashboard/src/game/choices.ts";
 
 const NONE = new Float64Array(0);
 
@@ -54,7 +54,7 @@ describe("choicesOf", () => {
     const shown = of({ kind: "discrete", n: 100, labels: null }, 0, probabilities);
     expect(shown.map(({ label }) => Number(label))).toEqual([
       0,
-      ...Array.from({ length: MOST_CHOICES - 1 }, (_, i) => 100 - MOST_CHOICES + 1 + i),
+      ...Array.from({ length: MAX_CHOICES - 1 }, (_, i) => 100 - MAX_CHOICES + 1 + i),
     ]);
   });
 });

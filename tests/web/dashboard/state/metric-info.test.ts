@@ -42,10 +42,10 @@ describe("chartGroups", () => {
       ["Learning in detail", ["Loss: scout"]],
     ]);
     expect(groups[1].charts.map(({ name }) => name)).toEqual(["train/entropy/scout", "train/entropy/keeper"]);
-    expect(groups[1].charts[0].help).toMatch(/^How undecided .* Of scout alone\.$/);
+    expect(groups[1].charts[0].help).toMatch(/^How random .* For scout only\.$/);
   });
 
-  it("shows what is paid for the unseen where a run looks for it, and nowhere else", () => {
+  it("shows the intrinsic reward only in runs that have one", () => {
     const names = ["train/entropy", "train/exploration_bonus", "train/exploration_error"];
     expect(
       chartGroups(names).map(({ title, isOpen, charts }) => [title, isOpen, charts.map(({ name }) => name)]),

@@ -169,7 +169,7 @@ describe("checkField", () => {
     ["collection.schedule", "sync", null],
     ["collection.seats", "scout, keeper,keeper", null],
     ["collection.seats", "scout,,keeper", "A value is missing between two commas"],
-    ["parameters", "{size: 1}", "No JSON: names and texts need double quotes"],
+    ["parameters", "{size: 1}", "Not valid JSON: names and texts need double quotes"],
   ])("%s = %j", (path, text, problem) => {
     expect(checkField(field(path), text)).toBe(problem);
   });

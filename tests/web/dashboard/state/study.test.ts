@@ -76,9 +76,9 @@ describe("a study", () => {
   });
 
   it.each([
-    [{}, "1 of 8 trials are done."],
-    [{ state: "stopped" }, "Stopped after 1 of 8 trials. The same command goes on."],
-    [{ state: "finished" }, "Nothing was better than the defaults on fresh seeds."],
+    [{}, "1 of 8 trials have finished."],
+    [{ state: "stopped" }, "Stopped after 1 of 8 trials. Run the same command to continue."],
+    [{ state: "finished" }, "No trial was better than the defaults on fresh seeds."],
     [{ state: "finished", winner: 3 }, "Trial 3 was better than the defaults on fresh seeds."],
   ] as [Partial<StudyView>, string][])("says what it has come to: %o", (changes, text) => {
     expect(outcomeText(study(changes))).toBe(text);

@@ -125,7 +125,7 @@ test("what an agent saw drawn in the game before is forgotten when another begin
   );
   attached.play();
   await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
-  // The first game has nothing to forget, or there is no agent to do it yet.
+  // The first game has no earlier state to forget, or no agent yet.
   expect(forgotten.at(-1)).toBe("over");
 });
 
@@ -191,7 +191,7 @@ test("a dialog that the game opens is nobody's to close while the agent plays, a
   const page = opened.at(-1)![0].contentWindow as Window;
   const { alert } = page;
   attached.play();
-  // Each game: nothing at first, and then its end.
+  // For each game: nothing at first, and then its end.
   await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
   expect(said[0]).toEqual([]);
   expect(said.some((one) => one[0] === "Game over")).toBe(true);
@@ -200,7 +200,7 @@ test("a dialog that the game opens is nobody's to close while the agent plays, a
   expect(page.alert).toBe(alert);
 });
 
-test("without a restart of its own, and where the page loads itself anew, the agent plays on in the fresh page at once", async () => {
+test("without a restart of its own, and where the page reloads itself, the agent plays on in the fresh page at once", async () => {
   const ends: Partial<PageGameOptions>[] = [
     {},
     { loaded: (w) => w.eval(`setInterval(() => { if (ticks > 20) location.reload(); }, 5)`) },
@@ -216,7 +216,7 @@ test("without a restart of its own, and where the page loads itself anew, the ag
     await expect.poll(() => again.attached.isPlaying).toBe(true);
     again.attached.yield();
     again.attached.detach();
-    // Somebody took over: what they load anew is theirs.
+    // A person took over: the page that they reload is theirs.
     const later = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(later.attached.isPlaying).toBe(false);
@@ -224,7 +224,7 @@ test("without a restart of its own, and where the page loads itself anew, the ag
   }
 });
 
-test("a game that its own menu begins anew is played on with in its page", async () => {
+test("a game that its own menu restarts is played on in its page", async () => {
   const { attached, look } = await open(
     { idleSeconds: 100 },
     {

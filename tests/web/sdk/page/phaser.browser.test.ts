@@ -46,7 +46,7 @@ test("objects of Phaser that hear the pointer go by their words, by those over t
     { list: [object(700, 350, { text: "inner", ...HEARD })] },
   ]);
   expect(phaserSpots(page).map(({ name }) => name)).toEqual(["PLAY", "Options", "cog", "inner"]);
-  // The game's canvas has 800 x 400 pixels and is shown 400 pixels wide.
+  // The game's canvas of 800 x 400 is shown 400 pixels wide.
   near(spot(page, "PLAY"), 10 + 200, 10 + 100);
 });
 

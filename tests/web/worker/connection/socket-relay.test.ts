@@ -2,7 +2,7 @@
 
 import { encodeMessage, type Hello } from "@attract/schema";
 import { PortSocket } from "@attract/worker/connection/port-socket";
-import { LEAST_BETWEEN_MS, MOST_UNSENT_BYTES, SocketRelay } from "@attract/worker/connection/socket-relay";
+import { MAX_UNSENT_BYTES, MIN_INTERVAL_MS, SocketRelay } from "@attract/worker/connection/socket-relay";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../support/fake-socket.ts";
 
@@ -98,7 +98,7 @@ test("hostile_01: a game that asks for sockets without end gets one at a time, f
     relay.heard({ type: "connect", delayMs: Number.NaN }, performance.now());
     vi.advanceTimersByTime(10);
   }
-  expect(FakeSocket.all.length).toBeLessThanOrEqual(1000 / LEAST_BETWEEN_MS + 1);
+  expect(FakeSocket.all.length).toBeLessThanOrEqual(1000 / MIN_INTERVAL_MS + 1);
 });
 
 test("hostile_01: what is no frame is refused, and so is a flood", () => {
@@ -109,7 +109,7 @@ test("hostile_01: what is no frame is refused, and so is a flood", () => {
   for (const bytes of ["text", null, {}, new ArrayBuffer(1)]) {
     expect(() => relay.heard({ type: "send", bytes } as never, 1)).toThrow(TypeError);
   }
-  FakeSocket.last.bufferedAmount = MOST_UNSENT_BYTES + 1;
+  FakeSocket.last.bufferedAmount = MAX_UNSENT_BYTES + 1;
   expect(() => relay.heard({ type: "send", bytes: new Uint8Array(1) }, 1)).toThrow(RangeError);
   expect(FakeSocket.last.sent).toEqual([HELLO]);
 });

@@ -238,7 +238,7 @@ describe("an assignment", () => {
     workers[0].says({ type: "send", bytes: "text" } as never);
     expect(workers[0].isTerminated).toBe(true);
     expect(control.of("game_failed")[0]).toMatchObject({ kind: "crash", worker_index: 0 });
-    expect(control.of("game_failed")[0].text).toContain("what no worker says");
+    expect(control.of("game_failed")[0].text).toContain("the worker sent an invalid message");
     workers[2].says(null as never);
     expect(workers.map((worker) => worker.isTerminated)).toEqual([true, false, true, false]);
     expect(status()).toMatchObject({ connected: true, ended: false, numWorkers: 2 });
@@ -372,7 +372,7 @@ describe("a worker that crashes", () => {
       "boom 0",
       "boom 1",
       "boom 2",
-      "worker 0 broke three times within a minute and is not started again; last: boom 2",
+      "worker 0 failed three times within a minute and is not restarted; last: boom 2",
     ]);
     expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", num_workers: 0 });
   });

@@ -1,6 +1,6 @@
 /** Where threads of page games run, for pages at every kind of address. */
 
-import { mostThreads, pageThreadUrl } from "@attract/worker/host/page-origin";
+import { maxThreads, pageThreadUrl } from "@attract/worker/host/page-origin";
 import { expect, test } from "vitest";
 
 const SHA256 = "0123456789abcdef".repeat(4);
@@ -22,7 +22,7 @@ test.each([
 
 test("threads that would share a process are one; all others have no limit here", () => {
   const [network, here] = [new URL("http://192.168.1.5:8000/"), new URL("http://localhost:8000/")];
-  expect(mostThreads(network, { has_page: true })).toBe(1);
-  expect(mostThreads(network, { has_page: false })).toBe(Number.POSITIVE_INFINITY);
-  expect(mostThreads(here, { has_page: true })).toBe(Number.POSITIVE_INFINITY);
+  expect(maxThreads(network, { has_page: true })).toBe(1);
+  expect(maxThreads(network, { has_page: false })).toBe(Number.POSITIVE_INFINITY);
+  expect(maxThreads(here, { has_page: true })).toBe(Number.POSITIVE_INFINITY);
 });

@@ -126,7 +126,7 @@ test("a game that is not the same in a fresh page is named, with the likely caus
   const [finding] = (await check(worker)).findings;
   expect([finding.id, finding.text]).toEqual([
     "clock",
-    "this game runs code in a worker of its own, which reads real time: what depends on that is not reproducible",
+    "this game runs code in a web worker, which reads real time: its results are not reproducible",
   ]);
 });
 

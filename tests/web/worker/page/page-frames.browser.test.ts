@@ -21,32 +21,32 @@ const BY_MENU: Partial<PageGameOptions> = {
 };
 
 function framesOf(definition = hop(), options: Partial<PageFramesOptions> = {}): PageFrames {
-  const frames = new PageFrames(definition, { base: location.href, most: 2, ...options });
+  const frames = new PageFrames(definition, { base: location.href, maxCopies: 2, ...options });
   opened.push(frames);
   return frames;
 }
 
 test("one is kept ready, and who needs none does not wait", async () => {
   const frames = framesOf();
-  await frames.spare();
-  expect(frames.spare()).toBe(null);
+  await frames.preload();
+  expect(frames.preload()).toBe(null);
   const instance = createInstance(frames.definition);
   expect(numFrames()).toBe(1);
   instance.start(0);
   // The next is under way.
-  await frames.spare();
+  await frames.preload();
   expect(numFrames()).toBe(2);
   instance.start(1);
-  expect(frames.spare()).toBe(null);
+  expect(frames.preload()).toBe(null);
   frames.close();
   expect(numFrames()).toBe(0);
 });
 
-test("a page whose game can begin anew is played in again, one that broke is not", async () => {
+test("a page whose game can restart is used again, one that failed is not", async () => {
   const frames = framesOf();
-  await frames.spare();
+  await frames.preload();
   const first = frames.take();
-  await frames.spare();
+  await frames.preload();
   frames.giveBack(first, true);
   expect(frames.take()).toBe(first);
   const before = numFrames();
@@ -57,7 +57,7 @@ test("a page whose game can begin anew is played in again, one that broke is not
 test("a page that is hidden has no layout, unless somebody sees it or asks for it", async () => {
   const laidOut = async (options: Partial<PageFramesOptions>, hidden = true): Promise<boolean> => {
     const frames = framesOf(hop({ hidden }), options);
-    await frames.spare();
+    await frames.preload();
     const { window } = frames.take();
     expect(window.innerWidth).toBe(60);
     return window.document.querySelector("canvas").getBoundingClientRect().width > 0;
@@ -102,7 +102,7 @@ test("the date at which a fresh page begins follows the seed of its episode, and
     const dates: number[] = [];
     const skies: number[] = [];
     for (const episode of episodes) {
-      await frames.spare();
+      await frames.preload();
       await instance.startAhead(episode);
       instance.start(episode);
       dates.push(seen.began);
@@ -124,7 +124,7 @@ test("the date at which a fresh page begins follows the seed of its episode, and
   ]);
 });
 
-test("a game that its menu begins anew plays on in its page after an end, and in another after a cut", async () => {
+test("a game that its menu restarts plays on in its page after an end, and in another after a cut", async () => {
   let seen: unknown = null;
   const definition = hop({
     restart: undefined,
@@ -137,7 +137,7 @@ test("a game that its menu begins anew plays on in its page after an end, and in
     },
   });
   expect(startsAhead(definition)).toBe(true);
-  /** Episodes that are played to their end or cut: in which page, and whether it had been reloaded. */
+  /** For episodes that are finished or cut: their page, and whether it had been restarted. */
   const played = async (
     options: Partial<PageFramesOptions>,
     cuts: readonly boolean[],
@@ -147,7 +147,7 @@ test("a game that its menu begins anew plays on in its page after an end, and in
     const pages: unknown[] = [];
     const skies = new Set<number>();
     for (const [episode, isCut] of cuts.entries()) {
-      await frames.spare();
+      await frames.preload();
       await instance.startAhead(episode);
       instance.start(episode);
       pages.push(seen);
@@ -194,7 +194,7 @@ test("where somebody looks the one that plays is seen, as large as fits, and no 
 test("one that is not played in any more is not seen either", async () => {
   const frames = framesOf(hop(), { isSeen: true });
   frames.fit(60, 40);
-  await frames.spare();
+  await frames.preload();
   const frame = frames.take();
   expect(seenPlaces()).toEqual([[0, 0, 60]]);
   frames.giveBack(frame, true);
@@ -205,7 +205,7 @@ test("one that is not played in any more is not seen either", async () => {
 
 test("where nobody looks they lie in the corner, whatever room there is", async () => {
   const frames = framesOf();
-  await frames.spare();
+  await frames.preload();
   frames.take();
   frames.fit(300, 100);
   expect(seenPlaces()[0]).toEqual([0, 0, 60]);
@@ -213,12 +213,12 @@ test("where nobody looks they lie in the corner, whatever room there is", async 
 
 test("a page that cannot be played in rejects, with its last error", async () => {
   const frames = framesOf(hop({ ready: () => false }, ""));
-  await expect(frames.spare()).rejects.toThrow("ready() was still false after 2000 frames");
+  await expect(frames.preload()).rejects.toThrow("ready() was still false after 2000 frames");
   expect(numFrames()).toBe(0);
 });
 
 test("nobody takes what is not there", () => {
-  expect(() => framesOf().take()).toThrow("await spare() first");
+  expect(() => framesOf().take()).toThrow("await preload() first");
 });
 
 test("a page that is loaded for the next episode is not shown before it is played in, however the window changes", async () => {

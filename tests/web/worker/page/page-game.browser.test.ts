@@ -16,9 +16,9 @@ afterEach(() => {
 });
 
 async function ready(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
-  const frames = new PageFrames(definition, { base: location.href, most: 1, ...options });
+  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
   opened.push(frames);
-  await frames.spare();
+  await frames.preload();
   return frames;
 }
 
@@ -169,7 +169,7 @@ test("the page of the next episode is loaded while one is played, and dropped wi
 });
 
 test.each(["location.reload()", "location.href = location.href", "history.go(0)"])(
-  "a page that has itself loaded anew (%s) ends its episode, and the next has another page",
+  "a page that reloads itself (%s) ends its episode, and the next has another page",
   async (reloads) => {
     const { definition } = await ready(
       hop({ maxSeconds: 10 }, `if (ticks === 7) { score += 5; ${reloads}; }`),
@@ -185,13 +185,13 @@ test.each(["location.reload()", "location.href = location.href", "history.go(0)"
       ]);
       // Whatever it does from now on: nothing is played in it any more.
       await turns();
-      await opened.at(-1)?.spare();
+      await opened.at(-1)?.preload();
     }
   },
 );
 
 test.each([false, true])(
-  "a page that has itself loaded anew between two episodes is left for another, with turns: %s",
+  "a page that reloads itself between two episodes is left for another, with turns: %s",
   async (turns) => {
     (window as PageWindow).oldPage = undefined;
     // The first page alone, after the episode that is played for nothing: it goes on beyond its end.
@@ -201,7 +201,7 @@ test.each([false, true])(
     const instance = createInstance(definition, { seedLow: 7 });
     const ends: unknown[] = [];
     for (const episode of [0, 1, 2]) {
-      await opened.at(-1)?.spare();
+      await opened.at(-1)?.preload();
       await instance.startAhead(episode);
       instance.start(episode);
       while (!instance.episodeOver) {
@@ -214,7 +214,7 @@ test.each([false, true])(
   },
 );
 
-test("a page that has itself loaded anew before its game begins is told from one that is slow", async () => {
+test("a page that reloads itself before its game begins is not reported as slow", async () => {
   const { definition } = await ready(
     hop({
       restart(w) {
@@ -224,7 +224,7 @@ test("a page that has itself loaded anew before its game begins is told from one
       playing: (w) => w.numStarts === 1,
     }),
   );
-  expect(() => createInstance(definition).start(0)).toThrow("had itself loaded anew before the game began");
+  expect(() => createInstance(definition).start(0)).toThrow("reloaded itself before the game began");
 });
 
 test("what a page throws is told once nothing of it runs any more; until then it goes on", async () => {
@@ -384,7 +384,7 @@ test("with turns each frame is followed by what waited for it, the same way as w
   };
   const plain = await play();
   expect(await play(hop({ turns: true }))).toEqual(plain);
-  // Each step's numbers, reward and ticks; each frame of the page has counted one, all its waiting done.
+  // Numbers, reward and ticks of each step; each frame of the page has counted one, after all its waiting.
   const counts = (await play(awaitingHop({ turns: true })))
     .slice(0, 2 + 4 * 5)
     .filter((_, i) => i % 4 === 3 || i === 1);

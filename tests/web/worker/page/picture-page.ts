@@ -6,11 +6,11 @@ import "./hop-page.ts";
 
 /** One number of brightness for each frame of the episode, so that a picture tells when it was made. */
 export const BY_TICK = `context.fillStyle = "rgb(" + [ticks, ticks, ticks] + ")"; context.fillRect(0, 0, 64, 48);`;
-/** Everything anew in each frame. */
+/** Redraws everything in each frame. */
 export const ANEW = `context.fillStyle = "#123"; context.fillRect(0, 0, 64, 48);
   context.fillStyle = "#fc6"; context.beginPath(); context.arc(x, 20, 9, 0, 7); context.fill();
   context.fillStyle = "#fff"; context.fillText(ticks, 2, 12);`;
-/** What changed alone: a trail that nobody paints over. */
+/** What changed alone: a trail that stays. */
 export const CHANGES = `if (ticks <= 1) context.clearRect(0, 0, 64, 48);
   context.fillStyle = ticks % 2 ? "#fc6" : "#036"; context.fillRect(x, ticks, 5, 2);`;
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 const MIB = 1024 * 1024;
 
 interface Measured {
-  /** Time to play a segment of 4 MiB. */
+  /** For a segment of 4 MiB. */
   playMs: number;
   /** That the connection takes for it. */
   sendMs: number;

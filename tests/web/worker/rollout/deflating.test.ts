@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 const LARGE = 40 * 1024;
 
-/** The part of a block that is read here. */
+/** A block with only the fields that are read here. */
 function blockOf(pixels: Uint8Array, stacks = true): Block {
   const picture = (bytes: Uint8Array) => tensorOf(bytes, [bytes.length, 1, 1]);
   return {

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import {
   EpisodeRecording,
   LONGEST_STEPS,
-  MOST_NUMBERS,
+  MAX_NUMBERS,
   throughUnitBox,
 } from "../../../../web/worker/src/stage/episode-recording.ts";
 
@@ -43,7 +43,7 @@ test("an episode is its seed, number, parameters and actions; the next one begin
 
 test.each([
   ["steps", described({ kind: "discrete", n: 3, labels: null }), 1, LONGEST_STEPS],
-  ["numbers", described({ kind: "multi_discrete", nvec: [2, 2, 2, 2] }), [1, 0, 1, 0], MOST_NUMBERS / 4],
+  ["numbers", described({ kind: "multi_discrete", nvec: [2, 2, 2, 2] }), [1, 0, 1, 0], MAX_NUMBERS / 4],
 ])(
   "an episode of too many %s is kept as far as may be, as if it had been stopped there",
   (_, game, choice, most) => {

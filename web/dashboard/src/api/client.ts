@@ -177,7 +177,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 /** How a proxy answers whose server is gone. */
 const NO_SERVER = new Set([502, 503, 504]);
 
-/** Whether nobody answered: the strip at the page's top says so. */
+/** Whether the server did not answer. The strip at the top of the page shows it. */
 export function isNoAnswer(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || NO_SERVER.has(error.status));
 }

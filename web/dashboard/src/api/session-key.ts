@@ -23,6 +23,6 @@ export function keepSessionKey(key: string | null): void {
     if (key === null) localStorage.removeItem(keyName());
     else localStorage.setItem(keyName(), key);
   } catch {
-    // Storage is forbidden here: the page may look, and is told so when it tries to change something.
+    // Storage is forbidden here: the page is read-only, and the server refuses its changes.
   }
 }

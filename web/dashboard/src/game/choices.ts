@@ -6,20 +6,20 @@ import { nameOfKey } from "attract/page/key-names";
 
 type Played = Pick<GameDescription, "keys" | "action">;
 
-/** Of more choices the likeliest are shown. */
-export const MOST_CHOICES = 12;
+/** With more choices than this, only the likeliest are shown. */
+export const MAX_CHOICES = 12;
 
 /** One choice, or one switch. */
 export interface Choice {
   label: string;
   /** Names of the keys that a person has for it. */
   keys: string[];
-  /** 0 to 1; null where nobody was asked. */
+  /** 0 to 1; null if no policy was evaluated. */
   probability: number | null;
   isTaken: boolean;
 }
 
-/** What `decision` was made of, at most `MOST_CHOICES` in the game's order; empty for continuous actions, which have none. */
+/** What `decision` was made of, at most `MAX_CHOICES` in the game's order; empty for continuous actions, which have none. */
 export function choicesOf(description: Played, { action, probabilities }: Decision): Choice[] {
   const taken = new Set(takenOf(description.action, action));
   const all = labelsOf(description.action).map((label, i) => ({
@@ -28,9 +28,9 @@ export function choicesOf(description: Played, { action, probabilities }: Decisi
     probability: probabilities.length > i ? probabilities[i] : null,
     isTaken: taken.has(i),
   }));
-  if (all.length <= MOST_CHOICES) return all;
+  if (all.length <= MAX_CHOICES) return all;
   const weight = (choice: Choice) => (choice.isTaken ? 2 : (choice.probability ?? 0));
-  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_CHOICES));
+  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, MAX_CHOICES));
   return all.filter((choice) => kept.has(choice));
 }
 
@@ -62,7 +62,7 @@ function takenOf(space: Played["action"], action: Decision["action"]): readonly 
   }
 }
 
-/** Of one choice alone: the other kinds' keys stand for several at once. */
+/** The keys that select a single choice; none for other action kinds, where a key stands for several components. */
 function keysOf({ keys, action }: Played, choice: number): string[] {
   if (action.kind !== "discrete") return [];
   return Object.entries(keys).flatMap(([code, value]) => (value === choice ? [nameOfKey(code)] : []));

@@ -32,7 +32,7 @@ export class NewestPolicy {
    */
   async renew(known: number): Promise<void> {
     if (known === this.#version) return;
-    // The newest by name, not by number: a busy page hears of versions that the server has let go since.
+    // The newest by name, not by number: a busy page may learn of versions that the server has since deleted.
     const [firstId, ...otherIds] = this.#policyIds;
     const { version, onnx } = await fetchModel(policyPath(this.#runId, "latest", firstId));
     // All are there before the first of them is exchanged: agents of two versions never play together.

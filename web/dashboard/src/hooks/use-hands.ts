@@ -15,7 +15,7 @@ export interface HandsOptions {
   isPlaying: boolean;
   /** Whether a key that is none of the game's counts as a press on the screen too. */
   isPress(code: string): boolean;
-  /** Before each press is told to the stage. */
+  /** Called before each press is sent to the stage. */
   onPress(): void;
 }
 
@@ -24,7 +24,7 @@ type Handlers = Record<
   (event: ReactPointerEvent<HTMLElement>) => void
 > & { onClick: (event: { target: unknown }) => void };
 
-/** Listens while the component is there; gives what the screen is to hear of pointers. */
+/** Listens to keys while the component is mounted; returns the screen's pointer handlers. */
 export function useHands(options: HandsOptions): Handlers {
   const now = useRef(options);
   now.current = options;

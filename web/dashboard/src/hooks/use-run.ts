@@ -19,7 +19,7 @@ export function useRun(runId: string): LiveRun {
   const [error, setError] = useState<unknown>(null);
   const [turn, setTurn] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` restarts the effect
   useEffect(() => {
     dispatch("reset");
     setError(null);

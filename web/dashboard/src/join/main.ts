@@ -1,5 +1,5 @@
 /**
- * The host page: runs workers for whoever made the link, and says how that goes. No framework, no secure-context API, so that
+ * The host page: runs workers for the owner of the link and shows their status. No framework, no secure-context API, so that
  * it works on any device over plain http. Headless drivers read `window.attractHost`.
  */
 

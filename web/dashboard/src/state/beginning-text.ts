@@ -17,10 +17,10 @@ const STAGES: Readonly<Record<BeginningView["stage"], string>> = {
  * `beginning_text` of the terminal says the same: both are held to `tests/contract/golden/beginnings.json`.
  */
 export function beginningText(beginning: BeginningView): string {
-  const { stage, seconds, steps, total_steps: total, max_seconds: most } = beginning;
+  const { stage, seconds, steps, total_steps: total, max_seconds: maxSeconds } = beginning;
   if (total === 0) return `${STAGES[stage]}: ${Math.round(seconds)} s so far`;
   const parts = [`${STAGES[stage]}: ${steps.toLocaleString("en")} of ${total.toLocaleString("en")} steps`];
-  const left = most === null ? [] : [most - seconds];
+  const left = maxSeconds === null ? [] : [maxSeconds - seconds];
   if (steps > 0 && seconds > 0) {
     const speed = steps / seconds;
     parts.push(`${Math.round(speed).toLocaleString("en")} steps/s`);

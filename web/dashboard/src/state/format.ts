@@ -60,7 +60,7 @@ export function formatTicks(ticks: readonly number[], step: number): string[] {
   const most = Math.max(...ticks.map(Math.abs));
   const { unit, name } = UNITS.find(({ from }) => most >= from) ?? { unit: 1, name: "" };
   const digits = digitsOf(step / unit);
-  if (digits > MOST_DIGITS) {
+  if (digits > MAX_DIGITS) {
     // One digit more than from the step up to the largest value.
     const precise = Math.min(6, Math.max(0, Math.ceil(Math.log10(most / step) - 1e-9)));
     return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(precise)));
@@ -80,16 +80,16 @@ const UNITS: readonly { from: number; unit: number; name: string }[] = [
   { from: 1e6, unit: 1e6, name: "M" },
   { from: 1e4, unit: 1e3, name: "k" },
 ];
-/** Of a tick's decimals; more are written as a power of ten. */
-const MOST_DIGITS = 5;
+/** Decimals of a tick label; a label that needs more is written as a power of ten. */
+const MAX_DIGITS = 5;
 
 /** Decimals that tell numbers `step` apart. */
 function digitsOf(step: number): number {
-  for (let digits = 0; digits <= MOST_DIGITS; digits++) {
+  for (let digits = 0; digits <= MAX_DIGITS; digits++) {
     const scaled = step * 10 ** digits;
     if (scaled >= 0.999 && Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return digits;
   }
-  return MOST_DIGITS + 1;
+  return MAX_DIGITS + 1;
 }
 
 function isNothing(tick: number, step: number): boolean {

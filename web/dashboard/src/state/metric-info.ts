@@ -25,19 +25,19 @@ const CHARTS: readonly ChartGroup[] = [
       {
         name: "rollout/ep_rew_mean",
         title: "Return",
-        help: "Sum of all rewards in one episode, averaged over the last 100. Up is better: this is the score.",
+        help: "Sum of all rewards in one episode, averaged over the last 100 episodes. Higher is better: this is the score.",
         nothing: "Comes with the first episode that ends",
       },
       {
         name: "rollout/ep_len_mean",
         title: "Episode length",
-        help: "Steps from start to end of an episode, averaged over the last 100. Whether long is good depends on the game.",
+        help: "Steps per episode, averaged over the last 100 episodes. Whether long is good depends on the game.",
         nothing: "Comes with the first episode that ends",
       },
       {
         name: "fleet/steps_per_second",
         title: "Steps per second",
-        help: "Decisions of all workers together, per second, over the last few seconds. More workers give more.",
+        help: "Decisions of all workers together, per second, over the last few seconds. More workers play more steps.",
       },
     ],
   },
@@ -48,7 +48,7 @@ const CHARTS: readonly ChartGroup[] = [
       {
         name: "train/entropy",
         title: "Entropy",
-        help: "How undecided the policy is. It starts high (it tries everything) and falls as the policy makes up its mind. Near zero too early: it stopped exploring.",
+        help: "How random the policy's actions are. It starts high and falls as the policy learns which actions are good. Near zero too early means that it stopped exploring.",
       },
       {
         name: "train/approx_kl",
@@ -58,56 +58,56 @@ const CHARTS: readonly ChartGroup[] = [
       {
         name: "train/explained_variance",
         title: "Explained variance",
-        help: "How well the policy foresees its own return: 1 is perfectly, 0 is not at all.",
+        help: "How well the value function predicts returns: 1 is perfect, 0 is no better than their mean.",
       },
       {
         name: "train/policy_gradient_loss",
         title: "Policy loss",
-        help: "What the update lowers to make good actions likelier. It hovers around zero; only wild swings matter.",
+        help: "The loss that makes good actions likelier. It stays around zero; only large swings matter.",
       },
       {
         name: "train/value_loss",
         title: "Value loss",
-        help: "Error of the foreseen return. It often rises while the return rises, then falls.",
+        help: "Error of the predicted return. It often rises while the return rises, then falls.",
       },
       {
         name: "train/clip_fraction",
         title: "Clip fraction",
-        help: "Share of steps where PPO held the policy back from changing too fast. 0.05 to 0.3 is usual.",
+        help: "Share of steps in which PPO limited the change of the policy. 0.05 to 0.3 is usual.",
       },
     ],
   },
 ];
 
-/** What a run that looks for the unseen has besides; in the order in which the charts are shown. */
+/** Charts of runs with an exploration bonus, in their order on the page. */
 const EXPLORATION: ChartGroup = {
   title: "Does it still find anything new?",
   isOpen: true,
   charts: [
     {
       name: "train/exploration_bonus",
-      title: "Pay for the unseen",
-      help: "What a step earned for what was seen after it, on average, in the unit of the scaled rewards. It falls as the game becomes known, and jumps where something new is found.",
+      title: "Intrinsic reward",
+      help: "Mean bonus per step for new observations, in units of the scaled reward. It falls as the game becomes known, and rises when something new is found.",
     },
     {
       name: "train/exploration_error",
       title: "Novelty",
-      help: "How wrong the prediction of a random network is on what was seen: the raw size of what is paid for.",
+      help: "Prediction error of a random network on the observations: the intrinsic reward before scaling.",
     },
     {
       name: "train/exploration_explained_variance",
-      title: "Novelty foreseen",
-      help: "How well it is foreseen what the unseen will pay: 1 is perfectly, 0 is not at all. Only with a value head of its own.",
+      title: "Intrinsic explained variance",
+      help: "How well its own value head predicts intrinsic returns: 1 is perfect, 0 is no better than their mean. Only with such a head.",
     },
   ],
 };
 
 /** What other metrics are called and tell, by name. */
 const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> = {
-  "rollout/episodes": ["Episodes per update", "Episodes that ended since the update before."],
+  "rollout/episodes": ["Episodes per update", "Episodes that ended since the previous update."],
   "rollout/episode_desynchronisation": [
-    "How evenly games are spread",
-    "How far apart the games are in their episodes, in steps (standard deviation). Near 0 they all end at once, and batches swing between beginnings and ends.",
+    "Spread of episode progress",
+    "Standard deviation of the games' steps within their episodes. Near 0 all episodes end at once, and batches alternate between starts and ends.",
   ],
   "eval/mean_reward": [
     "Evaluation return",
@@ -117,113 +117,116 @@ const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> =
   "eval/mean_ep_length": ["Evaluation length", "Mean length of those episodes, in steps."],
   "train/policy_lag_mean": [
     "Policy lag",
-    "How many updates old the policy was that played, on average over the batch. 0 in sync, at most 1 in overlap.",
+    "Age in updates of the policy that played, averaged over the batch. 0 in sync mode, at most 1 in overlap mode.",
   ],
-  "train/policy_lag_max": ["Largest policy lag", "How many updates old the oldest part of the batch was."],
-  "train/learning_rate": ["Learning rate", "Of this update; it falls where the settings say so."],
+  "train/policy_lag_max": ["Largest policy lag", "Age in updates of the oldest policy in the batch."],
+  "train/learning_rate": ["Learning rate", "Learning rate of this update; it falls if the settings say so."],
   "train/loss": ["Loss", "Policy loss, value loss and entropy bonus, weighted and summed."],
-  "train/grad_norm": [
-    "Gradient norm",
-    "Length of the gradient before it was clipped, mean over the minibatches.",
-  ],
-  "train/clip_range": ["Clip range", "Of this update; it falls where the settings say so."],
-  "train/entropy_coef": ["Entropy bonus", "Weight of entropy in this update's loss."],
+  "train/grad_norm": ["Gradient norm", "Norm of the gradient before clipping, mean over the minibatches."],
+  "train/clip_range": ["Clip range", "Clip range of this update; it falls if the settings say so."],
+  "train/entropy_coef": ["Entropy coefficient", "Weight of the entropy in this update's loss."],
   "train/cloning_coef": [
-    "Weight of demonstrations",
-    "Of this update; it falls to nothing over the set share of the run.",
+    "Cloning coefficient",
+    "Weight of the demonstrations in this update's loss; it falls to 0 over the set share of the run.",
   ],
   "train/cloning_loss": [
-    "Demonstrations' loss",
-    "How unlikely the policy finds the demonstrated actions, in nats a step: 0 is certain of each. It falls while they are imitated.",
+    "Cloning loss",
+    "Negative log-probability of the demonstrated actions, in nats per step. It falls while the policy imitates them.",
   ],
   "train/cloning_agreement": [
-    "Demonstrations agreed with",
-    "Share of the demonstrated steps in which the policy's likeliest action is the demonstrated one.",
+    "Cloning accuracy",
+    "Share of demonstrated steps in which the policy's likeliest action is the demonstrated one.",
   ],
-  "train/cloning_epochs": ["Epochs of cloning", "Passes over the demonstrations before the first version."],
+  "train/cloning_epochs": ["Cloning epochs", "Passes over the demonstrations before the first version."],
   "train/cloning_held_out_loss": [
-    "Error on demonstrations held out",
-    "On demonstrations that were not fitted to: the share of steps with another likeliest action or, of continuous actions, the loss.",
+    "Held-out cloning error",
+    "On demonstrations that were not trained on: the share of steps with another likeliest action, or the loss for continuous actions.",
   ],
   "train/num_epochs": [
     "Epochs",
-    "Passes over the batch; fewer than set when the KL divergence stopped the update.",
+    "Passes over the batch; fewer than set if the KL divergence stopped the update.",
   ],
   "train/num_minibatches": ["Minibatches", "Optimizer steps of the update."],
   "train/prio_beta": [
     "Importance exponent",
-    "How far importance weights correct for drawing segments by priority.",
+    "How far importance weights correct for prioritised sampling of segments.",
   ],
-  "train/prio_effective_segments": ["Effective segments", "Segments that the weighted draw was worth."],
-  "train/prio_effective_share": [
-    "Effective share",
-    "The same as a share of the segments that could be drawn.",
+  "train/prio_effective_segments": [
+    "Effective segments",
+    "Effective sample size of the prioritised segments.",
   ],
-  "train/prio_weight_max": ["Largest importance weight", "Their mean over what is drawn is 1."],
+  "train/prio_effective_share": ["Effective share", "Effective segments as a share of all segments."],
+  "train/prio_weight_max": ["Largest importance weight", "The mean weight of the sampled segments is 1."],
   "train/verify_refused_share": [
     "Refused segments",
-    "Share of the batch that did not stand up to recomputation.",
+    "Share of the batch that recomputation did not confirm.",
   ],
   "train/verify_refused_difference": [
-    "Deviation of what was refused",
-    "The largest, where segments were refused.",
+    "Largest refused deviation",
+    "Largest deviation among the refused segments.",
   ],
   "train/verify_largest_difference": [
     "Largest deviation of a worker",
-    "Between what workers computed and what the learner computes again, in log-probabilities and values.",
+    "Difference between a worker's results and the learner's recomputation, in log-probabilities and values.",
   ],
   "train/vtrace_clipped_fraction": ["Clipped ratios", "Share of steps whose V-trace ratio was clipped."],
   "train/vtrace_rho_max": [
     "Largest V-trace ratio",
-    "How much likelier the newest policy finds an action than the one that played it.",
+    "Largest ratio of an action's probability under the newest policy to that under the policy that played.",
   ],
-  "train/vtrace_rho_mean": ["V-trace ratio", "Mean of those ratios; 1 without lag."],
+  "train/vtrace_rho_mean": ["V-trace ratio", "Mean ratio of those probabilities; 1 without lag."],
   "time/fps": [
     "Steps trained per second",
-    "Steps that the learner has used, per second since the update before.",
+    "Steps that the learner used per second since the previous update.",
   ],
   "time/total_timesteps": ["Steps trained", "Steps that the learner has used so far."],
-  "time/collected_steps": ["Steps collected", "Steps that came in, refused ones included."],
+  "time/collected_steps": ["Steps collected", "Steps received, including refused ones."],
   "time/iterations": ["Updates", "Updates so far."],
   "time/time_elapsed": ["Seconds", "Since the first games began."],
   "time/update_seconds": ["Update", "Seconds that the update took."],
-  "time/idle_seconds": ["Learner waits", "Seconds that the learner waited for this batch."],
-  "time/checkpoint_seconds": ["Checkpoint", "Seconds until this version was safe on disk."],
+  "time/idle_seconds": ["Learner wait", "Seconds that the learner waited for this batch."],
+  "time/checkpoint_seconds": ["Checkpoint", "Seconds until this version was stored on disk."],
   "time/load_seconds": ["Loading", "Seconds that reading the batch took."],
-  "time/warmup_seconds": ["Warm-up", "Seconds that setting the first observation statistics took."],
+  "time/warmup_seconds": ["Warm-up", "Seconds that the first observation statistics took."],
   "time/federated_seconds": ["Averaging", "Seconds that averaging with the other trainers took."],
-  "fleet/hosts": ["Devices", "Pages that run workers, here and elsewhere."],
-  "fleet/workers": ["Workers", "Threads that play now."],
+  "fleet/hosts": ["Devices", "Pages that run workers, on this and other machines."],
+  "fleet/workers": ["Workers", "Threads that play games now."],
   "fleet/episodes_per_minute": [
     "Episodes per minute",
-    "Episodes that ended, per minute since the update before.",
+    "Episodes that ended per minute since the previous update.",
   ],
   "fleet/worker_latency_mean": [
     "Rollout time",
-    "Seconds from an order to play until all of it was there, on average.",
+    "Mean seconds from a rollout request until all of its data arrived.",
   ],
-  "fleet/outstanding_leases": ["Open orders", "Rollouts that workers are playing or hold ready."],
+  "fleet/outstanding_leases": ["Open rollouts", "Rollouts that workers are playing or will play next."],
   "fleet/leases_lapsed": [
-    "Orders given up",
-    "Rollouts of workers that went away or fell silent, since the start.",
+    "Lost rollouts",
+    "Rollouts of workers that disconnected or stopped answering, since the start.",
   ],
   "fleet/blocks_refused": [
-    "Parts refused",
-    "Parts of rollouts that came too late or were not usable, since the start.",
+    "Refused blocks",
+    "Blocks of rollouts that came too late or were invalid, since the start.",
   ],
   "fleet/sockets_refused": [
     "Connections refused",
-    "Connections that were turned away or closed, since the server started.",
+    "Connections that the server refused or closed, since it started.",
   ],
-  "fleet/game_fraction": ["Time in the game", "Share of the workers' time that the game itself took."],
-  "fleet/inference_fraction": ["Time in the policy", "Share of the workers' time that the policy took."],
+  "fleet/game_fraction": ["Time in the game", "Share of the workers' time spent in the game."],
+  "fleet/inference_fraction": ["Time in the policy", "Share of the workers' time spent in the policy."],
   "fleet/wait_fraction": [
     "Workers wait",
-    "Share of the workers' time without anything to play. High: give each worker more games.",
+    "Share of the workers' time without work. If high, give each worker more games.",
   ],
-  "curriculum/lesson": ["Lesson", "Number of the lesson that is played, from 1."],
-  "federated/round": ["Averaging round", "How often this trainer has averaged its policy with the others."],
-  "federated/trainers": ["Trainers averaged", "Whose policies are in the last average; 1: nobody else's."],
+  "curriculum/lesson": ["Lesson", "Number of the current lesson, from 1."],
+  "federated/round": [
+    "Averaging round",
+    "Number of times this trainer has averaged its policy with the others.",
+  ],
+  "federated/trainers": [
+    "Trainers averaged",
+    "Trainers whose policies are in the last average; 1: only this one.",
+  ],
 };
 
 /** The folded groups, by the first part of a metric's name. */
@@ -291,11 +294,11 @@ function helpOf(name: string): string {
   const known = MAIN[name]?.help ?? OTHERS[name]?.[1];
   if (known !== undefined) return known;
   if (parent !== null && (MAIN[parent] ?? OTHERS[parent]) !== undefined)
-    return `${helpOf(parent)} Of ${lastPart(name)} alone.`;
+    return `${helpOf(parent)} For ${lastPart(name)} only.`;
   if (familyOf(name) === "reward")
-    return "What this term of the reward brings in an episode, weighted, on average over the episodes of the update.";
+    return "This term's weighted share of the return, averaged over the episodes of the update.";
   if (familyOf(name) === "game")
-    return "Reported by the game at the end of each episode, on average over the episodes of the update.";
+    return "Reported by the game at the end of each episode, averaged over the episodes of the update.";
   return `Recorded as ${name}.`;
 }
 

@@ -33,7 +33,7 @@ export interface RunState {
 export type RunEvent =
   | { type: "run"; run: RunView }
   | { type: "fleet"; fleet: FleetView }
-  /** A snapshot has been asked for, of which rows that come from now on may be part. */
+  /** A snapshot was requested; it may contain rows that also arrive from now on. */
   | { type: "waiting" }
   /** `log`: in place of the lines so far; null: it was not asked for. */
   | { type: "snapshot"; metrics: MetricsView; log: readonly LogLine[] | null }
@@ -113,7 +113,7 @@ export function numWorkers(fleet: FleetView | null): number | null {
   return fleet.hosts.flatMap((host) => host.workers).filter((worker) => worker.state !== "gone").length;
 }
 
-/** Whether the run would go on if only somebody played. */
+/** Whether the run waits only for workers. */
 export function waitsForWorkers(run: RunView, fleet: FleetView | null): boolean {
   return (run.state === "running" || run.state === "evaluating") && numWorkers(fleet) === 0;
 }
@@ -121,7 +121,7 @@ export function waitsForWorkers(run: RunView, fleet: FleetView | null): boolean 
 /** Steps per second: of the fleet over the last few seconds, as the fleet's card says; of a run that is over its mean. */
 export function speedOf(run: RunView, fleet: FleetView | null): number {
   if (isOver(run.state)) return run.elapsed_seconds > 0 ? run.agent_steps / run.elapsed_seconds : 0;
-  // The mean of the last seconds falls slowly; nobody's speed is none at once.
+  // The mean of the last seconds falls slowly; without workers the speed is 0 at once.
   return numWorkers(fleet) === 0 ? 0 : (fleet?.steps_per_second ?? run.steps_per_second);
 }
 

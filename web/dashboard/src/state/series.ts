@@ -115,12 +115,12 @@ export function lastValue(series: Series | undefined): number | null {
 /** A line as it is drawn: x, then values, lowest and highest; null where nothing is drawn. */
 export type Line = [x: number[], values: (number | null)[], low: (number | null)[], high: (number | null)[]];
 
-/** So many times the usual time between two points is a gap ... */
+/** A time between two points is a gap if it is this many times the usual one ... */
 const GAP_FACTOR = 8;
 /** ... if it is also longer than this, in seconds. */
 const GAP_SECONDS = 5;
 
-/** `series` over `axis`. Over time the line breaks where nothing was learned for long: the run was paused, or nobody played. */
+/** `series` over `axis`. Over time the line breaks at long gaps without updates: the run was paused or had no workers. */
 export function lineOf(series: Series, axis: "steps" | "time"): Line {
   const x = axis === "steps" ? series.steps : series.seconds;
   const low = series.low ?? [];

@@ -1,4 +1,4 @@
-/** Whether the server answers, from what became of the newest request; told to whoever shows it. */
+/** Tracks whether the server answered the newest request, and notifies subscribers. */
 
 export class ServerLink {
   #isAway = false;

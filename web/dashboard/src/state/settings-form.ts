@@ -146,7 +146,7 @@ export function checkField(field: Field, text: string): string | null {
       return null;
     }
     case "json":
-      return parsedJson(trimmed) === undefined ? "No JSON: names and texts need double quotes" : null;
+      return parsedJson(trimmed) === undefined ? "Not valid JSON: names and texts need double quotes" : null;
     default:
       return null;
   }

@@ -55,12 +55,13 @@ export function confirmationText({ trial, seeds, scores, seconds, verdict }: Stu
 /** What the study has come to, in a sentence. */
 export function outcomeText({ state, trials, num_trials, winner }: StudyView): string {
   const done = trials.filter(({ state }) => state !== "running").length;
-  if (state === "searching") return `${done} of ${num_trials} trials are done.`;
-  if (state === "confirming") return "The best are trained again on fresh seeds, beside the defaults.";
-  if (state === "stopped") return `Stopped after ${done} of ${num_trials} trials. The same command goes on.`;
-  if (state === "failed") return "It failed.";
+  if (state === "searching") return `${done} of ${num_trials} trials have finished.`;
+  if (state === "confirming") return "The best trials and the defaults are trained again on fresh seeds.";
+  if (state === "stopped")
+    return `Stopped after ${done} of ${num_trials} trials. Run the same command to continue.`;
+  if (state === "failed") return "The study failed.";
   return winner === null
-    ? "Nothing was better than the defaults on fresh seeds."
+    ? "No trial was better than the defaults on fresh seeds."
     : `Trial ${winner} was better than the defaults on fresh seeds.`;
 }
 

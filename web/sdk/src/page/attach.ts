@@ -1,4 +1,4 @@
-/** `attachAgent`: an exported policy plays in the page it was trained in, by the same keys, while nobody else does. */
+/** `attachAgent`: an exported policy plays in the page it was trained in, by the same keys, while no person plays. */
 
 import { answerDialogs, forgetAlerts } from "../../../page-clock/src/dialogs.ts";
 import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
@@ -33,7 +33,7 @@ export interface AttachOptions {
   onChange?(isPlaying: boolean): void;
   /** Takes what the adapter or the agent threw; the agent has left off. Default: the console. */
   onError?(error: unknown): void;
-  /** Of the page. Default: this one. */
+  /** The page's window. Default: this one. */
   window?: PageWindow;
 }
 
@@ -41,14 +41,14 @@ export interface AttachedAgent {
   readonly isPlaying: boolean;
   /** Begins now. */
   play(): void;
-  /** Leaves off, until nobody plays again. */
+  /** Pauses until no person plays. */
   yield(): void;
   /** Leaves off for good. */
   detach(): void;
 }
 
 /**
- * Has `agent` play the game of this page whenever nobody does: attract mode. Any key, click or touch gives the game back.
+ * Lets `agent` play the game of this page whenever no person does: attract mode. Any key, click or touch gives the game back.
  *
  * @param definition of `definePageGame`, for one agent. Raises ConfigurationError for another.
  */
@@ -83,9 +83,9 @@ class Attached implements AttachedAgent, PageHands {
   #isFirst = true;
   #phase: "menu" | "playing" | "pause" = "menu";
   #action: Action = 0;
-  /** Gives dialogs back to the browser; null while nobody answers them but a person. */
+  /** Gives dialogs back to the browser; null while a person answers them. */
   #freeDialogs: (() => void) | null = null;
-  /** Of the step under way. */
+  /** Ticks left of the current step. */
   #ticksLeft = 0;
   #owedTicks = 0;
   #idleSeconds = 0;
@@ -212,7 +212,7 @@ class Attached implements AttachedAgent, PageHands {
     this.#adapter.restart?.(this.#window, this);
   }
 
-  /** The page is left, by its own reload or by ours: the next one hears that the agent was playing. */
+  /** Notes for the next page that the agent was playing, when this one is left by its own reload or by ours. */
   readonly #onLeave = (): void => {
     if (!this.isPlaying) return;
     try {
@@ -222,7 +222,7 @@ class Attached implements AttachedAgent, PageHands {
     }
   };
 
-  /** Whether the page was loaded anew for the agent's next episode; asked once. */
+  /** Whether the page was reloaded for the agent's next episode; read once. */
   #playsOn(): boolean {
     if (this.#isAsked) return false;
     this.#isAsked = true;

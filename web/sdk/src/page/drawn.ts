@@ -30,7 +30,7 @@ export interface Drawn {
   number(pattern: string, which?: number): number | undefined;
   /** Whether this is written there now, alone or in a longer text. */
   says(text: string): boolean;
-  /** Looks of the things that are there, as narrow as they can be told. */
+  /** Looks of the things that are there, as specific as they can be distinguished. */
   looks(): string[];
   /** Texts that are there. */
   texts(): string[];

@@ -1,6 +1,6 @@
 /** Keys in the words that stand on them. */
 
-/** Of the keys that have a sign. */
+/** Signs of the arrow keys, by code. */
 export const ARROWS: Readonly<Record<string, string>> = {
   ArrowUp: "↑",
   ArrowDown: "↓",

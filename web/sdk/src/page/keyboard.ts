@@ -74,7 +74,7 @@ export function createKeyboard(
   };
 }
 
-/** Whether the key goes to what has the focus: else nobody could move a slider or press a button without a mouse. */
+/** Whether the key goes to what has the focus: else a slider could not be moved, nor a button pressed, without a mouse. */
 function isOfControl({ target, code }: KeyboardEvent): boolean {
   const { tagName = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLElement>;
   if (isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(tagName)) return true;

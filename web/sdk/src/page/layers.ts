@@ -15,7 +15,7 @@ export interface Layer {
 }
 
 export interface Picture {
-  /** Of the largest canvas, in its own pixels. */
+  /** Size of the largest canvas, in its own pixels. */
   readonly width: number;
   readonly height: number;
   /** Colours below all layers, the lowest first: that one hides what lies under it. */

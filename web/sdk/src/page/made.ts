@@ -5,8 +5,8 @@ import type { PageWindow } from "../page-adapter.ts";
 type Maker = (...given: unknown[]) => unknown;
 
 /**
- * Of what a bundler took from ES modules, as Vite does, there is no global. What an engine makes is known then by what it is: it
- * binds functions of its own to itself, the first ones while it is made.
+ * A bundle made from ES modules, such as Vite's, has no global for the engine. The engine's object is then recognised by its
+ * properties when it binds its own functions to itself, the first ones in its constructor.
  */
 const KNOWN: Readonly<Record<string, (bound: object) => boolean>> = {
   "Phaser.Game": (bound) =>

@@ -147,7 +147,7 @@ const KNOWN_OPTIONS = [
 ];
 /** The server finds it in the adapter's text: it must stand there as it is. */
 const ADDRESS = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?\/\S*$/;
-/** Of the observation, where other things are seen beside them. */
+/** Name of the pixels' entry in an observation that has other entries too. */
 const PIXELS = "pixels";
 
 /** Returns the checked definition of a game that lives in a page. Raises ConfigurationError naming the option to change. */
@@ -223,11 +223,11 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
   if (reset !== undefined && reset !== "own" && reset !== "over" && reset !== "reload")
     throw new ConfigurationError("reset", `must be "own", "over" or "reload", got ${show(reset)}`);
   if (reset === "own" && options.restart === undefined)
-    throw new ConfigurationError("reset", '"own" needs restart(window), by which the game begins anew');
+    throw new ConfigurationError("reset", '"own" needs restart(window), which restarts the game');
   if (reset === "over" && (options.menu === undefined || options.playing === undefined))
     throw new ConfigurationError(
       "reset",
-      '"over" needs menu(window, page), which begins the game anew once it is over, and playing(window)',
+      '"over" needs menu(window, page), which restarts the game once it is over, and playing(window)',
     );
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");

@@ -1,4 +1,4 @@
-/** What Phaser 3 shows, by its objects: what hears the pointer, and what is written. What it draws by WebGL is not followed. */
+/** What Phaser 3 shows, by its objects: interactive objects and texts. What it draws by WebGL is not recorded. */
 
 import type { PageWindow } from "../page-adapter.ts";
 import { made } from "./made.ts";
@@ -11,7 +11,7 @@ export interface Spot {
   readonly place: readonly [x: number, y: number];
 }
 
-/** Objects of the active scenes that hear the pointer: by what is written on them, or by their name or picture. */
+/** Interactive objects of the active scenes, named by their text, or by their name or picture. */
 export function phaserSpots(window: PageWindow): Spot[] {
   return spotsOf(
     gameOf(window),

@@ -5,7 +5,7 @@ import type { PixelSettings } from "../page-pixels.ts";
 import { findPicture, type Picture } from "./layers.ts";
 
 /** How many pixels may become one other than by halving. */
-const MOST_UNEVEN = 1.5;
+const MAX_UNEVENNESS = 1.5;
 const FINENESS = [1, 2, 4];
 /** What may change which canvases are seen, and where. */
 const WATCHED = {
@@ -55,7 +55,7 @@ export class PixelReader {
   #note(records: readonly MutationRecord[]): void {
     if (this.#picture === null) return;
     for (const { type, addedNodes, removedNodes } of records) {
-      // A score written anew is a text, and moves no canvas.
+      // A rewritten score is a text, and moves no canvas.
       if (type === "childList" && !hasElement(addedNodes) && !hasElement(removedNodes)) continue;
       this.#picture = null;
       return;
@@ -126,15 +126,15 @@ function paint(
 
 /**
  * The next size on the way from `side` to `size`. Bilinear drawing to half the size is the mean of each four; to other sizes
- * pixels count unevenly: that happens once, at up to four times `size`, and by no more than `MOST_UNEVEN`. Of an odd side the
- * half is exact, too, and its last half pixel is cut off.
+ * pixels count unevenly: that happens once, at up to four times `size`, and by no more than `MAX_UNEVENNESS`. Half of an
+ * odd side is exact, too; its last half pixel is cut off.
  */
 function nextSide(side: number, size: number): number {
-  if (side === 4 * size || side === 2 * size || side > 4 * MOST_UNEVEN * size) return side / 2;
-  return size * (FINENESS.find((times) => side <= times * MOST_UNEVEN * size) ?? 1);
+  if (side === 4 * size || side === 2 * size || side > 4 * MAX_UNEVENNESS * size) return side / 2;
+  return size * (FINENESS.find((times) => side <= times * MAX_UNEVENNESS * size) ?? 1);
 }
 
-/** Of this thread, for all its pages: each use covers all of it. */
+/** Shared by all pages of this thread: each use overwrites the whole surface. */
 const surfaces = new Map<string, OffscreenCanvasRenderingContext2D>();
 
 function surface(drawnWidth: number, drawnHeight: number): OffscreenCanvasRenderingContext2D {

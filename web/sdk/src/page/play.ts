@@ -40,7 +40,7 @@ export interface PlayerOptions {
   controller: Controller;
   /** 32 bits; the first episode is number 0 of this seed. Default 0. */
   seed?: number;
-  /** The same for every episode, or given for each: a curriculum draws them anew. Left out: the game's defaults. */
+  /** Fixed values, or a function that gives those of each episode, as a curriculum does. Left out: the game's defaults. */
   parameters?:
     | Readonly<Record<string, number>>
     | ((episode: number) => Readonly<Record<string, number>> | undefined);
@@ -66,7 +66,7 @@ export interface Player {
 }
 
 /** Ticks caught up in one frame at most: after a pause the game goes on where it was instead of racing. */
-const MOST_TICKS_PER_FRAME = 240;
+const MAX_TICKS_PER_FRAME = 240;
 /** Real time one frame may stand for, in milliseconds. */
 const LONGEST_FRAME_MS = 100;
 
@@ -136,7 +136,7 @@ class FramePlayer implements Player {
 
   #advance(milliseconds: number): void {
     if (this.#isWaiting) return;
-    this.#owedMs = Math.min(this.#owedMs + milliseconds, MOST_TICKS_PER_FRAME * this.#tickMs);
+    this.#owedMs = Math.min(this.#owedMs + milliseconds, MAX_TICKS_PER_FRAME * this.#tickMs);
     if (this.instance.episodeOver) {
       // No time has passed since the end, or since a `start` after it.
       if (milliseconds <= 0) return;

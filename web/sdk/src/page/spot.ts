@@ -1,4 +1,4 @@
-/** Where a button is that a page draws on a canvas: an object of Phaser that hears the pointer, or words that are written. */
+/** Finds a button that a page draws on a canvas: an interactive Phaser object, or a written text. */
 
 import type { PageWindow } from "../page-adapter.ts";
 import { drawn } from "./drawn.ts";

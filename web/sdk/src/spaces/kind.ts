@@ -5,7 +5,7 @@ import { ConfigurationError, show } from "../errors.ts";
 export interface SpaceKind<S> {
   /** What games build it with. */
   builder: string;
-  /** Of one value in memory; empty for a bare number. */
+  /** Shape of one value in memory; empty for a bare number. */
   shape(space: S): number[];
   dtype(space: S): "float32" | "uint8" | "int32";
   /** How many choices component `c` of a value is one of; null where it is a real number. */
@@ -21,9 +21,9 @@ export interface SpaceKind<S> {
 }
 
 /** Raises ConfigurationError unless `value`, called `name` in a space, is a whole number of at least `least`. */
-export function checkCount(field: string, name: string, value: unknown, least: number): void {
-  if (!Number.isInteger(value) || (value as number) < least) {
-    throw new ConfigurationError(field, `${name} must be a whole number >= ${least}, got ${show(value)}`);
+export function checkCount(field: string, name: string, value: unknown, min: number): void {
+  if (!Number.isInteger(value) || (value as number) < min) {
+    throw new ConfigurationError(field, `${name} must be a whole number >= ${min}, got ${show(value)}`);
   }
 }
 

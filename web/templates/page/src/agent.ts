@@ -1,4 +1,4 @@
-// The agent in the page: loaded only where somebody asks for it, after `attract export latest --out public/policy`.
+// The agent in the page: loaded only on request, after `attract export latest --out public/policy`.
 
 import { attachAgent } from "attract/page";
 import { loadAgent } from "attract/play";

@@ -11,7 +11,7 @@ const { width: WIDTH, height: HEIGHT } = canvas;
 const PADDLE = { width: 80, height: 10, y: HEIGHT - 24, speed: 420 };
 const RADIUS = 8;
 /** Pixels a second: at first, and after many rebounds. */
-const SPEED = { first: 240, most: 480, more: 8 };
+const SPEED = { first: 240, max: 480, more: 8 };
 
 const game = {
   state: "menu",
@@ -26,7 +26,7 @@ let last = performance.now();
 
 /** @param {number} angle of flight, 0 is straight; `up` is -1, down 1 */
 function send(angle, up = 1) {
-  const speed = Math.min(SPEED.most, SPEED.first + SPEED.more * game.score);
+  const speed = Math.min(SPEED.max, SPEED.first + SPEED.more * game.score);
   game.ball.vx = speed * Math.sin(angle);
   game.ball.vy = up * speed * Math.cos(angle);
 }
@@ -106,11 +106,11 @@ document.querySelector("#play")?.addEventListener("click", play);
 bestShown.textContent = String(best);
 requestAnimationFrame(frame);
 
-// The one line for the agent: nobody else reaches a module's variables.
+// The only line for the agent: a module's variables cannot be reached from outside.
 Object.assign(window, { game, play });
 
 // Only so that game.page.ts knows their types.
 export { game, play };
 
-// With ?agent in its address the page plays itself while nobody else does.
+// With ?agent in its address the page plays by itself while no person does.
 if (new URLSearchParams(location.search).has("agent")) import("./agent.ts");

@@ -33,7 +33,7 @@ class Catch {
     return { observation: this.#observe(), reward, terminated: this.#balls === 5 };
   }
 
-  /** Called only where somebody looks; it must not change the game. */
+  /** Called only while the game is watched; it must not change the game. */
   draw(context: Context2D, width: number, height: number): void {
     const [cellWidth, cellHeight] = [width / COLUMNS, height / ROWS];
     context.fillStyle = "#14213d";

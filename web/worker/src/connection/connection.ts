@@ -27,7 +27,7 @@ export type Effect =
   | SendEffect
   | { kind: "send_frame"; bytes: Uint8Array<ArrayBuffer> }
   | ConnectEffect
-  /** Make games and recorder anew: the worker was not admitted before, or to something else. */
+  /** Create new games and a new recorder: the worker was not admitted before, or to another seat. */
   | { kind: "take_seat"; welcome: WelcomeWorker }
   | { kind: "create_policy"; policy: Policy }
   | { kind: "play"; lease: Lease }
@@ -56,7 +56,7 @@ export class WorkerConnection {
   /** The close of the newest finished lease, which may have been lost with its socket. */
   #lastClosing: Closing | null = null;
 
-  /** @param runId of the run that whoever holds the socket greets for. @param random uniform in [0, 1) */
+  /** @param runId of the run that the socket's owner sends the greeting for. @param random uniform in [0, 1) */
   constructor(runId: string, random: () => number) {
     this.#runId = runId;
     this.#link = new ServerLink(null, random);
@@ -71,7 +71,7 @@ export class WorkerConnection {
     return this.#current;
   }
 
-  /** Of blocks that are not acknowledged. */
+  /** Bytes of blocks that are not acknowledged. */
   get waitingBytes(): number {
     return this.#outbox.bytes;
   }

@@ -17,7 +17,7 @@ export class Outbox {
     return this.#bytes;
   }
 
-  /** Segments of which a block is unacknowledged. */
+  /** Segments with an unacknowledged block. */
   get numSegments(): number {
     const segments = new Set(this.#waiting.map(({ frame }) => `${frame.leaseId}/${frame.segmentIndex}`));
     return segments.size;

@@ -17,7 +17,7 @@ export class ServerLink {
   #refusal: string | null = null;
   #reports: GameFailed[] = [];
 
-  /** @param hello sent on every socket; null: whoever holds the socket sends it. @param random uniform in [0, 1) */
+  /** @param hello sent on every socket; null: the socket's owner sends it. @param random uniform in [0, 1) */
   constructor(hello: Hello | null, random: () => number) {
     this.#hello = hello;
     this.#backOff = new BackOff(random);

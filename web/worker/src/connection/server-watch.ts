@@ -1,6 +1,6 @@
 /**
- * Notices that the server is away, and when it is back; time is an argument. A browser is not told of a connection that died
- * silently: an idle one it believes in for minutes, and one that sends waits for TCP, twice as long after each try.
+ * Notices that the server is away, and when it is back; time is an argument. A browser does not
+ * notice a connection that died silently: it keeps an idle one for minutes, and a sending one waits for TCP's retries.
  */
 
 /** Nothing heard for so long, and the server is asked whether it is there. */
@@ -30,7 +30,7 @@ export class ServerWatch {
     return Math.floor((now - this.#lastHeard) / 1000);
   }
 
-  /** Whether to ask it now; whoever is told so asks. */
+  /** Whether to ask it now. The caller asks if this returns true. */
   takeQuestion(now: number): boolean {
     if (now - this.#lastHeard < SILENT_MS || now - this.#lastAsked < ASK_MS) return false;
     this.#lastAsked = now;

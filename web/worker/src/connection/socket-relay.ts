@@ -5,9 +5,9 @@ import type { RelayToRollout, RolloutToRelay } from "../host/worker-messages.ts"
 import { Socket } from "./socket.ts";
 
 /** A worker that has more than this unsent floods. */
-export const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
+export const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
 /** However often a worker asks, its socket is opened no more often than this. */
-export const LEAST_BETWEEN_MS = 200;
+export const MIN_INTERVAL_MS = 200;
 
 /** Owned by the supervisor, one for each rollout worker. */
 export class SocketRelay {
@@ -16,7 +16,7 @@ export class SocketRelay {
   readonly #socket: Socket;
   #lastConnect = Number.NEGATIVE_INFINITY;
 
-  /** @param hello sent on every socket, before the worker hears that it is open. @param tell reaches the worker. */
+  /** @param hello sent on every socket, before the worker learns that it is open. @param post sends to the worker. */
   constructor(url: string, hello: Hello, post: (message: RelayToRollout, transfer: Transferable[]) => void) {
     this.#hello = hello;
     this.#post = post;
@@ -34,7 +34,7 @@ export class SocketRelay {
   heard(message: RolloutToRelay, now: number): void {
     switch (message.type) {
       case "connect": {
-        const delayMs = Math.max(Number(message.delayMs) || 0, this.#lastConnect + LEAST_BETWEEN_MS - now);
+        const delayMs = Math.max(Number(message.delayMs) || 0, this.#lastConnect + MIN_INTERVAL_MS - now);
         this.#lastConnect = now + delayMs;
         this.#socket.connect(delayMs);
         break;
@@ -42,8 +42,8 @@ export class SocketRelay {
       case "send":
         // A frame is bytes: a text, or a buffer shared with someone, is none.
         if (!(message.bytes instanceof Uint8Array)) throw new TypeError("a frame that is no bytes");
-        if (this.#socket.bufferedBytes > MOST_UNSENT_BYTES) {
-          throw new RangeError(`more than ${MOST_UNSENT_BYTES} bytes that are not sent yet`);
+        if (this.#socket.bufferedBytes > MAX_UNSENT_BYTES) {
+          throw new RangeError(`more than ${MAX_UNSENT_BYTES} bytes that are not sent yet`);
         }
         this.#socket.send(message.bytes);
         break;

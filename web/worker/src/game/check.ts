@@ -11,9 +11,9 @@ import { loadGame } from "./load-game.ts";
 
 type Post = (news: CheckNews) => void;
 
-/** Of a finding's texts and of how many there may be: the wire's limits. */
-const MOST_CHARACTERS = 5_000;
-const MOST_FINDINGS = 200;
+/** The wire's limits: characters of a finding's texts, and number of findings. */
+const MAX_CHARACTERS = 5_000;
+const MAX_FINDINGS = 200;
 
 async function check(order: CheckGame, module: GameModule, post: Post): Promise<GameChecked> {
   const { game } = order;
@@ -30,7 +30,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   } catch (error) {
     calls.restore();
     const report = reportOf(error, NOWHERE, "load");
-    return failedCheck(order, { id: "load", text: report.text, fix: "mend the module", stack: report.stack });
+    return failedCheck(order, { id: "load", text: report.text, fix: "fix the module", stack: report.stack });
   }
   const options = {
     now,
@@ -52,7 +52,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   return {
     type: "game_checked",
     check_id: order.check_id,
-    findings: report.findings.slice(0, MOST_FINDINGS).map((finding) => ({
+    findings: report.findings.slice(0, MAX_FINDINGS).map((finding) => ({
       ...finding,
       text: clip(finding.text),
       stack: finding.stack === null ? null : clip(finding.stack),
@@ -77,7 +77,7 @@ function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNul
 }
 
 function clip(text: string): string {
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text;
 }
 
 async function answer(order: CheckGame, module: GameModule, post: Post): Promise<void> {
@@ -96,6 +96,6 @@ async function answer(order: CheckGame, module: GameModule, post: Post): Promise
 export function serveCheck(port: MessagePort, module: GameModule): void {
   port.onmessage = (event: MessageEvent<CheckGame>) =>
     void answer(event.data, module, (news) => port.postMessage(news));
-  // What a game leaves behind, such as a promise nobody waits for, is no fault of the check.
+  // An unhandled promise of the game is no fault of the check.
   addEventListener("unhandledrejection", (event) => event.preventDefault());
 }

@@ -5,11 +5,11 @@ import type { GameLog } from "@attract/schema";
 export type LogLevel = GameLog["level"];
 
 const LEVELS: readonly LogLevel[] = ["debug", "log", "info", "warn", "error"];
-/** So many lines at once, and then so many a second. */
+/** Lines at once, and lines per second after that. */
 const BURST_LINES = 20;
 const LINES_PER_SECOND = 10;
-const MOST_CHARACTERS = 1_000;
-const MOST_ELEMENTS = 32;
+const MAX_CHARACTERS = 1_000;
+const MAX_ELEMENTS = 32;
 
 export interface RelayOptions {
   /** Part of the URL of the game's module: only lines written from there are the game's. */
@@ -17,13 +17,13 @@ export interface RelayOptions {
   /** Monotonic, in milliseconds. */
   now(): number;
   send(line: Pick<GameLog, "level" | "text" | "dropped">): void;
-  /** Called once, with the first line: from now on it must be told whose turn it is. */
+  /** Called once, with the first line: from then on `turn` must be kept current. */
   heard(): void;
 }
 
 /** Owned by one rollout worker. Costs nothing until a game writes something. */
 export class ConsoleRelay {
-  /** The copy whose turn it is; null while nobody says. */
+  /** The copy whose turn it is; null while that is unknown. */
   turn: number | null = null;
   /** Games of an evaluation are played side by side: their lines are left out. */
   isMuted = false;
@@ -81,7 +81,7 @@ export class ConsoleRelay {
 /** What a console would show for `args`, in one text of at most 1,000 characters. */
 export function consoleText(args: readonly unknown[]): string {
   const text = args.map((arg) => (typeof arg === "string" ? arg : valueText(arg))).join(" ");
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}...` : text;
 }
 
 function valueText(value: unknown): string {
@@ -96,9 +96,9 @@ function valueText(value: unknown): string {
       if (typeof inner !== "object" || inner === null) return inner;
       if (seen.has(inner)) return "[seen above]";
       seen.add(inner);
-      if (inner instanceof Map || inner instanceof Set) return [...inner].slice(0, MOST_ELEMENTS);
-      if (ArrayBuffer.isView(inner)) return Array.from(inner as Float32Array).slice(0, MOST_ELEMENTS);
-      return Array.isArray(inner) ? inner.slice(0, MOST_ELEMENTS) : inner;
+      if (inner instanceof Map || inner instanceof Set) return [...inner].slice(0, MAX_ELEMENTS);
+      if (ArrayBuffer.isView(inner)) return Array.from(inner as Float32Array).slice(0, MAX_ELEMENTS);
+      return Array.isArray(inner) ? inner.slice(0, MAX_ELEMENTS) : inner;
     });
   } catch {
     return Object.prototype.toString.call(value);

@@ -30,7 +30,7 @@ export function episodeResult(
   };
 }
 
-/** Of an episode that could not be started: it is cut before its first step. */
+/** Result of an episode that could not be started: it is cut before its first step. */
 export function unplayedResult(
   instanceId: number,
   numAgents: number,

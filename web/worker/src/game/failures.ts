@@ -7,7 +7,7 @@ import { stepValues } from "attract/failed-step";
 import type { Instance } from "attract/instance";
 import { methodSource } from "attract/method-source";
 
-/** So many failures of one kind ... */
+/** This many failures of one kind ... */
 export const MAX_FAILURES = 10;
 /** ... without this many good steps between two of them end the worker. */
 export const GOOD_STEPS_BETWEEN = 1000;
@@ -33,7 +33,7 @@ export const NOWHERE: FailurePlace = {
   seed: null,
 };
 
-/** Of failures that are not those of a step of a game. */
+/** For failures that are not failures of a game's step. */
 export const UNKNOWN_STEP: Pick<GameFailed, "method" | "step_values"> = { method: null, step_values: null };
 
 export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">;
@@ -41,7 +41,7 @@ export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">
 /** The game fails again and again: nothing is gained by going on. */
 export class FatalGameError extends Error {
   override readonly name = "FatalGameError";
-  /** The last failure, told as the one that ended the worker. */
+  /** The last failure, reported as the one that ended the worker. */
   readonly report: FailureReport;
 
   constructor(count: number, last: FailureReport) {
@@ -64,7 +64,7 @@ export function isGameError(
   return error instanceof Error && error.name === "GameError" && "kind" in error;
 }
 
-/** A readable report of `error`. A hang or an unknown error is told as it is. */
+/** A readable report of `error`. A hang or an unknown error is reported as it is. */
 export function reportOf(
   error: unknown,
   place: FailurePlace,
@@ -108,7 +108,7 @@ function clip(text: string): string {
   return text.length > 10_000 ? `${text.slice(0, 10_000)}...` : text;
 }
 
-/** Tells of failures and counts them by kind; owned by whoever plays the games. */
+/** Reports failures and counts them by kind. Owned by the player of the games. */
 export class FailureLimit {
   readonly #report: (report: FailureReport) => void;
   readonly #goodSteps: () => number;

@@ -20,7 +20,7 @@ export type RunnerTerms = Pick<
 
 export interface GameRunnerOptions {
   definition: GameDefinition;
-  /** Of each copy; issued by the server. */
+  /** One id per copy; issued by the server. */
   instanceIds: readonly number[];
   /** Where copy `i` writes what its agents see and may do. */
   memory(i: number): Pick<InstanceOptions, "views" | "masks">;
@@ -36,13 +36,13 @@ export function startsAhead({ page }: GameDefinition): boolean {
 }
 
 /**
- * Whoever plays games plays them through this: rollouts and replays of them, served stepping, evaluations. Owned by one of
+ * Plays games for rollouts, their replays, served stepping and evaluations. Owned by one of
  * those; `open` before the first `start`. Allocates nothing per step.
  */
 export class GameRunner {
   /** Null where no copy is: it was never started, or could not be. */
   readonly games: (Instance | null)[];
-  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  /** Called before each game's turn with its instance id; null: turns are not announced, which costs nothing. */
   announce: ((instanceId: number) => void) | null;
   readonly #definition: GameDefinition;
   readonly #memory: GameRunnerOptions["memory"];
@@ -90,11 +90,11 @@ export class GameRunner {
   /**
    * As `start`, of a game whose starts are waited for.
    *
-   * @param spare resolves once a copy can begin.
+   * @param preload resolves once a copy can begin.
    */
-  async startAhead(i: number, episode: number, spare: () => Promise<void>): Promise<void> {
+  async startAhead(i: number, episode: number, preload: () => Promise<void>): Promise<void> {
     for (let next = episode; ; next++) {
-      await spare();
+      await preload();
       if (await this.tryStartAhead(i, next)) return;
     }
   }
@@ -120,10 +120,10 @@ export class GameRunner {
   }
 
   /** As `startNext`, of a game whose starts are waited for. */
-  async startNextAhead(i: number, ending: Ending, spare: () => Promise<void>): Promise<void> {
+  async startNextAhead(i: number, ending: Ending, preload: () => Promise<void>): Promise<void> {
     const { episode } = this.games[i]!;
     if (ending === "failed") this.clear(i);
-    await this.startAhead(i, episode + 1, spare);
+    await this.startAhead(i, episode + 1, preload);
   }
 
   /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */
@@ -143,7 +143,7 @@ export class GameRunner {
    * Takes one step of copy `i`, which has an episode under way. What it brought stands in `games[i]`.
    *
    * @returns why the episode is over now, or null while it goes on; then `startNext` is due, once what the episode left has
-   * been read. "failed": the step counts for nobody, and was reported.
+   * been read. "failed": the step counts for no agent, and was reported.
    * @throws as `start`.
    */
   step(i: number, action: Action | ArrayLike<Action>): Ending | null {

@@ -29,7 +29,7 @@ const GONE = "the browser ended the game's process, most likely because the game
 
 let lastId = 0;
 
-/** One sandbox with one thread; the module is the first thing that the thread is told. */
+/** One sandbox with one thread; the module is the first message that the thread gets. */
 export class SandboxThread implements GameThread {
   onmessage: GameThread["onmessage"] = null;
   onerror: GameThread["onerror"] = null;
@@ -43,7 +43,7 @@ export class SandboxThread implements GameThread {
 
   /**
    * @param game that it is for.
-   * @param module told to the thread once it is there; when it cannot be had the thread fails.
+   * @param module sent to the thread once it has loaded; if that fails, the thread fails.
    */
   constructor(role: ThreadRole, game: GameReference, module: Promise<GameModule>, opener: SandboxOpener) {
     this.#opener = opener;

@@ -54,7 +54,7 @@ export class ObservationBatch {
     this.states = new Float32Array(capacity * stateSize);
   }
 
-  /** Of `count` rows from `from` on: what one game's agents fill instead of returning it. */
+  /** Views of `count` rows from `from` on, which one game's agents fill instead of returning observations. */
   memory(from: number, count: number): Required<Pick<InstanceOptions, "views" | "masks">> {
     const to = from + count;
     return { views: this.views.slice(from, to), masks: this.maskViews.slice(from, to) };
@@ -73,7 +73,7 @@ export class ObservationBatch {
     this.states.fill(0, row * this.stateSize, (row + 1) * this.stateSize);
   }
 
-  /** Row `row` is nobody's: zeros, so that the policy's numbers of it are finite. */
+  /** Clears row `row`, which no agent uses, to zeros: the policy's numbers for it stay finite. */
   clearRow(row: number): void {
     for (let e = 0; e < this.arrays.length; e++) {
       const { size } = this.entries[e];

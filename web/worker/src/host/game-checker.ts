@@ -1,4 +1,4 @@
-/** Has games checked, each in a worker of its own, and hears what was found; one that hangs is ended and told of. */
+/** Checks games, each in its own worker, and returns the findings. A check that hangs is ended and reported. */
 
 import type { CheckGame, GameChecked, GameReference } from "@attract/schema";
 import type { GameThread } from "../game/game-thread.ts";
@@ -39,7 +39,7 @@ export class GameChecker {
     };
     worker.onerror = (event) => {
       const text = event.message || "the worker's script could not be loaded";
-      this.#finish(failedCheck(order, { id: "load", text, fix: "mend the module" }));
+      this.#finish(failedCheck(order, { id: "load", text, fix: "fix the module" }));
     };
     worker.postMessage(order);
   }

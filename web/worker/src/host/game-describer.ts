@@ -1,4 +1,4 @@
-/** Loads a game once, in a worker of its own, and hears what it says of itself. */
+/** Loads a game once, in its own worker, and returns its description. */
 
 import type { GameDescription, GameReference } from "@attract/schema";
 import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "../game/failures.ts";

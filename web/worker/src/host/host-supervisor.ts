@@ -18,7 +18,7 @@ import type { GameThread } from "../game/game-thread.ts";
 import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
-import { mostThreads } from "./page-origin.ts";
+import { maxThreads } from "./page-origin.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
 import type {
   HostIdentity,
@@ -31,7 +31,7 @@ import type {
 import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
-/** A worker that was told to stop gets this long to say goodbye. */
+/** Time for a stopping worker to close its connection. */
 const GOODBYE_MS = 500;
 
 export interface SupervisorOptions {
@@ -42,7 +42,7 @@ export interface SupervisorOptions {
   createWorker(game: GameReference): GameThread;
   /** A new thread in the sandbox that checks this game. */
   createCheckWorker(game: GameReference): GameThread;
-  /** 32 hex digits nobody can guess. */
+  /** 32 unguessable hex digits. */
   randomKey(): string;
   /** Whether the server answers; takes its time when it does not. */
   isServerThere(): Promise<boolean>;
@@ -143,7 +143,7 @@ export class HostSupervisor {
       this.#perform(this.#connection.received(decodeToBrowser(bytes)));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#finish(`the server sent what the protocol does not allow: ${error.message}`);
+      this.#finish(`the server violated the protocol: ${error.message}`);
     }
   }
 
@@ -188,7 +188,7 @@ export class HostSupervisor {
     if (isOther) this.#leaveRun();
     this.#run = run;
     if (run.describe) {
-      // Asked again, say after the server was restarted: told again.
+      // Asked again, for example after a restart of the server: described again.
       this.#isDescribed = false;
       this.#describe(run);
     } else {
@@ -233,7 +233,7 @@ export class HostSupervisor {
   }
 
   #numWanted({ num_workers, game }: Run): number {
-    return Math.min(num_workers, this.#maxWorkers, mostThreads(new URL(this.#options.identity.base), game));
+    return Math.min(num_workers, this.#maxWorkers, maxThreads(new URL(this.#options.identity.base), game));
   }
 
   #startWorker(run: Run, index: number, careful: boolean): void {
@@ -278,7 +278,7 @@ export class HostSupervisor {
     try {
       this.#heard(run, index, running, message);
     } catch (error) {
-      const text = `the worker said what no worker says: ${error instanceof Error ? error.message : error}`;
+      const text = `the worker sent an invalid message: ${error instanceof Error ? error.message : error}`;
       if (this.#running.get(index) === running) this.#broke(run, index, scriptFailure(text, "crash"));
     }
   }
@@ -323,7 +323,7 @@ export class HostSupervisor {
     else this.#hung.delete(index);
     if (!this.#restarts.mayRestart(index, performance.now())) {
       this.#givenUp.add(index);
-      const text = `worker ${index} broke three times within a minute and is not started again; last: ${report.text}`;
+      const text = `worker ${index} failed three times within a minute and is not restarted; last: ${report.text}`;
       this.#gameFailed(run.run_id, index, { ...report, kind: "crash", text });
     }
     this.#settle();

@@ -13,7 +13,7 @@ export interface HostOptions {
   maxWorkers: number;
   /** Called at each change, and about four times a second while a run goes on. */
   onStatus(status: HostStatus): void;
-  /** How to load the page anew when the server has another build; called once per build. Default: `location.reload()`. */
+  /** Reloads the page when the server has another build; called once per build. Default: `location.reload()`. */
   reload?(): void;
 }
 

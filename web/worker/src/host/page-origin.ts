@@ -28,6 +28,6 @@ export function pageThreadUrl(base: URL, id: number, sha256: string): URL | null
 }
 
 /** How many threads of `game` a page at `base` has use of: those that share a process only take turns. */
-export function mostThreads(base: URL, { has_page }: Pick<GameReference, "has_page">): number {
+export function maxThreads(base: URL, { has_page }: Pick<GameReference, "has_page">): number {
   return has_page && !LOOPBACK.includes(base.hostname) ? 1 : Number.POSITIVE_INFINITY;
 }

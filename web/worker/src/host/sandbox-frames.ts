@@ -13,15 +13,15 @@ const LOAD_MS = 20_000;
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
 
-/** In the place of the element before it, which it fills, and out of reach: keys and pointers are the page's. */
+/** Covers the element before it, without input: keys and pointers go to the page. */
 const SEEN =
   // Its document says nothing of colours: what it leaves free is see-through only beside a scheme that is the same.
   "position:absolute;inset:0;width:100%;height:100%;border:0;pointer-events:none;color-scheme:light";
 
-/** What the frame is told, once; with it come the thread's port and the port for news of it. */
+/** The frame's only message; it carries the thread's port and the port for news of the thread. */
 export interface FrameOrder {
   role: ThreadRole;
-  /** Of the thread. */
+  /** The thread's script. */
   script: Blob;
   /** The inference engine's WebAssembly, for a thread that begins with it. */
   engine: Blob | null;
@@ -57,7 +57,7 @@ export class SandboxFrames implements SandboxOpener {
     };
   }
 
-  /** @param screen in whose place it is seen; null: nobody looks. */
+  /** @param screen whose place on the page the game takes; null: the game is not shown. */
   #open(
     id: number,
     role: ThreadRole,
@@ -77,8 +77,8 @@ export class SandboxFrames implements SandboxOpener {
       page === null ? new URL("sandbox.html", this.#base) : pageThreadUrl(this.#base, id, page.sha256);
     if (url === null) {
       ports[1].postMessage(
-        `this game lives in a page, which has no address of its own beside ${this.#base.origin}: open this page by the numbers ` +
-          "of the server's address (http://192.168.1.5:8000), or as localhost on its own machine",
+        `a page game needs an address of its own, which ${this.#base.origin} does not allow: open this page by the server's ` +
+          "IP address (http://192.168.1.5:8000), or as localhost on its own machine",
       );
       return;
     }

@@ -1,6 +1,6 @@
 /** Which workers are silent, and which have broken too often to be started again; time is an argument. */
 
-/** So many ends within `RESTART_WINDOW_MS` and a worker is not started again. */
+/** A worker that ends this often within `RESTART_WINDOW_MS` is not restarted. */
 export const MAX_BREAKS = 3;
 export const RESTART_WINDOW_MS = 60_000;
 /** A gap between two looks above this is our own sleep, not the workers'. */

@@ -6,7 +6,7 @@ import type { ThreadRole } from "../game/game-thread.ts";
 
 /** Who and where this host is; given by the page to its supervisor, and never to a worker, in which a game runs. */
 export interface HostIdentity {
-  /** Of the page: every URL derives from it. */
+  /** The page's base URL: every URL derives from it. */
   base: string;
   token: string;
   hostId: string;
@@ -29,7 +29,7 @@ export type SupervisorToPage =
   | { type: "open_sandbox"; id: number; role: ThreadRole; page: GameReference | null }
   | { type: "close_sandbox"; id: number };
 
-/** Of the socket that the supervisor holds for a worker. */
+/** Events of the socket that the supervisor holds for a worker. */
 export type RelayToRollout =
   /** The greeting is sent. */
   | { type: "opened" }
@@ -58,7 +58,7 @@ export type RolloutToSupervisor =
   | { type: "heartbeat"; leaseId: number | null; steps: number; agentSteps: number }
   /** The worker is admitted: what a report of a hang must name. */
   | { type: "admitted"; instanceIds: readonly number[]; seed: { low: number; high: number } }
-  /** Of a careful worker: this instance's turn begins. */
+  /** Sent by a careful worker: this instance's turn begins. */
   | { type: "turn"; instanceId: number }
   | { type: "described"; description: GameDescription }
   | { type: "describe_failed"; report: FailureReport }

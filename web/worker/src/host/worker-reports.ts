@@ -8,7 +8,7 @@ import type { Vitals } from "./vitals.ts";
 export interface Watched {
   vitals: Vitals;
   instanceIds: readonly number[];
-  /** Whose turn began last, where the worker says so. */
+  /** The copy whose turn began last, if the worker announces turns. */
   turn: number | null;
   seed: GameFailed["seed"];
 }

@@ -11,14 +11,14 @@ import type { Instance } from "attract/instance";
 import { type Pause, playingAtRandom } from "attract/play-check";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
-const MOST_STEPS = 5_000;
-/** Of the play that is repeated: each of its episodes takes a fresh page. */
+const MAX_STEPS = 5_000;
+/** Length of the repeated play: each of its episodes takes a fresh page. */
 const REPEATED_STEPS = 300;
 const REPEATED_EPISODES = 4;
 /** Fewer say nothing about what chance does. */
 const MIN_VARIETY_STEPS = 5;
 const SLOW_LOAD_MS = 3_000;
-/** Who draws WebGL where no graphics processor does. */
+/** Software renderers of WebGL. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i;
 /** What may follow from a game that waits for promises that never get their turn. */
 const OF_STANDSTILL: ReadonlySet<string> = new Set([
@@ -28,8 +28,7 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
   "endless",
   "ignored-actions",
 ]);
-const REPRODUCIBLE =
-  "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
+const REPRODUCIBLE = "training continues; results for single episodes, such as replays, may not hold";
 
 /** How a play is repeated, in which pages, and beside whom. */
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
@@ -88,8 +87,8 @@ class PageCheck {
         severity: "error",
         text: error instanceof Error ? error.message : String(error),
         fix: isGames
-          ? "mend the game or its adapter: an episode that fails is thrown away"
-          : "mend the page or its adapter",
+          ? "fix the game or its adapter: failed episodes are discarded"
+          : "fix the page or its adapter",
         stack: error instanceof Error ? (error.stack ?? null) : null,
       });
     }
@@ -110,11 +109,11 @@ class PageCheck {
     const frames = this.#frames({});
     // Where each episode has a page of its own, this one is for none: it says how long they take, and whether they load.
     if (frames.loadsForEpisodes) frames.giveBack(await frames.load(0), false);
-    else await frames.spare();
+    else await frames.preload();
     const createMilliseconds = now() - began;
     const instance = this.#instance(frames, 1);
     this.#phase("random play");
-    const wanted = Math.max(MOST_STEPS, (description.max_steps ?? 0) + 1);
+    const wanted = Math.max(MAX_STEPS, (description.max_steps ?? 0) + 1);
     const steps = only === undefined ? wanted : Number.POSITIVE_INFINITY;
     const started = now();
     const summary = await this.#drained(
@@ -138,31 +137,31 @@ class PageCheck {
         id: "page-error",
         severity: "warning",
         text: `the page threw and went on: ${error}`,
-        fix: "see whether it does so as well in a browser of your own; if not, what it misses is not there in training",
+        fix: "check whether it also throws in your own browser; if not, it needs something that training does not provide",
       });
     }
     if (isDrawingRead) {
       this.#report({
         id: "reads-drawing",
         severity: "warning",
-        text: "the page reads back what it has drawn: that canvas is drawn while it is trained, at its cost",
-        fix: "where the game depends on it, keep it in an array of its own; where it does not, leave it",
+        text: "the page reads back what it has drawn: that canvas is drawn in training, which costs time",
+        fix: "if the game depends on it, keep the data in an array instead; if not, ignore this",
       });
     }
     if (webGlRenderer !== null && SOFTWARE.test(webGlRenderer)) {
       this.#report({
         id: "slow-webgl",
         severity: "warning",
-        text: `this browser has no graphics processor: its WebGL is drawn by ${webGlRenderer}, a frame takes milliseconds`,
-        fix: "train in a browser with one (the dashboard, or a join link), or leave out webGl where the engine can draw in 2D",
+        text: `this browser has no graphics processor: ${webGlRenderer} draws its WebGL, and a frame takes milliseconds`,
+        fix: "train in a browser with one (the dashboard, or a join link), or omit webGl if the engine can draw in 2D",
       });
     }
     if (loadMilliseconds > SLOW_LOAD_MS) {
       this.#report({
         id: "slow-create",
         severity: "warning",
-        text: `the page takes ${(loadMilliseconds / 1000).toFixed(1)} s until it is ready`,
-        fix: "leave out what play does not need: large pictures, sounds, introductions",
+        text: `the page takes ${(loadMilliseconds / 1000).toFixed(1)} s to get ready`,
+        fix: "remove what play does not need: large pictures, sounds, introductions",
       });
     }
   }
@@ -199,8 +198,8 @@ class PageCheck {
         this.#report({
           id: "reads-layout",
           severity: "error",
-          text: `the game plays differently ${how}, as it is in the page that is shipped: ${difference}`,
-          fix: "leave out `hidden`: this game asks where its elements are, or how large",
+          text: `the game plays differently ${how}, as in the exported page: ${difference}`,
+          fix: "omit `hidden`: this game reads positions or sizes of its elements",
         });
         return;
       }
@@ -208,8 +207,8 @@ class PageCheck {
         this.#report({
           id: "undrawn-ticks",
           severity: "error",
-          text: `the agent sees something else where only the last frame of a step is drawn: ${difference}`,
-          fix: "leave out pixels.lastTickOnly: this page does not draw everything anew in each frame",
+          text: `the observation differs if only the last frame of a step is drawn: ${difference}`,
+          fix: "omit pixels.lastTickOnly: this page does not redraw everything in each frame",
         });
         return;
       }
@@ -231,7 +230,7 @@ class PageCheck {
       id: "state-survives-start",
       severity: "warning",
       text: `after the game's own restart an episode plays differently than in a fresh page: ${difference}`,
-      fix: 'have restart(window) set anew what is left over, or give reset: "reload"; evaluations and replays take fresh pages anyway',
+      fix: 'have restart(window) reset what is left over, or give reset: "reload"; evaluations and replays always take fresh pages',
     });
   }
 
@@ -244,10 +243,10 @@ class PageCheck {
     this.#report({
       id: "no-variety",
       severity: "warning",
-      text: "two seeds play alike under the same actions: agents may learn one course of events by heart",
+      text: "two seeds play alike under the same actions: agents may memorise one course of events",
       fix:
-        "see what the game draws its chance from: `Math.random`, `crypto` and the date at which a page is loaded follow the " +
-        "episode's seed, a number written into the page does not; if the game is a fixed one, leave it",
+        "check where the game gets random numbers: `Math.random`, `crypto` and the page's load date follow the episode's " +
+        "seed, a number in its source does not; ignore this if the game is meant to be fixed",
     });
   }
 
@@ -276,7 +275,7 @@ class PageCheck {
     this.#report({
       id: "needs-turns",
       severity: wasStill ? "error" : "warning",
-      text: `the game goes on between its frames, where it waits for promises: with a turn for them ${difference}`,
+      text: `the game waits for promises between its frames: with a turn for them ${difference}`,
       fix: "add `turns: true` to the adapter: each frame is then followed by a turn of the event loop",
     });
     return true;
@@ -305,7 +304,7 @@ class PageCheck {
   /** Another copy takes a step whenever this one does. */
   async #accompany(instance: Instance): Promise<PageFrames> {
     const frames = this.#frames({});
-    await frames.spare();
+    await frames.preload();
     const other = this.#instance(frames, 5);
     await other.startAhead(0);
     other.start(0);
@@ -323,7 +322,7 @@ class PageCheck {
   }
 
   #frames(options: Partial<PageFramesOptions>): PageFrames {
-    const frames = new PageFrames(this.#definition, { base: this.#options.base, most: 1, ...options });
+    const frames = new PageFrames(this.#definition, { base: this.#options.base, maxCopies: 1, ...options });
     this.#opened.push(frames);
     return frames;
   }
@@ -341,7 +340,7 @@ class PageCheck {
         await next.value;
         continue;
       }
-      for (const frames of waiting) await frames.spare();
+      for (const frames of waiting) await frames.preload();
       // The thread is heard meanwhile.
       await new Promise((resolve) => setTimeout(resolve));
     }

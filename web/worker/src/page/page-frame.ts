@@ -8,21 +8,21 @@ import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
 import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
 
 /** A page that is not ready after so many frames of its own never will be. */
-const MOST_LOAD_TICKS = 2_000;
+const MAX_LOAD_TICKS = 2_000;
 /** A menu that has not begun the game after so many frames never will. */
-const MOST_MENU_TICKS = 1_200;
+const MAX_MENU_TICKS = 1_200;
 /** What has not arrived after so long is not waited for any more. */
 const LOAD_MS = 20_000;
-/** So many turns of the event loop in a row without anything under way mean that nothing more comes. */
+/** After this many turns of the event loop without pending work, nothing more comes. */
 const QUIET_TURNS = 2;
 /** The game's first episode is unlike the later ones (intros, first loads): so many steps of one are played for nothing. */
 const FIRST_TICKS = 200;
 /**
- * In sight, of which their thread's frame is one pixel: what is off the screen the browser never brings up to date, and the
- * ends of animations, which it tells then, heap up until nothing else is done.
+ * In sight, though the thread's frame is one pixel large. The browser never updates what is off the screen, and the end events
+ * of its animations would pile up until nothing else is done.
  */
 const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
-/** Where somebody looks: not to be seen yet, or any more. */
+/** A watched frame that is not visible yet, or no longer. */
 const HIDDEN = `${IN_SIGHT};opacity:0`;
 /** Without a place: no style is computed, and nothing is laid out. */
 const NOT_LAID_OUT = "display:none";
@@ -35,7 +35,7 @@ interface ClockedFrame extends HTMLIFrameElement {
 export class PageFrame implements PageHands {
   readonly window: PageWindow;
   readonly clock: VirtualClock;
-  /** Of an agent that sees the page's canvas. */
+  /** Set for an agent that sees the page's canvas. */
   readonly pixels: PixelReader | null;
   ticks = 0;
   /** Set by who plays in it, before each tick of a step. */
@@ -72,7 +72,7 @@ export class PageFrame implements PageHands {
    * A frame that is ready for its first episode. Raises Error when the page does not load, or is not ready in time.
    *
    * @param address of the page.
-   * @param isSeen whether somebody looks at this document: `show` is called once it is to be seen.
+   * @param isSeen whether this document is watched: `show` is called once it becomes visible.
    */
   static async load(
     adapter: PageAdapter,
@@ -105,8 +105,8 @@ export class PageFrame implements PageHands {
       await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);
       if (clock === null)
         throw new Error(
-          `the page ${adapter.page} could not be had: it is not there, no page of this game, or not below ` +
-            "the directory that is served (attract serve --project-dir)",
+          `the page ${adapter.page} could not be had: it does not exist, is no page of this game, or is not below ` +
+            "the served directory (attract serve --project-dir)",
         );
       const frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
@@ -136,11 +136,11 @@ export class PageFrame implements PageHands {
     if (this.#adapter.css) this.clock.collectAnimations();
     this.clock.tick();
     this.ticks++;
-    if (this.clock.errors.length !== this.#seen) this.#heed();
+    if (this.clock.errors.length !== this.#seen) this.#checkErrors();
   }
 
-  /** Whether its game is over because the page had itself loaded anew: the next episode takes another. */
-  get isSpent(): boolean {
+  /** Whether its game is over because the page asked for a reload: the next episode takes another frame. */
+  get isReloadDue(): boolean {
     return this.clock.isReloadDue;
   }
 
@@ -182,18 +182,18 @@ export class PageFrame implements PageHands {
     adapter.restart?.(window, this);
     // One tick at least: a restart is often only asked for.
     do {
-      if (this.ticks > MOST_MENU_TICKS)
+      if (this.ticks > MAX_MENU_TICKS)
         throw new Error(
-          `the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}` +
+          `the game did not begin within ${MAX_MENU_TICKS} frames${this.#lastError()}` +
             (adapter.turns ? "" : "; if it waits for promises between them, give turns: true") +
             (adapter.hidden ? "; if it waits for sizes or animations, leave out hidden" : ""),
         );
       adapter.menu?.(window, this);
       if (!adapter.css) clock.collectAnimations();
       this.tick();
-      if (this.isSpent)
+      if (this.isReloadDue)
         throw new Error(
-          "the page had itself loaded anew before the game began: leave out of restart and menu what does that; " +
+          "the page reloaded itself before the game began: remove from restart and menu what reloads it; " +
             "without restart each episode has a fresh page",
         );
       yield;
@@ -211,7 +211,7 @@ export class PageFrame implements PageHands {
   get unheld(): string[] {
     const waits =
       this.clock.numSpins > 0
-        ? ["waits for the time in a loop, which takes 20,000 looks for each millisecond"]
+        ? ["waits for the clock in a loop, which takes 20,000 reads per millisecond"]
         : [];
     return [...this.clock.unheld, ...waits];
   }
@@ -247,8 +247,8 @@ export class PageFrame implements PageHands {
     await this.#settle();
     // What a page has not set yet is undefined: that is no yes.
     while (adapter.ready !== undefined && !adapter.ready(window)) {
-      if (this.loadTicks > MOST_LOAD_TICKS)
-        throw new Error(`ready() was still false after ${MOST_LOAD_TICKS} frames${this.#lastError()}`);
+      if (this.loadTicks > MAX_LOAD_TICKS)
+        throw new Error(`ready() was still false after ${MAX_LOAD_TICKS} frames${this.#lastError()}`);
       // One frame, then whatever it asked for must be here.
       this.clock.collectAnimations();
       this.tick();
@@ -260,9 +260,9 @@ export class PageFrame implements PageHands {
     if (adapter.reset !== "own") return;
     if (adapter.turns) await this.beginInTurns(0);
     else this.begin(0);
-    // What cannot be read is told now, and not in the midst of training.
+    // What cannot be read is reported now, not in the middle of training.
     this.pixels?.begin();
-    for (let tick = 0; tick < FIRST_TICKS && !this.isSpent && !isOver(adapter.over(window)); tick++) {
+    for (let tick = 0; tick < FIRST_TICKS && !this.isReloadDue && !isOver(adapter.over(window)); tick++) {
       this.tick();
       if (adapter.turns) await this.giveTurn();
     }
@@ -281,8 +281,8 @@ export class PageFrame implements PageHands {
     }
   }
 
-  /** Pages go on after most of what they throw; one whose loop has ended by it does not. */
-  #heed(): void {
+  /** Raises the page's last error if it ended the page's loop. Pages go on after most of their errors. */
+  #checkErrors(): void {
     this.#seen = this.clock.errors.length;
     if (this.clock.isIdle) throw this.clock.errors.at(-1);
   }
@@ -294,7 +294,7 @@ export class PageFrame implements PageHands {
   }
 }
 
-/** Whether any agent's end is said: with several, all of them must have ended. */
+/** Whether the episode is over: with several agents, all of them must have ended. */
 export function isOver(over: boolean | ArrayLike<boolean>): boolean {
   return typeof over === "boolean" ? over : Array.from(over).every(Boolean);
 }
@@ -305,17 +305,17 @@ function noWebGlText(
   isOwn: boolean,
 ): string {
   const names = [...canvases].map(canvasName).join(", ");
-  const elsewhere = "or give observation and observe(window) in the place of pixels";
+  const elsewhere = "or give observation and observe(window) instead of pixels";
   if (isOwn)
-    return `${names} asked for WebGL, which this browser does not have: train in one that does (the dashboard, or a join link), ${elsewhere}`;
+    return `${names} requested WebGL, which this browser lacks: train in one that has it (the dashboard, or a join link), ${elsewhere}`;
   return (
-    `${names} asked for WebGL, which a page is refused whose agent sees pixels: have the engine draw in 2D ` +
-    `(Phaser: type: Phaser.AUTO or CANVAS), take the browser's own by pixels: { webGl: true } ` +
+    `${names} requested WebGL, which is off for agents that see pixels: let the engine draw in 2D ` +
+    `(Phaser: type: Phaser.AUTO or CANVAS), use the browser's WebGL by pixels: { webGl: true } ` +
     `(slow without a graphics processor), name another canvas, ${elsewhere}`
   );
 }
 
-/** Engines fail in their own words where WebGL is missing: what they asked for is said with it. */
+/** Adds what asked for WebGL to an error: engines fail in their own words where WebGL is missing. */
 function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock | null): unknown {
   const refused = clock?.refusedWebGl;
   if (pixels === undefined || refused === undefined || refused.size === 0) return error;
@@ -324,19 +324,19 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
   return error;
 }
 
-/** A page that lacks a file fails in its own words: what it asked for in vain is said with them. */
+/** Adds the missing files to an error: a page that lacks a file fails in its own words. */
 function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
   const unheld = [...(clock?.unheld ?? [])];
   const missing = unheld.filter((what) => what.endsWith("which is not there"));
   if (missing.length > 0)
-    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server that it needs`;
+    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server it needs`;
   for (const script of unheld.filter((what) => what.startsWith("loads "))) error.message += `; it ${script}`;
   return error;
 }
 
 function goneError(): Error {
-  return new Error("the page went to another address, where it is no game any more");
+  return new Error("the page went to another address: it no longer plays the game");
 }
 
 async function withinTime(promise: Promise<void>, text: string): Promise<void> {

@@ -6,10 +6,10 @@ import type { PageAdapter } from "attract/page-adapter";
 import type { ClockOptions } from "../../../page-clock/src/virtual-clock.ts";
 import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
-import type { SpareGames } from "./spare-games.ts";
+import type { PreloadedGames } from "./preloaded-games.ts";
 
 /** Frames that are kept ready: for an episode that needs a fresh page, for a game that broke. */
-const SPARE = 1;
+const NUM_PRELOADED = 1;
 /** Chance while a page loads is another than that of the episode which is played in it. */
 const LOAD_SEED = 0x6c8e9cf5;
 
@@ -20,7 +20,7 @@ export interface PageFramesOptions {
   /** Where its adapter's folder is served. Default: the folder above this document's, which is ours. */
   base?: string;
   /** How many copies there will be at once. */
-  most: number;
+  maxCopies: number;
   /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
   isFresh?: boolean;
   /** Whether each frame is followed by a turn of the event loop, whatever the adapter says. Default: no. */
@@ -36,9 +36,9 @@ export interface PageFramesOptions {
 }
 
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
-export class PageFrames implements SpareGames {
+export class PageFrames implements PreloadedGames {
   readonly definition: GameDefinition;
-  readonly most: number;
+  readonly maxCopies: number;
   readonly #adapter: PageAdapter;
   readonly #address: string;
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
@@ -60,7 +60,7 @@ export class PageFrames implements SpareGames {
   };
   /** All there are, played in or not. */
   readonly #frames = new Set<PageFrame>();
-  /** Those that are played in, where somebody looks. */
+  /** Frames that are played in, if they are watched. */
   readonly #shown = new Set<PageFrame>();
   #loading: Promise<void> | null = null;
   #isClosed = false;
@@ -70,7 +70,7 @@ export class PageFrames implements SpareGames {
     definition: GameDefinition,
     {
       base = new URL("..", location.href).href,
-      most,
+      maxCopies,
       isFresh = false,
       hasTurns = false,
       isLaidOut = false,
@@ -81,7 +81,7 @@ export class PageFrames implements SpareGames {
   ) {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
-    this.most = most;
+    this.maxCopies = maxCopies;
     this.loadsForEpisodes = page.reset !== "own" || isFresh;
     this.#isOwnBeginner = page.reset === "own";
     // Evaluations hand out their episodes in no order that a game could know.
@@ -90,13 +90,13 @@ export class PageFrames implements SpareGames {
       ...page,
       reset: isFresh ? "reload" : page.reset,
       turns: hasTurns || page.turns,
-      // Whoever looks on sees it.
+      // A watched page is visible.
       hidden: page.hidden && !isLaidOut && !draws && !isSeen,
     };
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     const { pixels } = page;
-    // What an agent sees is drawn, and the same way whoever looks on.
+    // What an agent sees is drawn, and drawn the same whether it is watched or not.
     this.#clock =
       pixels === undefined
         ? // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
@@ -115,9 +115,9 @@ export class PageFrames implements SpareGames {
     };
   }
 
-  spare(): Promise<void> | null {
+  preload(): Promise<void> | null {
     if (this.loadsForEpisodes || this.#ready.length > 0) return null;
-    this.#loading ??= this.#loadSpare();
+    this.#loading ??= this.#loadNext();
     return this.#loading;
   }
 
@@ -149,18 +149,20 @@ export class PageFrames implements SpareGames {
     return { ...this.#seen, errors: [...this.#seen.errors], unheld: [...this.#seen.unheld] };
   }
 
-  /** A frame that is ready. Raises Error when `spare` was not waited for. */
+  /** A frame that is ready. Raises Error when `preload` was not waited for. */
   take(): PageFrame {
     const frame = this.#ready.pop();
     if (frame === undefined)
-      throw new Error(`no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "spare()"} first`);
-    // While the other plays: whoever needs it next does not wait.
-    if (this.#ready.length < SPARE) this.#loading ??= this.#loadSpare();
+      throw new Error(
+        `no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "preload()"} first`,
+      );
+    // Loaded while the other plays, so that the next caller does not wait.
+    if (this.#ready.length < NUM_PRELOADED) this.#loading ??= this.#loadNext();
     this.show(frame);
     return frame;
   }
 
-  /** So many CSS pixels of this document are there for what is seen. */
+  /** Sets the room for the visible frame, in CSS pixels of this document. */
   fit(width: number, height: number): void {
     if (!this.#isSeen || (width === this.#room[0] && height === this.#room[1])) return;
     this.#room = [width, height];
@@ -169,7 +171,7 @@ export class PageFrames implements SpareGames {
 
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
-    if (!isWhole || frame.isSpent || this.#adapter.reset !== "own" || this.#isClosed) {
+    if (!isWhole || frame.isReloadDue || this.#adapter.reset !== "own" || this.#isClosed) {
       this.#remove(frame);
       return;
     }
@@ -198,7 +200,7 @@ export class PageFrames implements SpareGames {
     this.#seen.webGlRenderer ??= clock.webGlRenderer;
   }
 
-  async #loadSpare(): Promise<void> {
+  async #loadNext(): Promise<void> {
     try {
       const frame = await this.#load(this.#clock);
       if (!this.#isClosed) this.#ready.push(frame);

@@ -20,7 +20,7 @@ import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
 
-/** Of several agents one each; null where nothing is masked. */
+/** One mask per agent if there are several; null where nothing is masked. */
 type Masks = Uint8Array | readonly Uint8Array[] | null;
 
 /** What a tick that was played ahead brought, or what was thrown in it. */
@@ -29,9 +29,9 @@ type Ahead = Pick<UpdateResult, "reward" | "terminated" | "info"> | { readonly t
 /** One copy; its frame is taken at the first start. */
 export class PageGame implements Game {
   readonly ahead?: GameAhead;
-  /** Of the step under way, where it is played ahead. */
+  /** Ticks of the current step that were played ahead. */
   #played: Ahead[] = [];
-  /** Of a start ahead: whether it came about. Null: there was none. */
+  /** Outcome of a start that was made ahead; null: there was none. */
   #begun: { readonly thrown?: unknown } | null = null;
   /** The page for the episode that is expected next. */
   #next: { readonly seed: number; readonly frame: Promise<PageFrame> } | null = null;
@@ -41,13 +41,13 @@ export class PageGame implements Game {
   readonly #result: UpdateResult;
   #frame: PageFrame | null = null;
   #score: PerAgent<number> = 0;
-  /** Of several agents: what this tick brought each. */
+  /** Reward of this tick per agent, if there are several. */
   #gained: number[] = [];
   #isWhole = true;
   readonly #ticksPerStep: number;
   /** Whether only the last tick of a step is drawn. */
   readonly #skipsTicks: boolean;
-  /** Of this episode. */
+  /** Ticks of this episode. */
   #ticks = 0;
   #out: StartContext["out"] | null = null;
 
@@ -126,7 +126,7 @@ export class PageGame implements Game {
     this.#dropNext();
   }
 
-  /** Whether as many ticks have passed as a step has: whoever watches has steps of one tick. */
+  /** Whether a step's ticks have passed; a watched game has steps of one tick. */
   get #isStepOver(): boolean {
     return this.#ticks % this.#ticksPerStep === 0;
   }
@@ -152,13 +152,13 @@ export class PageGame implements Game {
     return this.#frame;
   }
 
-  /** In another page where this one had itself loaded anew for what was played before: a fresh one has no such past. */
+  /** Begins in a fresh page if this one asked for a reload because of what was played before. */
   #begin(frame: PageFrame, seed: number): PageFrame {
     try {
       frame.begin(seed);
       return frame;
     } catch (error) {
-      if (!frame.isSpent || this.#frames.spare() !== null) throw error;
+      if (!frame.isReloadDue || this.#frames.preload() !== null) throw error;
     }
     const fresh = this.#takeFrame();
     fresh.begin(seed);
@@ -167,12 +167,12 @@ export class PageGame implements Game {
 
   #clearForStart(): void {
     const isWhole = this.#isWhole;
-    // Until it has begun, nobody knows what is left of it.
+    // Until it has begun, its state is unknown.
     this.#isWhole = false;
     const { reset } = this.#adapter;
-    // Only what has come to its end begins anew by its menu.
+    // Only a game that is over can be restarted by its menu.
     const isOutOfMenu = reset === "over" && !(isWhole && this.#isOver);
-    if (reset === "reload" || isOutOfMenu || this.#frame?.isSpent) this.#leave(isWhole);
+    if (reset === "reload" || isOutOfMenu || this.#frame?.isReloadDue) this.#leave(isWhole);
   }
 
   /** The page of the episode of this seed, alone. */
@@ -190,7 +190,7 @@ export class PageGame implements Game {
     this.#dropNext();
     const seed = random.int(WORD);
     const frame = this.#frames.load(seed);
-    // Whoever starts it hears why it is not there.
+    // The start that needs the frame gets the error.
     frame.catch(() => undefined);
     this.#next = { seed, frame };
   }
@@ -220,7 +220,7 @@ export class PageGame implements Game {
       const frame = kept ?? (await this.#freshFrame(seed));
       await this.#beginAhead(frame, seed).catch(async (error) => {
         // As where nothing is waited for.
-        if (kept === null || !frame.isSpent) throw error;
+        if (kept === null || !frame.isReloadDue) throw error;
         this.#leave(false);
         await this.#beginAhead(await this.#freshFrame(seed), seed);
       });
@@ -232,7 +232,7 @@ export class PageGame implements Game {
 
   async #freshFrame(seed: number): Promise<PageFrame> {
     if (this.#frames.loadsForEpisodes) return await this.#loadFrame(seed);
-    await this.#frames.spare();
+    await this.#frames.preload();
     return this.#takeFrame();
   }
 
@@ -264,7 +264,7 @@ export class PageGame implements Game {
     }
   }
 
-  /** Of the tick that was played ahead and is asked for now. */
+  /** Result of a tick that was played ahead. */
   #updatePlayed(mask: Masks): UpdateResult {
     const played = this.#played.shift();
     if (played === undefined) throw new Error("this tick was not played: await stepAhead() first");
@@ -278,9 +278,9 @@ export class PageGame implements Game {
     return this.#result;
   }
 
-  /** A page that has itself loaded anew is over for all. */
+  /** A page that asked for a reload is over for all agents. */
   #over(frame: PageFrame): PerAgent<boolean> {
-    return frame.isSpent || kept(this.#adapter.over(frame.window));
+    return frame.isReloadDue || kept(this.#adapter.over(frame.window));
   }
 
   get #isOver(): boolean {

@@ -2,7 +2,7 @@
 
 import type { ActionSampler } from "./action-sampler.ts";
 
-/** Of `multi_binary` actions, which take no mask; see `ActionSampler`. */
+/** Samples `multi_binary` actions, which take no mask; see `ActionSampler`. */
 export class BinarySampler implements ActionSampler {
   readonly outputNames = ["logits"];
   readonly outputSize: number;

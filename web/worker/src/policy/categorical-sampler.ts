@@ -2,7 +2,7 @@
 
 import type { ActionSampler } from "./action-sampler.ts";
 
-/** Of `discrete` and `multi_discrete` actions; see `ActionSampler`. */
+/** Samples `discrete` and `multi_discrete` actions; see `ActionSampler`. */
 export class CategoricalSampler implements ActionSampler {
   readonly outputNames = ["logits"];
   readonly outputSize: number;
@@ -13,7 +13,7 @@ export class CategoricalSampler implements ActionSampler {
   readonly actions: Int32Array<ArrayBuffer>;
   readonly logProbs: Float64Array;
   readonly #nvec: Int32Array;
-  /** Of one component: exp(logit - highest), 0 where forbidden. */
+  /** Weights of one component: exp(logit - highest), 0 where forbidden. */
   readonly #weights: Float64Array;
   /** [1, outputSize] of zeros: every allowed choice equally likely. */
   readonly #even: readonly Float32Array[];

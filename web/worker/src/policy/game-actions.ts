@@ -3,7 +3,7 @@
 import type { Action } from "attract/contract";
 import type { ActionSampler } from "./action-sampler.ts";
 
-/** Of the games whose agents' actions `sampler` holds, instance-major. Allocates nothing after creation. */
+/** Actions of games, read from `sampler`, which holds those of all agents, instance-major. Allocates nothing after creation. */
 export class GameActions {
   readonly #sampler: ActionSampler;
   readonly #numAgents: number;
@@ -16,7 +16,7 @@ export class GameActions {
     this.#group = new Array<Action>(numAgents).fill(0);
   }
 
-  /** Of game `i`; holds until the next call, or its agents' next actions. Who does not play has zeros, or the middle of a box. */
+  /** Actions of game `i`, valid until the next call or its agents' next actions. Inactive agents have zeros, or a box's middle. */
   of(i: number): Action | readonly Action[] {
     const numAgents = this.#numAgents;
     if (numAgents === 1) return this.#sampler.gameAction(i);

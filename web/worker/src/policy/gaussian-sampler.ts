@@ -6,7 +6,7 @@ import { UnitBox } from "./unit-box.ts";
 
 const HALF_LOG_2_PI = 0.5 * Math.log(2 * Math.PI);
 
-/** Of `box` actions, which take no mask; see `ActionSampler`. Component c takes the uniforms 2c and 2c + 1. */
+/** Samples `box` actions, which take no mask; see `ActionSampler`. Component c takes the uniforms 2c and 2c + 1. */
 export class GaussianSampler implements ActionSampler {
   readonly outputNames = ["mean", "log_std"];
   readonly outputSize: number;

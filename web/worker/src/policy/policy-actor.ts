@@ -70,7 +70,7 @@ export class PolicyActor {
     return this.#numAgents === 1 ? actions[0] : actions;
   }
 
-  /** Of what `agent` could do at the last decision, as `ActionSampler.probabilities`; not to be asked while one is made. */
+  /** Probabilities of `agent`'s last decision, as `ActionSampler.probabilities`. Not to be called during a decision. */
   probabilities(agent: number): Float64Array {
     const session = this.sessions[agent] ?? this.sessions[0];
     return this.#sampler.probabilities(session.outputs, agent, this.#batch.masks, agent);

@@ -43,7 +43,7 @@ export class PolicySession implements Policy {
   states: Float32Array = NONE;
   readonly #session: ort.InferenceSession;
   readonly #outputNames: readonly string[];
-  /** Of a model that was exported, for its `action`, of which there is no need here. */
+  /** Whether the model has a mask input. Exported models have one for their `action` output, which is not used here. */
   readonly #takesMask: boolean;
   /** Input tensors per batch and number of rows, made at their first use. */
   readonly #feeds = new Map<ObservationBatch, Feeds[]>();
@@ -147,7 +147,7 @@ export function setInferenceEngine(wasm: ArrayBuffer | string): void {
 export async function startInferenceEngine(): Promise<void> {
   const session = await ort.InferenceSession.create(IDENTITY_MODEL, { executionProviders: ["wasm"] });
   await session.release();
-  // Compiled: nobody needs the megabytes that it was compiled from.
+  // Compiled: the megabytes that it was compiled from are no longer needed.
   ort.env.wasm.wasmBinary = undefined;
 }
 
@@ -172,7 +172,7 @@ function checkOutputs(policy: PolicySession, sampler: ActionSampler, rows: numbe
   }
 }
 
-/** Of the input `state_ins`; 0 when the model has none. */
+/** Size of the input `state_ins`; 0 when the model has none. */
 function stateSizeOf(session: ort.InferenceSession): number {
   const input = session.inputMetadata.find(({ name }) => name === "state_ins");
   if (input === undefined) return 0;

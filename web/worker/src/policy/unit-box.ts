@@ -4,7 +4,7 @@ import { type BoxSpace, boxLimit } from "attract/spaces";
 
 /**
  * A box's unit space, where [-1, 1] stands for the game's [low, high]; what lies outside is clipped only for the game (rule P6).
- * Owned by whoever hands games their actions; allocates nothing after creation.
+ * Owned by the sampler's user; allocates nothing after creation.
  */
 export class UnitBox {
   readonly #lows: Float64Array;

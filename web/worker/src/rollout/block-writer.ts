@@ -28,7 +28,7 @@ export interface BlockIdentity {
   policyVersion: number;
 }
 
-/** A finished block's frame, owned by whoever gets it. */
+/** A finished block's frame, owned by its receiver. */
 export interface BlockFrame {
   leaseId: number;
   segmentIndex: number;
@@ -178,7 +178,7 @@ export class BlockWriter {
     return bytes;
   }
 
-  /** Those of the columns that `#places` was set for. */
+  /** Episodes of the columns that `#places` was set for. */
   #episodesHere(): EpisodeColumns {
     const { episodes, columnOfEpisode } = this.#recorder;
     return episodeColumns(episodes.filter((_, i) => this.#places[columnOfEpisode[i]] >= 0));

@@ -25,7 +25,7 @@ export class DeflateChoice {
   #playMs = 0;
   #sentBytes = 0;
   #triedMs = 0;
-  /** Of the block that was tried: its bytes, those of its pictures, and those deflated. */
+  /** Bytes of the measured block, of its pictures, and of its pictures deflated. */
   #triedBytes = 0;
   #pictureBytes = 0;
   #deflatedBytes = 0;
@@ -57,7 +57,7 @@ export class DeflateChoice {
     this.#deflatedBytes = deflatedBytes;
   }
 
-  /** So many bytes are sent and not acknowledged now: told whenever that may have changed. `now` in milliseconds. */
+  /** Notes the bytes that are sent but not acknowledged; called whenever they may have changed. `now` in milliseconds. */
   waits(bytes: number, now: number): void {
     if (this.#waitingBytes > 0) this.#busyMs += now - this.#waitingSince;
     if (bytes < this.#waitingBytes) this.#takenBytes += this.#waitingBytes - bytes;
@@ -72,7 +72,7 @@ export class DeflateChoice {
     this.#playMs += playMs;
     this.#sentBytes += bytes;
     if (this.#numSegments < MEASURED_SEGMENTS || this.#triedBytes === 0) return;
-    // Of what was sent first, all must have been taken.
+    // The first segment must have been acknowledged in full.
     if (this.#takenBytes < this.#sentBytes / this.#numSegments) return;
     this.verdict = this.#decide();
     this.#report(this.verdict.text);

@@ -2,7 +2,7 @@
 
 import type { Block, PackedPictures, Tensor } from "@attract/schema";
 
-/** Of pictures in a block, below which nothing is worth its while. */
+/** With fewer bytes of pictures in a block, deflating does not pay. */
 const SMALL_BYTES = 16 * 1024;
 
 /** A block, and what of it was pictures: as they are, and deflated. */

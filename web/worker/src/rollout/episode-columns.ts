@@ -40,7 +40,7 @@ export function columnBytes(results: readonly EpisodeResult[]): number {
 
 /** Most bytes of one result's entries: encoding it to know would cost more than playing a short episode. */
 export function resultBytes(result: EpisodeResult, numNames: number): number {
-  // Of each number, and of the reason, the first byte; a name that this episode lacks has one all the same.
+  // The first byte of each number and of the reason. A name that this episode lacks takes a byte, too.
   let bytes = NUM_COUNTS + result.returns.length + numNames + 1 + result.end_reason.length;
   bytes += numberBytes(result.instance_id) + numberBytes(result.episode) + numberBytes(result.step);
   bytes += numberBytes(result.length_steps) + numberBytes(result.length_ticks);

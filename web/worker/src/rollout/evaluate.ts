@@ -6,7 +6,7 @@ import type { Instance } from "attract/instance";
 import { unplayedResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport } from "../game/failures.ts";
 import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
-import type { SpareGames } from "../page/spare-games.ts";
+import type { PreloadedGames } from "../page/preloaded-games.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
@@ -17,7 +17,7 @@ export const MAX_EVALUATION_GAMES = 128;
 export interface EvaluationOptions {
   definition: GameDefinition;
   /** As for the rollout loop. */
-  spares?: SpareGames | null;
+  preloaded?: PreloadedGames | null;
   /** Numbers of a slot's recurrent state. */
   stateSize: number;
   /** As for the rollout loop. */
@@ -78,7 +78,7 @@ class Evaluation {
   readonly #runner: GameRunner;
   /** Order that each place plays. */
   readonly #orders: Int32Array;
-  readonly #spares: SpareGames | null;
+  readonly #preloaded: PreloadedGames | null;
   /** As for the rollout loop. */
   readonly #hasTurns: boolean;
   readonly #startsAhead: boolean;
@@ -89,11 +89,11 @@ class Evaluation {
   #goodSteps = 0;
 
   constructor(lease: Lease, policies: readonly Policy[], options: EvaluationOptions) {
-    const { definition, spares = null, stateSize } = options;
-    const most = spares?.most ?? MAX_EVALUATION_GAMES;
-    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, most));
+    const { definition, preloaded = null, stateSize } = options;
+    const maxCopies = preloaded?.maxCopies ?? MAX_EVALUATION_GAMES;
+    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, maxCopies));
     this.#lease = lease;
-    this.#spares = spares;
+    this.#preloaded = preloaded;
     this.#hasTurns = definition.page?.turns ?? false;
     this.#startsAhead = startsAhead(definition);
     this.#seats = new Seats(definition, numPlaces, stateSize);
@@ -141,7 +141,7 @@ class Evaluation {
   /** Starts an order in each place that waits for one. */
   async #fill(): Promise<void> {
     while (this.#vacant.length > 0 && this.#nextOrder < this.#lease.episodes.length) {
-      const waiting = this.#spares?.spare() ?? null;
+      const waiting = this.#preloaded?.preload() ?? null;
       if (waiting !== null) await waiting;
       await this.#startNext(this.#vacant[0]);
     }

@@ -3,14 +3,14 @@
 import type { ReplayOrder, WelcomeWorker } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { FailureReport } from "../game/failures.ts";
-import type { SpareGames } from "../page/spare-games.ts";
+import type { PreloadedGames } from "../page/preloaded-games.ts";
 import type { BlockFrame } from "./block-writer.ts";
 import type { DeflateChoice } from "./deflate-choice.ts";
 
 export interface LoopOptions {
   definition: GameDefinition;
   /** Asked before a copy is made or begins; default: it always can be. */
-  spares?: SpareGames | null;
+  preloaded?: PreloadedGames | null;
   /** Without a description nothing is known to be a stack of pictures. */
   seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size"> &
     Partial<Pick<WelcomeWorker, "description">>;
@@ -22,13 +22,13 @@ export interface LoopOptions {
   emit(frame: BlockFrame): void;
   /** Takes the report of a game that broke; the loop goes on with the next episode. */
   failed(report: FailureReport): void;
-  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  /** Called before each game's turn with its instance id; null: turns are not announced, which costs nothing. */
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
-  /** Says whether pictures are deflated, and hears what that is decided by; default: they are not. */
+  /** Decides whether pictures are deflated, from measurements that it gets; default: they are not. */
   deflation?: DeflateChoice | null;
-  /** Plays what somebody played before, as the one segment of the one instance of the seat (rule C10); default: not. */
+  /** Actions to replay, as the one segment of the seat's one instance (rule C10); default: none. */
   script?: Script;
 }
 

@@ -37,7 +37,7 @@ export class SegmentRecorder {
   /** [horizon, slots, numComponents]. */
   readonly actions: Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
   readonly numComponents: number;
-  /** Of one action on the wire. */
+  /** Shape of one action on the wire. */
   readonly actionShape: readonly number[];
   readonly maskSize: number;
   /** [horizon, slots, maskSize], as they were when the actions were drawn. */
@@ -52,7 +52,7 @@ export class SegmentRecorder {
   /** [slots, stateSize], before the segment's first step (rule S3). */
   readonly states: Float32Array<ArrayBuffer>;
   readonly finals: FinalObservationStore;
-  /** Episodes that ended in this segment, and the column each is told in. */
+  /** Episodes that ended in this segment, and the column that reports each. */
   readonly episodes: EpisodeResult[] = [];
   readonly columnOfEpisode: number[] = [];
 

@@ -4,11 +4,11 @@ import { float32View, int32View, type Lease, type ReplayOrder, type RolloutClose
 import { isGameError } from "../game/failures.ts";
 import { RandomPolicy } from "../policy/policy.ts";
 import type { LoopOptions } from "./loop-options.ts";
+import { rolloutClose } from "./outgoing-blocks.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
-import { rolloutClose } from "./sendings.ts";
 
 export interface ReplayOptions
-  extends Pick<LoopOptions, "definition" | "spares" | "seat" | "yieldTurn" | "now" | "emit"> {
+  extends Pick<LoopOptions, "definition" | "preloaded" | "seat" | "yieldTurn" | "now" | "emit"> {
   /** Whether to stop early; asked at each turn of the event loop. */
   isVoid(): boolean;
   /** Told the steps played so far. */
@@ -28,7 +28,7 @@ export async function replay(lease: Lease, options: ReplayOptions): Promise<Roll
     if (options.isVoid()) return null;
     const loop = new RolloutLoop({
       definition: options.definition,
-      spares: options.spares,
+      preloaded: options.preloaded,
       seat: { ...options.seat, instance_ids: [order.instance_id] },
       now: options.now,
       yieldTurn: async () => {

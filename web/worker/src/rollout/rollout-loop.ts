@@ -8,10 +8,10 @@ import type { Policy } from "../policy/policy.ts";
 import { type BlockFrame, BlockWriter } from "./block-writer.ts";
 import type { DeflateChoice } from "./deflate-choice.ts";
 import type { LoopOptions, Script } from "./loop-options.ts";
+import { OutgoingBlocks } from "./outgoing-blocks.ts";
 import { PlayClock } from "./play-clock.ts";
 import { SegmentRecorder } from "./recorder.ts";
 import { Seats } from "./seats.ts";
-import { Sendings } from "./sendings.ts";
 
 /** Owned by one rollout worker. Its own code allocates nothing per step. */
 export class RolloutLoop {
@@ -36,10 +36,10 @@ export class RolloutLoop {
   readonly #startsAhead: boolean;
   /** A game whose next episode is to be started before the others go on. */
   #due: { readonly i: number; readonly ending: Ending } | null = null;
-  /** Of the script: its next step. */
+  /** Next step of the script. */
   #scripted = 0;
   #lease: Lease | null = null;
-  #sendings: Sendings | null = null;
+  #outgoing: OutgoingBlocks | null = null;
   /** Every slot's own step counter (S2). */
   #step = 0;
   #isVoid = false;
@@ -101,10 +101,10 @@ export class RolloutLoop {
     const { controllers } = this.#seats;
     this.#seats.assign(lease, policies);
     const firstBlock = this.#script?.firstBlock ?? 0;
-    const sendings = new Sendings(lease, controllers.groups, this.#numAgents, firstBlock);
+    const outgoing = new OutgoingBlocks(lease, controllers.groups, this.#numAgents, firstBlock);
     this.#clock.begin();
     this.#lease = lease;
-    this.#sendings = sendings;
+    this.#outgoing = outgoing;
     this.#isVoid = false;
     this.leaseSteps = 0;
     this.#games.open(lease);
@@ -117,12 +117,12 @@ export class RolloutLoop {
       await this.#playSegment();
       if (this.#isVoid) break;
       const { emit } = this.#options;
-      if (this.#deflation === null) sendings.write(this.#writer, firstSegment + segment, emit);
-      else await this.#sendDeflated(this.#deflation, sendings, firstSegment + segment, began);
+      if (this.#deflation === null) outgoing.write(this.#writer, firstSegment + segment, emit);
+      else await this.#sendDeflated(this.#deflation, outgoing, firstSegment + segment, began);
       const gate = this.#options.gate();
       if (gate !== null) await gate;
     }
-    return this.#end(lease, sendings);
+    return this.#end(lease, outgoing);
   }
 
   /** Many copies of a large game may take seconds to make: the worker must be heard meanwhile. */
@@ -130,9 +130,9 @@ export class RolloutLoop {
     for (let i = 0; i < this.#games.games.length; i++) {
       if (this.#games.games[i] !== null) continue;
       const episode = this.#script?.order.episode ?? 0;
-      if (this.#startsAhead) await this.#games.startAhead(i, episode, () => this.#spare());
+      if (this.#startsAhead) await this.#games.startAhead(i, episode, () => this.#preload());
       else {
-        await this.#spare();
+        await this.#preload();
         this.#games.start(i, episode);
       }
       this.#bind(i);
@@ -141,8 +141,8 @@ export class RolloutLoop {
   }
 
   /** Resolves once a copy can begin at once. */
-  async #spare(): Promise<void> {
-    const waiting = this.#options.spares?.spare() ?? null;
+  async #preload(): Promise<void> {
+    const waiting = this.#options.preloaded?.preload() ?? null;
     if (waiting !== null) await waiting;
   }
 
@@ -153,7 +153,7 @@ export class RolloutLoop {
     this.#recorder.begin(0, this.batch);
     while (this.#scripted < order.num_before && !this.#isVoid) {
       this.#decide(0);
-      await this.#spare();
+      await this.#preload();
       if (this.#hasTurns) await this.#stepGamesInTurns(0);
       else if (this.#stepGames(0, 0) >= 0) await this.#startDue();
       this.leaseSteps++;
@@ -179,7 +179,7 @@ export class RolloutLoop {
           if (this.#due !== null) await this.#startDue();
           else {
             await this.#clock.yield();
-            await this.#spare();
+            await this.#preload();
           }
         }
       this.#step++;
@@ -200,7 +200,7 @@ export class RolloutLoop {
   /** The games wait meanwhile: it is the same thread that deflates. */
   async #sendDeflated(
     choice: DeflateChoice,
-    sendings: Sendings,
+    outgoing: OutgoingBlocks,
     segmentIndex: number,
     began: number,
   ): Promise<void> {
@@ -212,12 +212,12 @@ export class RolloutLoop {
       emit(frame);
     };
     if (choice.isOn || choice.wantsTrial)
-      await sendings.writeDeflated(this.#writer, segmentIndex, counted, choice, now);
-    else sendings.write(this.#writer, segmentIndex, counted);
+      await outgoing.writeDeflated(this.#writer, segmentIndex, counted, choice, now);
+    else outgoing.write(this.#writer, segmentIndex, counted);
     choice.played(playMs, bytes);
   }
 
-  #end(lease: Lease, sendings: Sendings): RolloutClose | null {
+  #end(lease: Lease, outgoing: OutgoingBlocks): RolloutClose | null {
     const times = this.#clock.end();
     this.#lease = null;
     if (lease.purpose === "warmup") {
@@ -226,7 +226,7 @@ export class RolloutLoop {
       this.#step = 0;
       this.batch.states.fill(0);
     }
-    return this.#isVoid ? null : { ...sendings.close(this.#recorder), ...times };
+    return this.#isVoid ? null : { ...outgoing.close(this.#recorder), ...times };
   }
 
   #decide(t: number): void {
@@ -239,17 +239,17 @@ export class RolloutLoop {
 
   /**
    * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield, and
-   * once a spare copy is there if the games need one, or once the game that is due has been started: a promise for each step
+   * once a preloaded copy is there if the games need one, or once the game that is due has been started: a promise for each step
    * would be most of what the loop allocates.
    */
   #stepGames(t: number, from: number): number {
-    const spares = this.#options.spares ?? null;
+    const preloaded = this.#options.preloaded ?? null;
     const numInstances = this.#games.games.length;
     this.#clock.beginGames();
     for (let start = from; start < numInstances; ) {
       const end = Math.min(start + this.#clock.chunk, numInstances);
       let i = start;
-      for (; i < end && (spares === null || spares.spare() === null); i++) {
+      for (; i < end && (preloaded === null || preloaded.preload() === null); i++) {
         const ending = this.#stepGame(t, i);
         if (ending === null) continue;
         if (this.#startsAhead) {
@@ -270,7 +270,7 @@ export class RolloutLoop {
     if (this.#due === null) return;
     const { i, ending } = this.#due;
     this.#due = null;
-    await this.#games.startNextAhead(i, ending, () => this.#spare());
+    await this.#games.startNextAhead(i, ending, () => this.#preload());
     this.#bind(i);
   }
 
@@ -282,7 +282,7 @@ export class RolloutLoop {
       await this.#games.stepAhead(i, action);
       const ending = this.#stepGame(t, i);
       if (ending === null) continue;
-      await this.#games.startNextAhead(i, ending, () => this.#spare());
+      await this.#games.startNextAhead(i, ending, () => this.#preload());
       this.#bind(i);
     }
     if (this.#clock.isTurnDueAfterGames()) await this.#clock.yield();
@@ -313,7 +313,7 @@ export class RolloutLoop {
     return 1;
   }
 
-  /** The game broke in this step: the step counts for nobody, and another copy is to go on. */
+  /** Records a step in which the game failed: it counts for no agent, and another copy continues. */
   #recordFailure(t: number, i: number): void {
     const first = i * this.#numAgents;
     for (let slot = first; slot < first + this.#numAgents; slot++) {
@@ -326,7 +326,7 @@ export class RolloutLoop {
 
   /** Its result travels in the block of its first agent whose segments are sent. */
   #recordEpisode(i: number, ending: Ending, t: number): void {
-    const column = i * this.#numAgents + this.#sendings!.tellingAgent;
+    const column = i * this.#numAgents + this.#outgoing!.reportingAgent;
     this.#recorder.recordEpisode(column, this.#games.result(i, ending, t));
   }
 

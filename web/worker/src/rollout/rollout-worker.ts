@@ -43,7 +43,7 @@ export interface RolloutWorkerOptions {
   module: GameModule;
   /** Say before each game's turn whose it is, for the first minute. */
   careful: boolean;
-  /** The socket, held by whoever knows the token, who greets on it too. */
+  /** Opens the socket. Its owner knows the token and sends the greeting. */
   openSocket(handlers: SocketHandlers): ServerSocket;
   /** Tells the supervisor. */
   post(message: RolloutToSupervisor): void;
@@ -58,17 +58,17 @@ export class RolloutWorker {
   /** In the order of their arrival. */
   readonly #sessions = new Map<string, PolicySession>();
   readonly #voided = new Set<number>();
-  /** Of the first worker alone; there once the game is being loaded. */
+  /** Set in the first worker only, once the game is being loaded. */
   #console: ConsoleRelay | null = null;
   #isCareful: boolean;
   #isConsoleHeard = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #welcome: WelcomeWorker | null = null;
   #definition: GameDefinition | null = null;
-  /** Of a game that lives in a page: what it trains in, and what an episode that must be exact is played in. */
+  /** Frames of a page game: those for training, and those for episodes that must be exact. */
   #frames: { training: PageFrames; exact: PageFrames } | null = null;
   #loop: RolloutLoop | null = null;
-  /** Of the seat; null where there is no deflate. */
+  /** The seat's choice; null where the browser has no deflate. */
   #deflation: DeflateChoice | null = null;
   #served: ServedGames | null = null;
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
@@ -123,7 +123,7 @@ export class RolloutWorker {
       this.#perform(this.#connection.received(message));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#end(`the server sent what the protocol does not allow: ${error.message}`);
+      this.#end(`the server violated the protocol: ${error.message}`);
     }
   }
 
@@ -186,7 +186,7 @@ export class RolloutWorker {
         this.#openFrames(this.#definition);
         this.#loop = new RolloutLoop({
           definition: this.#frames?.training.definition ?? this.#definition,
-          spares: this.#frames?.training ?? null,
+          preloaded: this.#frames?.training ?? null,
           seat: welcome,
           yieldTurn: () => this.#yieldTurn(),
           now: () => performance.now(),
@@ -209,8 +209,8 @@ export class RolloutWorker {
     if (definition.page === undefined) return;
     const numGames = this.#welcome!.instance_ids.length;
     this.#frames = {
-      training: new PageFrames(definition, { most: numGames }),
-      exact: new PageFrames(definition, { most: EVALUATION_FRAMES, isFresh: true }),
+      training: new PageFrames(definition, { maxCopies: numGames }),
+      exact: new PageFrames(definition, { maxCopies: EVALUATION_FRAMES, isFresh: true }),
     };
   }
 
@@ -232,9 +232,9 @@ export class RolloutWorker {
           this.#perform([{ kind: "send", message }]);
         },
         heard: () => {
-          // From now on it must be known whose lines they are; until a game writes, nobody asks.
+          // From now on lines are assigned to games; until a game writes, that is not needed.
           this.#isConsoleHeard = true;
-          this.#announceAnew();
+          this.#announceTurns();
         },
       });
       this.#console.install();
@@ -264,7 +264,7 @@ export class RolloutWorker {
     };
   }
 
-  #announceAnew(): void {
+  #announceTurns(): void {
     const announce = this.#announce();
     if (this.#loop !== null) this.#loop.announce = announce;
     if (this.#served !== null) this.#served.announce = announce;
@@ -292,7 +292,7 @@ export class RolloutWorker {
     await this.#releaseOldSessions();
   }
 
-  /** Of each policy the newest versions stay, and whatever a lease at hand needs. */
+  /** Keeps the newest versions of each policy, and those that a current lease needs. */
   async #releaseOldSessions(): Promise<void> {
     const needed = this.#connection.neededPolicies();
     const numKept = new Map<string, number>();
@@ -312,7 +312,7 @@ export class RolloutWorker {
   async #play(lease: Lease): Promise<void> {
     if (this.#isOver) return;
     this.#steps = 0;
-    // Those of the lease before would be taken for steps of this one, and none after them for progress (rule C3).
+    // The previous lease's steps would count for this one, and hide its progress (rule C3).
     if (this.#loop !== null) this.#loop.leaseSteps = 0;
     // Before the first tick: if that never returns, the supervisor must know which lease it was.
     this.#beat(lease.lease_id);
@@ -337,7 +337,7 @@ export class RolloutWorker {
     return this.#muted(() =>
       evaluate(lease, policies, {
         definition: this.#frames?.exact.definition ?? this.#definition!,
-        spares: this.#frames?.exact ?? null,
+        preloaded: this.#frames?.exact ?? null,
         stateSize: this.#welcome!.state_size,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),
@@ -354,7 +354,7 @@ export class RolloutWorker {
     return this.#muted(() =>
       replay(lease, {
         definition: this.#frames?.exact.definition ?? this.#definition!,
-        spares: this.#frames?.exact ?? null,
+        preloaded: this.#frames?.exact ?? null,
         seat: this.#welcome!,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),
@@ -419,7 +419,7 @@ export class RolloutWorker {
     const now = performance.now();
     if (this.#isCareful && now - this.#started > CAREFUL_MS) {
       this.#isCareful = false;
-      this.#announceAnew();
+      this.#announceTurns();
     }
     const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
     if (lease === null || now - this.#lastProgress < everyMs) return;

@@ -13,7 +13,8 @@ import { createSampler } from "../policy/sampler.ts";
 import { type ControllerGroup, Controllers } from "./controllers.ts";
 
 /**
- * Of one rollout loop or evaluation. Slots are instance-major: slot = instance * numAgents + agent. Allocates nothing per step.
+ * Owned by one rollout loop or evaluation. Slots are instance-major: slot = instance * numAgents + agent. Allocates nothing
+ * per step.
  */
 export class Seats {
   readonly numAgents: number;
@@ -74,8 +75,8 @@ export class Seats {
   }
 
   /**
-   * Takes the actions that somebody took before: row `step * numAgents + agent` of `actions`, [rows, numComponents]. Of one
-   * instance alone; who does not play is given none.
+   * Repeats recorded actions: row `step * numAgents + agent` of `actions`, [rows, numComponents]. For a single instance; inactive
+   * agents get none.
    */
   repeat(actions: ArrayLike<number>, step: number, game: Instance): void {
     for (let agent = 0; agent < this.numAgents; agent++) {

@@ -17,7 +17,7 @@ export interface StackRows {
   readonly steps: Uint8Array;
   readonly horizon: number;
   readonly numSlots: number;
-  /** Of the slots. */
+  /** The slots' columns. */
   readonly columns: Int32Array;
   /** [slots, size]: after the last step. */
   readonly after: Uint8Array;

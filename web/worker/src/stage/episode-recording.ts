@@ -6,13 +6,13 @@ import type { Instance } from "attract/instance";
 import type { Choice } from "attract/page/play";
 import { boxLimit, boxSize } from "attract/spaces";
 
-/** Of the newest episode; without the game's name and module, which the page knows. */
+/** Recording of the newest episode, without the game's name and module, which the page knows. */
 export type PlayedEpisode = Omit<RecordedEpisode, "game_id" | "game_sha256">;
 
 /** Longer episodes are kept as far as this, as if the player had stopped: `LONGEST_STEPS` of the server. */
 export const LONGEST_STEPS = 65_536;
-/** Of all agents' actions together: written out they stay under what the server takes, 4 MiB. */
-export const MOST_NUMBERS = 131_072;
+/** Numbers of all agents' actions together: written out they stay under the server's limit of 4 MiB. */
+export const MAX_NUMBERS = 131_072;
 
 /** Owned by a stage that is played by hand. */
 export class EpisodeRecording {
@@ -43,7 +43,7 @@ export class EpisodeRecording {
   /** The next step is played with `choice`. */
   add(choice: Choice, instance: Instance): void {
     if (this.#returnsThen !== null) return;
-    if (this.#actions.length >= LONGEST_STEPS || this.#numbers >= MOST_NUMBERS) {
+    if (this.#actions.length >= LONGEST_STEPS || this.#numbers >= MAX_NUMBERS) {
       this.#returnsThen = [...instance.episodeReturns];
       return;
     }

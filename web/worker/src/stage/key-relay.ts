@@ -1,10 +1,10 @@
-/** Keys that are told of, from a keyboard or from buttons on the screen, as one source for the SDK's keyboard controller. */
+/** Keys from a keyboard or from buttons on the screen, as one source for the SDK's keyboard controller. */
 
 import type { KeyTarget } from "attract/page/keyboard";
 
 type Listener = (event: never) => void;
 
-/** Listened to by a keyboard controller; told by whoever hears keys. Owned by the stage that is played on. */
+/** Passes keys on to a keyboard controller. Owned by the stage that is played on. */
 export class KeyRelay implements KeyTarget {
   readonly #listeners = new Map<string, Set<Listener>>();
 
@@ -25,7 +25,7 @@ export class KeyRelay implements KeyTarget {
     this.#dispatch("keyup", keyOf(code));
   }
 
-  /** All keys are up: whatever is still held was released where nobody heard it. */
+  /** Releases all keys: those still held were released out of hearing. */
   releaseAll(): void {
     this.#dispatch("blur", undefined);
   }

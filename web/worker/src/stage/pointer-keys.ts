@@ -4,13 +4,13 @@ import type { PageAdapter, PointerPlace } from "attract/page-adapter";
 
 /** What a person can point at, and in which window. */
 export interface PointerPlaces {
-  /** Of the page's window in CSS pixels. */
+  /** Size of the page's window in CSS pixels. */
   readonly size: readonly [width: number, height: number];
   /** By the action's label. */
   readonly places: Readonly<Record<string, PointerPlace>>;
 }
 
-/** As a `KeyboardEvent.code`, of which none begins like this. */
+/** Stands for a `KeyboardEvent.code`; no real code begins like this. */
 export function pointerCode(label: string): string {
   return `pointer:${label}`;
 }

@@ -26,7 +26,7 @@ export type PageToStage =
   /** Play with these from now on. @see NewestPolicy for `seats` */
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
 
-/** Of one step. */
+/** The decision of one step. */
 export interface Decision {
   /** In the game's units. */
   readonly action: number | readonly number[];
@@ -47,7 +47,7 @@ export type StageToPage =
   | { type: "decided"; decision: Decision }
   /** Answers each `frame`; null: nothing has changed, or the game is seen in its page. */
   | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
-  /** `played`: what a person did, as it can be played again; null where nobody did anything. */
+  /** `played`: a person's play in replayable form; null where no person played. */
   | {
       type: "episode_end";
       reason: EndReason | null;

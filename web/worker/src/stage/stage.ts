@@ -30,12 +30,12 @@ class Stage {
   readonly #post: (message: StageToPage, transfer?: Transferable[]) => void;
   readonly #description: GameDescription;
   readonly #player: Player;
-  /** Of a game that lives in a page: it is seen as it is, in this thread's own document. */
+  /** Frames of a page game, which is shown as it is, in this thread's own document. */
   readonly #pages: PageFrames | null;
   readonly #screen = new StageScreen();
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
-  /** Of a stage that is played by hand. */
+  /** Set on a stage that is played by hand. */
   readonly #recording: EpisodeRecording | null;
   #sampler: ParameterSampler;
   #sessions: PolicySession[] = [];
@@ -205,9 +205,9 @@ class Stage {
   /** The next episode may need a page that is not there yet. */
   #waitsForPage(): boolean {
     if (!this.#player.instance.episodeOver) return false;
-    const spare = this.#pages?.spare() ?? null;
-    spare?.catch((error: unknown) => this.#failed(error, true));
-    return spare !== null;
+    const preloading = this.#pages?.preload() ?? null;
+    preloading?.catch((error: unknown) => this.#failed(error, true));
+    return preloading !== null;
   }
 
   /** A game that does not move, such as before its start. */
@@ -287,8 +287,8 @@ interface Shown {
 /** A game that lives in a page needs one that draws before it can be made. */
 async function shown(definition: GameDefinition): Promise<Shown> {
   if (definition.page === undefined) return { definition, pages: null };
-  const pages = new PageFrames(definition, { most: 1, draws: true, isSeen: true });
-  await pages.spare();
+  const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true });
+  await pages.preload();
   return { definition: pages.definition, pages };
 }
 

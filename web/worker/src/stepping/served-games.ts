@@ -19,7 +19,7 @@ export class ServedGames {
   readonly #open = new Set<number>();
   readonly #ended = new Map<number, () => void>();
 
-  /** @param loading gives what the games need, or rejects, which is told elsewhere. */
+  /** @param loading gives what the games need, or rejects, which is reported elsewhere. */
   constructor(loading: Promise<StepServerOptions>, options: ServedGamesOptions) {
     this.#options = options;
     this.#server = loading.then((server) => new StepServer(server));
@@ -40,7 +40,7 @@ export class ServedGames {
     return this.#loaded?.stepsOf(leaseId) ?? 0;
   }
 
-  /** From now on told before each game's turn whose it is; null: nobody asks. */
+  /** Called from now on before each game's turn with its instance id; null: not called. */
   set announce(announce: StepServerOptions["announce"]) {
     if (this.#loaded !== null) this.#loaded.announce = announce;
   }

@@ -132,7 +132,7 @@ export class StepGroup {
       this.#episodeSteps[i] = game.episodeSteps;
       return;
     }
-    // Of an episode that failed in its first step there is nothing to tell.
+    // An episode that failed in its first step has nothing to report.
     if (ending !== "failed" || game.episodeSteps > 0) this.#episodes.push(this.#runner.result(i, ending, 0));
     this.#runner.startNext(i, ending);
     this.#noteStart(i);

@@ -12,7 +12,7 @@ export interface StepServerOptions {
   now(): number;
   /** Takes the report of a game that broke; its slots' step is invalid, and the next episode begins. */
   failed(report: FailureReport): void;
-  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  /** Called before each game's turn with its instance id; null: turns are not announced, which costs nothing. */
   announce: ((instanceId: number) => void) | null;
 }
 

@@ -16,9 +16,9 @@ afterEach(() => {
 });
 
 async function ready(definition = picture(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
-  const frames = new PageFrames(definition, { base: location.href, most: 1, ...options });
+  const frames = new PageFrames(definition, { base: location.href, maxCopies: 1, ...options });
   opened.push(frames);
-  await frames.spare();
+  await frames.preload();
   return frames;
 }
 
@@ -44,7 +44,7 @@ function played(instance: Instance, episode = 3): number[] {
   return found;
 }
 
-/** Values of the upper left pixel: one number a picture, the oldest first. */
+/** Values of the upper left pixel: one per picture, the oldest first. */
 function stack(instance: Instance, pictures = 3): number[] {
   return seen(instance).slice(0, pictures);
 }
@@ -121,7 +121,7 @@ describe("what is seen", () => {
     expect([time[0], ...pixels.slice(0, 3)]).toEqual([5, 1, 1, 5]);
   });
 
-  test("in a fresh page for each episode as in one that begins anew", async () => {
+  test("in a fresh page for each episode, as in one that restarts", async () => {
     const instance = await begun(picture({ draw: BY_TICK }), { isFresh: true });
     expect(stack(instance)).toEqual([1, 1, 1]);
     instance.step(0);
@@ -188,13 +188,13 @@ describe("what cannot be seen is said", () => {
   test("a canvas that draws by WebGL alone; an engine that can do without draws in 2D", async () => {
     const demanding = `document.getElementById("board").getContext("webgl2");`;
     expect(await refusal(picture({ setup: demanding, draw: "" }))).toContain(
-      "pixels: the canvas #board (64 x 48) asked for WebGL, which a page is refused whose agent sees pixels",
+      "pixels: the canvas #board (64 x 48) requested WebGL, which is off for agents that see pixels",
     );
     const throwing = `if (document.getElementById("board").getContext("webgl") === null) throw new Error("no device");`;
     const said = await refusal(
       picture({ setup: `setTimeout(() => { ${throwing} });`, draw: "", ready: () => false }),
     );
-    expect(said).toContain("the page's last error: no device; the canvas #board (64 x 48) asked for WebGL");
+    expect(said).toContain("the page's last error: no device; the canvas #board (64 x 48) requested WebGL");
     const patient = `const board = document.getElementById("board");
       if (document.createElement("canvas").getContext("webgl") === null) context = board.getContext("2d");`;
     expect(stack(await begun(picture({ setup: patient, draw: BY_TICK })))).toEqual([1, 1, 1]);

@@ -46,7 +46,7 @@ function game(): GameDefinition {
   });
 }
 
-/** Blocks of `segments` segments of four steps of one slot. */
+/** The result for `segments` segments of four steps of one slot. */
 async function played(segments: number, fields: Partial<LoopOptions> = {}): Promise<Block[]> {
   const blocks: Block[] = [];
   const definition = game();

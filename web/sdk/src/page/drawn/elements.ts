@@ -23,7 +23,7 @@ export class ElementThings {
     this.#looks.clear();
   }
 
-  /** Those of a selector that take up room, in the document's order. Forces layout. */
+  /** Elements of a selector that have a size, in document order. Forces layout. */
   things(selector: string): DrawnThing[] {
     const { innerWidth, innerHeight, document } = this.#window;
     const shares: Shares[] = [];

@@ -2,7 +2,7 @@
 
 const LONGEST_NAME = 60;
 
-/** Of an image its file, of another canvas that it is one. */
+/** The look of an image: its file's name, or "canvas" for another canvas. */
 export function lookOfImage(image: unknown): string {
   const { currentSrc, src } = image as { currentSrc?: unknown; src?: unknown };
   const address = String(currentSrc || src || "");
@@ -23,10 +23,10 @@ export interface Paint {
   readonly isOpaque: boolean;
 }
 
-const MOST_PAINTS = 1000;
+const MAX_PAINTS = 1000;
 const paints = new Map<unknown, Paint>();
 
-/** Of a colour as the canvas spells it; gradients and patterns are one paint. */
+/** The paint of a colour as the canvas spells it; gradients and patterns share one paint. */
 export function paintOf(paint: unknown): Paint {
   const colour = typeof paint === "string" ? paint : "pattern";
   let known = paints.get(colour);
@@ -38,8 +38,8 @@ export function paintOf(paint: unknown): Paint {
       // A canvas spells what can be seen through so.
       isOpaque: !colour.startsWith("rgba"),
     };
-    // Of colours that change with every frame none comes again.
-    if (paints.size === MOST_PAINTS) paints.clear();
+    // Colours that change with every frame do not come again.
+    if (paints.size === MAX_PAINTS) paints.clear();
     paints.set(colour, known);
   }
   return known;

@@ -4,7 +4,7 @@
 export interface Mark {
   /** How it was drawn: "bird.png", "rect #ff0000", "shape #00ff00", "text". */
   readonly look: string;
-  /** Of an image the part that was drawn, as "@x,y"; else empty. */
+  /** The part of an image that was drawn, as "@x,y"; empty for other marks. */
   readonly part: string;
   /** As it was asked for, before any rotation: "34x24". */
   readonly size: string;
@@ -14,12 +14,12 @@ export interface Mark {
   readonly bottom: number;
   /** What is written; null of things. */
   readonly text: string | null;
-  /** Of what is written, which stands where it begins. */
+  /** The middle of a text, which stands where it begins. */
   readonly middle?: readonly [x: number, y: number];
 }
 
 /** Older ones go: of a page that never clears, and of one that draws single pixels. */
-const MOST_MARKS = 400;
+const MAX_MARKS = 400;
 /** In pixels: smoothing and strokes reach so far. */
 const TOLERANCE = 1;
 const WHOLE = 0.95;
@@ -31,7 +31,7 @@ export class Marks {
   before: readonly Mark[] = [];
   #atTurn: readonly Mark[] = [];
   #isChanged = false;
-  /** Of the canvas, in its pixels: to ask the canvas itself takes longer than all else. */
+  /** Size of the canvas, in its pixels: reading it from the canvas would take longer than all else. */
   #width = 0;
   #height = 0;
 
@@ -50,7 +50,7 @@ export class Marks {
     if (mark.right < 0 || mark.bottom < 0 || mark.left > this.#width || mark.top > this.#height) return;
     this.#change();
     this.now.push(mark);
-    if (this.now.length > MOST_MARKS) this.now.shift();
+    if (this.now.length > MAX_MARKS) this.now.shift();
   }
 
   /** What lies within the box is not to be seen any more. */
@@ -60,7 +60,7 @@ export class Marks {
       mark.top >= top - TOLERANCE &&
       mark.right <= right + TOLERANCE &&
       mark.bottom <= bottom + TOLERANCE;
-    // Of a map's tiles each covers nothing, mostly.
+    // Most tiles of a map cover nothing.
     if (!this.now.some(isCovered)) return;
     this.#change();
     this.now = this.now.filter((mark) => !isCovered(mark));
@@ -75,7 +75,7 @@ export class Marks {
     return this.shareOf(left, top, right, bottom) >= WHOLE;
   }
 
-  /** Of the canvas, in [0, 1]. */
+  /** Share of the canvas that the box covers, in [0, 1]. */
   shareOf(left: number, top: number, right: number, bottom: number): number {
     const across = Math.min(right, this.#width) - Math.max(left, 0);
     const down = Math.min(bottom, this.#height) - Math.max(top, 0);

@@ -2,7 +2,7 @@
 
 /** Something that is to be seen now; numbers are shares of its canvas's width and height, of an element the window's. */
 export interface DrawnThing {
-  /** Of its middle, in [0, 1] while that is to be seen. */
+  /** Position of its middle, in [0, 1] while it is visible. */
   readonly x: number;
   readonly y: number;
   readonly width: number;

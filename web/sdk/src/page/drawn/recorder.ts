@@ -9,7 +9,7 @@ type Context = any;
 type Call = (...args: unknown[]) => unknown;
 type Box = [left: number, top: number, right: number, bottom: number];
 
-/** Of a canvas: an image that covers so much of it is what things stand before. */
+/** An image that covers this share of a canvas is a background. */
 const BACKGROUND = 0.5;
 /** A canvas drawn onto another, over so much of it, is the picture itself; less, and it is a thing. */
 const PICTURE = 0.5;
@@ -22,7 +22,7 @@ interface Path {
 }
 
 export class DrawRecorder {
-  /** Of the page so far. */
+  /** Frames drawn by the page so far. */
   numFrames = 0;
   readonly #window: PageWindow;
   readonly #marks = new WeakMap<object, Marks>();
@@ -245,7 +245,7 @@ export class DrawRecorder {
     if (isClear || context.globalAlpha === 0) return;
     const marks = this.#at(context);
     if (typeof path === "object" && path !== null) {
-      // How large it is nobody says: it stands where the page has moved to.
+      // Its size is unknown: it stands where the page has moved to.
       const [x, y] = pointOf(context, 0, 0);
       this.#add(marks, shape, "", "", [x, y, x, y]);
       return;
@@ -285,7 +285,7 @@ export class DrawRecorder {
 const ACROSS: Record<string, number> = { left: 0.5, start: 0.5, center: 0, right: -0.5, end: -0.5 };
 const DOWN: Record<string, number> = { top: 0.5, hanging: 0.5, middle: 0, bottom: -0.5, ideographic: -0.5 };
 const ABOVE_BASELINE = -0.35;
-/** Of a letter, a share of the font's height: near enough to press a word. */
+/** Width of a letter as a share of the font's height: near enough to press a word. */
 const LETTER = 0.5;
 
 function middleOf(context: Context, text: string, x: number, y: number): [number, number] {

@@ -1,4 +1,4 @@
-/** What is sent of the segments of a lease: under each policy the columns of the seats that learn it (rule E9). */
+/** The blocks that are sent for a lease's segments: per policy, the columns of the seats that learn it (rule E9). */
 
 import { type Lease, type RolloutClose, tensorOf } from "@attract/schema";
 import type { Policy } from "../policy/policy.ts";
@@ -8,35 +8,35 @@ import type { DeflateChoice } from "./deflate-choice.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
 /** The columns that are sent under one policy. */
-interface Sending {
+interface PolicyColumns {
   policy: Policy;
   /** In ascending order. */
   columns: Int32Array;
 }
 
-/** Of one lease; in a warm-up every seat's columns are sent. */
-export class Sendings {
+/** Sends the blocks of one lease; in a warm-up, every seat's columns. */
+export class OutgoingBlocks {
   /** The first agent whose segments are sent: results of episodes travel with them. */
-  readonly tellingAgent: number;
+  readonly reportingAgent: number;
   /** Blocks of the lease so far. */
   numBlocks: number;
   readonly #lease: Lease;
-  readonly #sendings: readonly Sending[];
+  readonly #byPolicy: readonly PolicyColumns[];
 
   /** @param numBlocks those of the lease before its first segment here. */
   constructor(lease: Lease, groups: readonly ControllerGroup[], numAgents: number, numBlocks: number) {
     const isSent = lease.seats.map((seat) => seat.learns || lease.purpose === "warmup");
-    this.tellingAgent = Math.max(0, isSent.indexOf(true));
+    this.reportingAgent = Math.max(0, isSent.indexOf(true));
     this.numBlocks = numBlocks;
     this.#lease = lease;
-    this.#sendings = groups
+    this.#byPolicy = groups
       .map(({ policy, slots }) => ({ policy, columns: slots.filter((slot) => isSent[slot % numAgents]) }))
       .filter(({ columns }) => columns.length > 0);
   }
 
   /** Hands `emit` the blocks of the segment that `writer` reads. */
   write(writer: BlockWriter, segmentIndex: number, emit: (frame: BlockFrame) => void): void {
-    for (const { columns, policy } of this.#sendings) {
+    for (const { columns, policy } of this.#byPolicy) {
       const identity = this.#identity(policy, segmentIndex);
       this.numBlocks = writer.write(identity, this.numBlocks, emit, columns);
     }
@@ -50,13 +50,13 @@ export class Sendings {
     choice: DeflateChoice,
     now: () => number,
   ): Promise<void> {
-    for (const { columns, policy } of this.#sendings) {
+    for (const { columns, policy } of this.#byPolicy) {
       const identity = this.#identity(policy, segmentIndex);
       this.numBlocks = await writer.writeDeflated(identity, this.numBlocks, emit, choice, now, columns);
     }
   }
 
-  /** What closes the lease, but for where its time went: every slot that was sent, with the bootstrap value of its last segment. */
+  /** The lease's close without its times: every slot that was sent, with the bootstrap value of its last segment. */
   close({ slotIds, bootstrapValues }: Pick<SegmentRecorder, "slotIds" | "bootstrapValues">) {
     const columns = this.#columns();
     return rolloutClose(
@@ -72,14 +72,14 @@ export class Sendings {
     return { runId, leaseId, segmentIndex, policyId, policyVersion };
   }
 
-  /** Of all policies together, in ascending order. */
+  /** Columns of all policies, in ascending order. */
   #columns(): Int32Array {
-    if (this.#sendings.length === 1) return this.#sendings[0].columns;
-    return Int32Array.from(this.#sendings.flatMap(({ columns }) => [...columns])).sort();
+    if (this.#byPolicy.length === 1) return this.#byPolicy[0].columns;
+    return Int32Array.from(this.#byPolicy.flatMap(({ columns }) => [...columns])).sort();
   }
 }
 
-/** The close of a lease of which `numBlocks` blocks were sent, without its times. */
+/** The close of a lease after `numBlocks` blocks, without its times. */
 export function rolloutClose(
   lease: Lease,
   numBlocks: number,

@@ -1,4 +1,4 @@
-/** How a game is begun from its menu: by itself, by a key, by a click. */
+/** How a game starts from its menu: by itself, by a key, by a click. */
 
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -8,32 +8,32 @@ import { PROMPT } from "./end-words.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
 
-/** Frames that a press lasts, and those until the next. */
+/** Frames of a press, and frames until the next. */
 const PRESS = 4;
-/** Once, or until menus are over: some games end soon when nobody plays. */
+/** One press, or presses until menus are over: an unplayed game may end soon. */
 export const FIRST_WAIT = 10;
 const WAITS = [FIRST_WAIT, 40];
-/** Until an intro or a countdown is over: tried where nothing was heeded before. */
+/** Until an intro or a countdown is over: tried if no input had an effect before. */
 export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
-/** Tried, too, where nothing says that it begins something: levels, and numbers of players. */
+/** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
 const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
-/** What begins no game. */
+/** Words of buttons that start no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
-const MOST_BUTTONS = 3;
+const MAX_BUTTONS = 3;
 const LONGEST_BUTTON = 24;
-/** As menus of one or two players have it, too. */
+/** Keys of start menus, also of menus for one or two players. */
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
-const MOST_KEYS = 3;
+const MAX_KEYS = 3;
 const LOADING = /\bloading\b/i;
-/** What is written while a game is about to begin. */
+/** Texts shown while a game is about to start. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
-export type Starter = { readonly ticks: number } & (
+export type StartAction = { readonly ticks: number } & (
   | { readonly kind: "none" }
   | { readonly kind: "key"; readonly code: string }
   | { readonly kind: "click"; readonly x: number; readonly y: number }
@@ -41,40 +41,40 @@ export type Starter = { readonly ticks: number } & (
   | { readonly kind: "spot"; readonly name: string }
 );
 
-export const BY_ITSELF: Starter = { kind: "none", ticks: 0 };
+export const BY_ITSELF: StartAction = { kind: "none", ticks: 0 };
 
-/** The tick before which presses begin: each of them is whole, since half a click of "Start/Pause" begins and then pauses. */
-export function lastPress({ ticks }: Starter): number {
+/** Presses begin before this tick. All are whole, since a cut click on "Start/Pause" would start and then pause. */
+export function lastPress({ ticks }: StartAction): number {
   return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
 }
 
 /**
- * Begins the game.
+ * Starts the game.
  *
- * @param isBegun ends the presses, once one of them is over. Default: there are as many as the starter's time allows.
+ * @param isBegun ends the presses, once one of them is over. Default: there are as many as the start action's time allows.
  */
-export async function start(trial: Trial, starter: Starter, isBegun?: () => boolean): Promise<void> {
-  const last = isBegun === undefined ? lastPress(starter) : starter.ticks;
+export async function start(trial: Trial, startAction: StartAction, isBegun?: () => boolean): Promise<void> {
+  const last = isBegun === undefined ? lastPress(startAction) : startAction.ticks;
   const script = (tick: number, window: PageWindow): Input =>
-    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(starter, window) : NOTHING;
-  if (isBegun === undefined) await trial.play(script, starter.ticks, []);
+    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(startAction, window) : NOTHING;
+  if (isBegun === undefined) await trial.play(script, startAction.ticks, []);
   else
     for (let tick = 0; tick < last && !isBegun(); tick++) {
       await trial.play((_, window) => script(tick, window), 1, []);
     }
 }
 
-function inputOf(starter: Starter, window: PageWindow): Input {
-  if (starter.kind === "key") return { keys: [starter.code] };
-  if (starter.kind === "click") return { keys: [], pointer: [starter.x, starter.y, true] };
-  if (starter.kind === "none") return NOTHING;
-  if (starter.kind === "spot") {
-    const place = spot(window, starter.name);
+function inputOf(startAction: StartAction, window: PageWindow): Input {
+  if (startAction.kind === "key") return { keys: [startAction.code] };
+  if (startAction.kind === "click") return { keys: [], pointer: [startAction.x, startAction.y, true] };
+  if (startAction.kind === "none") return NOTHING;
+  if (startAction.kind === "spot") {
+    const place = spot(window, startAction.name);
     return place === undefined ? NOTHING : { keys: [], pointer: [...place, true] };
   }
-  const element = window.document.querySelector(starter.selector) as HTMLElement | null;
+  const element = window.document.querySelector(startAction.selector) as HTMLElement | null;
   if (!element?.checkVisibility()) return NOTHING;
-  // As the adapter does it: a page that is longer than its window is scrolled to its button.
+  // As in the adapter: a page longer than its window is scrolled to the button.
   const below = element.getBoundingClientRect().bottom - window.innerHeight;
   if (below > 0) window.scrollBy({ top: below, behavior: "instant" });
   const { x, y, width, height } = element.getBoundingClientRect();
@@ -82,15 +82,15 @@ function inputOf(starter: Starter, window: PageWindow): Input {
 }
 
 /**
- * What the page might be begun by: keys, its middle, and what looks like a button.
+ * Candidates for the start action: keys, a click in the middle, and what looks like a button.
  *
  * @param written texts that the page drew.
  */
-export function startersOf(
+export function startActionsOf(
   window: PageWindow,
   size: readonly [number, number],
   written: Iterable<string> = [],
-): Starter[] {
+): StartAction[] {
   const [x, y] = middleOf(window, size);
   const codes = new Set([
     ...keysNamed([window.document.body.innerText, ...written].join("\n")),
@@ -98,26 +98,26 @@ export function startersOf(
   ]);
   return [
     BY_ITSELF,
-    ...[...WAITS, LONG_WAIT].flatMap((ticks): Starter[] => [
+    ...[...WAITS, LONG_WAIT].flatMap((ticks): StartAction[] => [
       ...buttonsOf(window).map((button) => ({ ...button, ticks })),
-      ...drawnButtons(window).map((name): Starter => ({ kind: "spot", name, ticks })),
-      ...[...codes].map((code): Starter => ({ kind: "key", code, ticks })),
+      ...drawnButtons(window).map((name): StartAction => ({ kind: "spot", name, ticks })),
+      ...[...codes].map((code): StartAction => ({ kind: "key", code, ticks })),
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
 }
 
-/** What is drawn that looks like a button: short words that begin something, and what hears the pointer though it has none. */
+/** Drawn buttons: short start words, and interactive objects without words. */
 function drawnButtons(window: PageWindow): string[] {
   const names = spotsIn(window).map(({ name }) => name);
   const worded = names.filter((name) => name.length <= LONGEST_BUTTON && START_WORDS.test(name));
   const wordless = phaserSpots(window).map(({ name }) => name);
   return [...new Set([...worded, ...wordless])]
     .filter((name) => keysNamed(name).length === 0 && !COUNTDOWN.test(name))
-    .slice(0, MOST_BUTTONS);
+    .slice(0, MAX_BUTTONS);
 }
 
-/** What is to be seen now that asks for the game to be begun, or to be waited for. */
+/** Visible texts that prompt for a start, or ask to wait. */
 export function promptsIn(window: PageWindow): string[] {
   const shown = String(window.document.body.innerText ?? "").split("\n");
   return [...new Set([...drawn(window).texts(), ...shown])].filter(
@@ -125,13 +125,13 @@ export function promptsIn(window: PageWindow): string[] {
   );
 }
 
-/** Whether the page says that it is loading still. */
+/** Whether the page shows that it is still loading. */
 export function isLoading(window: PageWindow): boolean {
   const shown = String(window.document.body.innerText ?? "").split("\n");
   return [...drawn(window).texts(), ...shown].some((text) => LOADING.test(text));
 }
 
-/** Whether the game waits for what was there before anything was pressed, or counts down to its beginning. */
+/** Whether a prompt from before the first press is still there, or the game counts down to its start. */
 export function isWaiting(prompts: readonly string[], before: readonly string[]): boolean {
   return prompts.some((text) => before.includes(text) || COUNTDOWN.test(text));
 }
@@ -144,7 +144,7 @@ export function keysNamed(text: string): string[] {
     if (word === "enter" || word === "return") return "Enter";
     return /\d/.test(word) ? `Digit${word}` : `Key${word.toUpperCase()}`;
   });
-  return [...new Set(codes)].slice(0, MOST_KEYS);
+  return [...new Set(codes)].slice(0, MAX_KEYS);
 }
 
 function middleOf(window: PageWindow, [width, height]: readonly [number, number]): [number, number] {
@@ -166,10 +166,10 @@ function buttonsOf(window: PageWindow): Button[] {
     worded.length > 0
       ? worded
       : shownButtons(window, PLAIN_BUTTONS).filter(({ button }) => !OTHER_WORDS.test(button.text));
-  return found.slice(0, MOST_BUTTONS).map(({ button }) => button);
+  return found.slice(0, MAX_BUTTONS).map(({ button }) => button);
 }
 
-/** Such elements as are shown and lead nowhere else, and all that they say and are called. */
+/** Visible elements that do not lead to another page, with their texts and names. */
 function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
   return ([...window.document.querySelectorAll(kinds)] as HTMLElement[]).flatMap((element) => {
     const [id, classes] = [idOf(element), classesOf(element)];
@@ -182,7 +182,7 @@ function shownButtons(window: PageWindow, kinds: string): { button: Button; word
   });
 }
 
-/** Step by step from the body: for what neither a name nor a class tells from others. */
+/** A path from the body, for elements that neither a name nor a class identifies. */
 function pathOf(element: Element): string {
   const parent = element.parentElement;
   if (parent === null || element.tagName === "BODY") return element.tagName.toLowerCase();

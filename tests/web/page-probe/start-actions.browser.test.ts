@@ -1,7 +1,7 @@
 /** How a page says that it is loading, and what it might be begun by. */
 
 import { afterEach, expect, test } from "vitest";
-import { isLoading, startersOf } from "../../../web/page-probe/src/starters.ts";
+import { isLoading, startActionsOf } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
@@ -31,13 +31,13 @@ test("words that are drawn and begin something are buttons, scores and prompts a
   const context = page.document.querySelector("canvas").getContext("2d");
   for (const [i, text] of ["START GAME", "Score: 3", "Options", "Press N to start"].entries())
     context.fillText(text, 10, 20 * i + 15);
-  const names = startersOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
+  const names = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
   expect([...new Set(names)]).toEqual(["START GAME"]);
 });
 
 test("where no button says that it begins something, levels do, but not what serves the page", () => {
   const buttons = (html: string): string[] => {
-    const found = startersOf(opened(html), [300, 150]);
+    const found = startActionsOf(opened(html), [300, 150]);
     return [...new Set(found.flatMap((one) => (one.kind === "element" ? [one.text] : [])))];
   };
   const levels =
@@ -49,7 +49,7 @@ test("where no button says that it begins something, levels do, but not what ser
 
 test("a button without a name of its own is reached by its place", () => {
   const page = opened("<div><button>Start</button><button>Help</button></div>");
-  const [start] = startersOf(page, [300, 150]).filter(({ kind }) => kind === "element");
+  const [start] = startActionsOf(page, [300, 150]).filter(({ kind }) => kind === "element");
   expect(start).toMatchObject({ text: "Start" });
   expect(page.document.querySelector((start as { selector: string }).selector).textContent).toBe("Start");
 });
