@@ -26,7 +26,7 @@ export default defineConfig({
         items: [
           page("Ten minutes", "/tutorial"),
           page("Your own game", "/games"),
-          page("The game you have", "/page-games"),
+          page("A game in its page", "/page-games"),
           page("It does not learn", "/not-learning"),
           page("Settings that suit it", "/tuning"),
           page("Ship it", "/shipping"),
@@ -58,6 +58,7 @@ export default defineConfig({
           page("Every command", "/reference/commands"),
           page("Every setting", "/reference/settings"),
           page("Types of a game", "/reference/game"),
+          page("Adapters of page games", "/adapter"),
           page("The wire", "/reference/protocol"),
           page("Words", "/words"),
         ],

@@ -84,6 +84,7 @@ LINKING = [
     *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("decisions/*.md")),
+    *sorted(DOCS.glob("notebook/*.md")),
     DOCS.parent / "shared_schema" / "PROTOCOL.md",
 ]
 
@@ -109,7 +110,9 @@ def broken_links(path: Path, text: str) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in LINKING])
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in LINKING]
+)
 def test_every_link_leads_somewhere(path: Path) -> None:
     assert broken_links(path, path.read_text()) == []
 
