@@ -20,7 +20,7 @@ EXAMPLES = [
 ]
 COMMANDS = [
     pytest.param(command.replace("\\\n", " "), id=f"{path.stem}-{place}")
-    for path in (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
+    for path in (*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebook/*.md")), DOCS.parent / "README.md")
     for place, command in enumerate(
         re.findall(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", path.read_text(), re.MULTILINE)
     )
