@@ -22,11 +22,12 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: [
       {
-        text: "Begin",
+        text: "Start",
         items: [
           page("Ten minutes", "/tutorial"),
-          page("Your own game", "/games"),
           page("A game in its page", "/page-games"),
+          page("Write a game", "/games"),
+          page("The dashboard", "/dashboard"),
           page("It does not learn", "/not-learning"),
           page("Settings that suit it", "/tuning"),
           page("Ship it", "/shipping"),
@@ -36,14 +37,13 @@ export default defineConfig({
         text: "Train",
         items: [
           page("Commands", "/commands"),
-          page("The dashboard", "/dashboard"),
           page("Lessons and parameters", "/curriculum"),
           page("Games in Python", "/python"),
-          page("Inference at the server", "/central-inference"),
+          page("Central inference", "/central-inference"),
         ],
       },
       {
-        text: "Run a fleet",
+        text: "Operate",
         items: [
           page("Operating", "/operating"),
           page("Cells", "/cells"),
@@ -69,7 +69,7 @@ export default defineConfig({
         collapsed: true,
         items: [
           page("Results", "/notebook/results"),
-          page("How fast it is measured", "/notebook/performance"),
+          page("How speed is measured", "/notebook/performance"),
           page("Games in a page", "/notebook/page-games"),
           page("Faults and attacks", "/notebook/reliability"),
           page("On a GPU", "/notebook/gpu"),
