@@ -86,7 +86,7 @@ Check = Callable[[torch.device, Sizes], Iterator[Answer]]
 def run_gpu_tests(_device: torch.device, sizes: Sizes) -> Iterator[Answer]:
     """1: `pytest -m gpu`."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", *sizes.tests]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=PAGE.parents[1], check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=PAGE.parents[2], check=False)
     last = (ended.stdout.strip().splitlines() or [ended.stderr.strip()])[-1]
     yield Answer("`pytest -m gpu`", last, ended.returncode == 0)
 
