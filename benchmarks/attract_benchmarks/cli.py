@@ -66,7 +66,7 @@ def results(
     only: str | None = None,
     seed: int | None = None,
     reward_scale: float | None = None,
-    out: Path = Path("docs/results.md"),
+    out: Path = Path("docs/notebook/results.md"),
     scale: Annotated[float, Parameter(validator=Number(gt=0))] = 1.0,
     runs_dir: RunsDir = None,
 ) -> int:

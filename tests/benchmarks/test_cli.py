@@ -29,4 +29,6 @@ def test_results_are_told_where_runs_and_the_table_are(
     monkeypatch.setattr(results, "make_results", make_results)
     words = ("--suite", "defaults", "--only", "snake", "--seed", "2", "--scale", "0.5")
     assert attract("results", *words, "--runs-dir", str(tmp_path)) == 0
-    assert orders == [ResultsOptions(Path("docs/results.md"), tmp_path, "defaults", "snake", 2, 0.5, None)]
+    assert orders == [
+        ResultsOptions(Path("docs/notebook/results.md"), tmp_path, "defaults", "snake", 2, 0.5, None)
+    ]

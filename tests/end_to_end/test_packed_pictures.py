@@ -1,6 +1,6 @@
 """A page game of pixels in a real browser: its stacks travel as single pictures, and arrive as stacks.
 
-`pytest -s` prints how many bytes a step takes, for docs/page-games.md.
+`pytest -s` prints how many bytes a step takes, for docs/notebook/page-games.md.
 """
 
 import asyncio

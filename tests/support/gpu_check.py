@@ -1,4 +1,4 @@
-"""What has to be seen on a GPU before a figure of one is believed: ten checks, written into docs/gpu.md.
+"""Ten checks on a GPU, before a figure of one is published: results go into docs/notebook/gpu.md.
 
 `make gpu-check`, or `python tests/support/gpu_check.py`. Without a CUDA device it says so and ends with 2.
 `--small --device cpu` tries the script out on any machine, in less than a minute, and writes nothing.
@@ -42,7 +42,7 @@ from attract_benchmarks.speed.ready_update import ReadyUpdate, cartpole_work, se
 from learner_world import LearnerHere, LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
 from played_batches import build, play
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "gpu.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook" / "gpu.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
 TOLERANCE = 1e-5
@@ -86,7 +86,7 @@ Check = Callable[[torch.device, Sizes], Iterator[Answer]]
 def run_gpu_tests(_device: torch.device, sizes: Sizes) -> Iterator[Answer]:
     """1: `pytest -m gpu`."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", *sizes.tests]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=PAGE.parents[1], check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=PAGE.parents[2], check=False)
     last = (ended.stdout.strip().splitlines() or [ended.stderr.strip()])[-1]
     yield Answer("`pytest -m gpu`", last, ended.returncode == 0)
 
@@ -307,7 +307,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--small", action="store_true", help="try it out; writes nothing")
     given = parser.parse_args(arguments)
     if given.device == "cuda" and not torch.cuda.is_available():
-        print("torch finds no CUDA device: nothing was checked, docs/gpu.md stays as it is")
+        print("torch finds no CUDA device: nothing was checked, docs/notebook/gpu.md stays as it is")
         return 2
     device, sizes = torch.device(given.device), SMALL if given.small else Sizes()
     answers: list[Answer] = []

@@ -10,7 +10,7 @@ from attract_benchmarks.learning.plan import SEEDS, Task
 from attract_benchmarks.learning.record import Record
 from attract_benchmarks.speed.page_games import GAMES
 
-RESULTS = Path(__file__).resolve().parents[3] / "docs" / "results.json"
+RESULTS = Path(__file__).resolve().parents[3] / "docs" / "notebook" / "results.json"
 
 
 def test_every_bundled_game_is_trained_with_three_seeds_and_played_once_at_random() -> None:
