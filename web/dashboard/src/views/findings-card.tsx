@@ -27,8 +27,6 @@ export function FindingsCard({ run }: { run: RunView }) {
               <Sentence text={finding.advice} />{" "}
               {finding.setting !== null && (
                 <Anchor
-                  c="inherit"
-                  underline="always"
                   href={formatRoute({
                     view: "start",
                     game: run.game,

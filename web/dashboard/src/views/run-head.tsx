@@ -153,7 +153,7 @@ function Waiting({
         No worker plays this game now, so nothing is learned.
         {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`} Let this
         tab run {plural(wanted, "worker")}, or{" "}
-        <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
+        <Anchor href="#join-card" onClick={showJoin}>
           add another device
         </Anchor>
         .
