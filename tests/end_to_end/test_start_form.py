@@ -207,8 +207,8 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
 
 
 IN_WINDOW = """(selector) => {
-  const box = document.querySelector(selector).getBoundingClientRect();
-  return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;
+  const { top, left, height, right, bottom } = document.querySelector(selector).getBoundingClientRect();
+  return height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
 }"""
 
 

@@ -196,6 +196,8 @@ class GameReport(WireModel):
     rollback_to: Count | None = None
     """The newest version before a caught guest's first share (rule C10); None: no version holds any."""
     count: Count = 1
+    num_workers: Count = 0
+    """Workers that it came from; 0: no worker's."""
 
 
 class CheckFinding(WireModel):

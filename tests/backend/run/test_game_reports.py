@@ -46,9 +46,27 @@ def test_the_same_failure_is_counted_and_keeps_where_it_came_first():
     assert kept == [("boom", 3, 3, "action 1")]
 
 
+def test_texts_that_differ_in_numbers_alone_are_one_failure_of_several_workers():
+    reports = GameReports(own)
+    reports.add(report("gives 3 at tick 17", host_id="a", worker_index=0))
+    reports.add(report("gives -4.5e-3 at tick 18", host_id="a", worker_index=0))
+    repeated = "the game failed 10 times (throw), the last time with: gives 5 at tick 19"
+    shown = reports.add(report(repeated, host_id="b", worker_index=0))
+    assert (shown.text, shown.count, shown.num_workers) == ("gives 3 at tick 17", 3, 2)
+    assert reports.add(report("gives x3 at tick 17", host_id="c", worker_index=0)).count == 1
+
+
+def test_two_visitors_and_two_lines_are_told_apart():
+    reports = GameReports(own)
+    for visitor in ("192.0.2.1", "192.0.2.2"):
+        assert reports.add(report(f"{visitor} is banned", kind="quarantine")).count == 1
+    for line in (1, 2):
+        assert reports.add(report(stack=f"at games/x.js:{line}:1")).count == 1
+
+
 def test_of_too_many_kinds_the_oldest_go():
     reports = GameReports(own)
     for number in range(MAX_REPORTS + 2):
-        reports.add(report(f"boom {number}"))
+        reports.add(report(f"boom{number}"))
     assert len(reports.all()) == MAX_REPORTS
-    assert reports.all()[0].text == "boom 2"
+    assert reports.all()[0].text == "boom2"

@@ -320,6 +320,10 @@ export interface GameReport {
    */
   rollback_to: number | null;
   count: number;
+  /**
+   * Workers that it came from; 0: no worker's.
+   */
+  num_workers: number;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.

@@ -11,6 +11,7 @@ import { StatePill } from "../components/state-pill.tsx";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
+import { faultsOf, tells } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
@@ -113,9 +114,9 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
         </ConfirmDialog>
       )}
       {error !== null && <ErrorNotice error={error} />}
-      {(run.state === "failed" || run.state === "paused") && run.error !== null && (
-        <ErrorNotice error={new Error(run.error)} />
-      )}
+      {(run.state === "failed" || run.state === "paused") &&
+        run.error !== null &&
+        !isTold(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" role="status" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
@@ -126,6 +127,11 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
       )}
     </>
   );
+}
+
+/** Whether the card of a fault says the same. */
+function isTold(run: RunView, error: string): boolean {
+  return faultsOf(run.reports).some((fault) => tells(fault, error));
 }
 
 /** Nobody plays: what would change that. */
