@@ -267,7 +267,7 @@ def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(f
     world.driven.do(world.driven.core.game_checked([finding("no-draw"), finding(found)], 0.0))
     (note,) = [note for note in world.notes if note.startswith("audit:")]
     assert note == (
-        "audit: what guests play is not audited: `attract check` found that it cannot be played again: "
+        "audit: what visitors play is not verified: `attract check` found that the game cannot be replayed: "
         f"it does {found}"
     )
     for _ in range(3):

@@ -1,7 +1,7 @@
 /** Reports, cut down to what the game's author can use. */
 
 import { describe, expect, it } from "vitest";
-import { ownStack, shortError, wordsOf } from "../../../../web/dashboard/src/state/report-text.ts";
+import { noticeOf, ownStack, shortError, wordsOf } from "../../../../web/dashboard/src/state/report-text.ts";
 
 describe("wordsOf", () => {
   it("names the class once", () => {
@@ -9,6 +9,15 @@ describe("wordsOf", () => {
       "update() threw: TypeError: no",
     );
     expect(wordsOf({ name: "GameError", text: "reward is NaN" })).toBe("GameError: reward is NaN");
+  });
+});
+
+describe("noticeOf", () => {
+  it("is a sentence without the ids of rules", () => {
+    expect(noticeOf("C10: the visitor a@192.0.2.1 is banned: C7: 3 results differed")).toBe(
+      "The visitor a@192.0.2.1 is banned: 3 results differed.",
+    );
+    expect(noticeOf("Is it so?")).toBe("Is it so?");
   });
 });
 

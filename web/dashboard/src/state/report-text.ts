@@ -26,3 +26,9 @@ export function shortError(text: string): string {
   if (what === undefined) return text.split("\n")[0];
   return where === undefined ? what : `${what} (${where})`;
 }
+
+/** The text of a notice as a sentence, without the ids of rules that it cites. */
+export function noticeOf(text: string): string {
+  const words = text.replace(/(?<!\w)[A-Z]\d+: /g, "");
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.?!]$/.test(words) ? "" : "."}`;
+}

@@ -7,6 +7,7 @@ import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
+import { noticeOf } from "../state/report-text.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
@@ -121,10 +122,11 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
       <td className="mono">{worker.worker_index + 1}</td>
       <td>
         {STATES[worker.state]}
+        {worker.left_out !== null && ". "}
         {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
           <>
-            <span className="soft">: {worker.left_out}</span>{" "}
+            <span className="soft">{noticeOf(worker.left_out)}</span>{" "}
             <LiftBan runId={runId} identity={worker.identity} />
           </>
         )}

@@ -15,7 +15,7 @@ import {
   tells,
   timesText,
 } from "../state/faults.ts";
-import { ownStack, wordsOf } from "../state/report-text.ts";
+import { noticeOf, ownStack, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
       {reports.filter(isNotice).map((report) => (
         <div key={reportKey(report)} className="card notice" role="status">
           <h2>{titleOf(report)}</h2>
-          <p>{sentenceOf(report.text)}</p>
+          <p>{noticeOf(report.text)}</p>
           {report.fix !== null && <p>{report.fix}</p>}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
@@ -141,9 +141,4 @@ function RollBack({
 
 function titleOf(report: GameReport): string {
   return TITLES[report.kind] ?? "The game broke";
-}
-
-/** A text of the server as a sentence. */
-function sentenceOf(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }
