@@ -233,13 +233,20 @@ async function buildPageGames(folder) {
   }
 }
 
-/** Of each game that lives in a page: a trained policy, its card, and a picture; not in the page's own folder, which is exported. */
+/**
+ * Of each game its card; of one that lives in a page a trained policy and a picture too. Not in the page's own folder,
+ * which is exported.
+ */
 async function copyTrained(folder) {
   const source = path.join(WEB, "page-games");
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(source)) {
     const trained = path.join(source, name, "trained");
     if (existsSync(trained)) await cp(trained, path.join(folder, name), { recursive: true });
+  }
+  for (const name of await readdir(path.join(WEB, "games"))) {
+    const card = path.join(WEB, "games", name, "card.json");
+    if (existsSync(card)) await cp(card, path.join(folder, name, "card.json"));
   }
 }
 

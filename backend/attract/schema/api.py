@@ -20,13 +20,13 @@ PlayedAction = int | list[int] | list[float] | None
 
 
 class GameCard(WireModel):
-    """What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it."""
+    """What a bundled game is; of one that lives in a page a picture and a trained policy lie beside it."""
 
     about: Text
-    random_return: Amount
+    random_return: Amount | None = None
     """Mean of random play in the episodes of an evaluation."""
-    trained_return: Amount
-    """Mean of the kept policy in the same episodes."""
+    trained_return: Amount | None = None
+    """Mean of the kept policy in the same episodes; None: no policy is kept."""
 
 
 class GameEntry(WireModel):

@@ -259,18 +259,18 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it.
+ * What a bundled game is; of one that lives in a page a picture and a trained policy lie beside it.
  */
 export interface GameCard {
   about: string;
   /**
    * Mean of random play in the episodes of an evaluation.
    */
-  random_return: number;
+  random_return: number | null;
   /**
-   * Mean of the kept policy in the same episodes.
+   * Mean of the kept policy in the same episodes; None: no policy is kept.
    */
-  trained_return: number;
+  trained_return: number | null;
 }
 /**
  * One game that can be trained here: bundled, or a module under the served project directory.

@@ -170,12 +170,14 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
         {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
         {card !== null && (
           <span className="about">
-            {card.about} Random play {formatNumber(card.random_return)}, trained{" "}
-            {formatNumber(card.trained_return)}.
+            {card.about}
+            {card.random_return !== null &&
+              card.trained_return !== null &&
+              ` Random play ${formatNumber(card.random_return)}, trained ${formatNumber(card.trained_return)}.`}
           </span>
         )}
       </button>
-      {card !== null && (
+      {card !== null && card.trained_return !== null && (
         <ServerButton
           size="xs"
           variant="default"
