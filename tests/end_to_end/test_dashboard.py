@@ -246,7 +246,7 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
     async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
         complaints.expected.append("the glass broke")
         await start_training(page, "Glass")
-        # The check before the training found it too, and workers tell it again and again: one card, one alert.
+        # The check before the training found it too, and workers report it again and again: one card.
         report = page.get_by_test_id("fault")
         await expect(report).to_have_count(1)
         await expect(report).to_contain_text("The game threw an error")

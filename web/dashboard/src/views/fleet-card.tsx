@@ -122,11 +122,10 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
       <td className="mono">{worker.worker_index + 1}</td>
       <td>
         {STATES[worker.state]}
-        {worker.left_out !== null && ". "}
         {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
           <>
-            <span className="soft">{noticeOf(worker.left_out)}</span>{" "}
+            . <span className="soft">{noticeOf(worker.left_out)}</span>{" "}
             <LiftBan runId={runId} identity={worker.identity} />
           </>
         )}
