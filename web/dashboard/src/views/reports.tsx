@@ -33,7 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
   audit: "Verification of visitors",
   bounds: "Verification of visitors",
   quarantine: "A worker was banned",
-  conduct: "A ban ended",
+  conduct: "Bans and pauses",
   strangers: "Only visitors are connected",
   federated: "Averaging with other trainers",
 };
