@@ -126,7 +126,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         suggested = await page.evaluate("Math.max(1, Math.min(4, navigator.hardwareConcurrency - 1))")
         is_own = value_at(own, WORKERS) == suggested
         await expect(workers).to_have_attribute("data-changed", "no" if is_own else "machine")
-        await workers.locator("input").fill("3")
+        await workers.locator("input").fill(str(suggested + 1))
         await expect(workers).to_have_attribute("data-changed", "you")
         await expect(form.get_by_text("As YAML")).to_have_count(1)
         await workers.get_by_role("button", name=f"Back to {suggested}: Workers").click()
