@@ -6,8 +6,9 @@ import type { GameReport } from "@attract/schema";
 const OURS = /\/assets\/[\w-]+\.js/;
 
 /** The error's words, with its class where they do not name it. */
-export function wordsOf(report: Pick<GameReport, "name" | "text">): string {
-  return report.text.includes(report.name) ? report.text : `${report.name}: ${report.text}`;
+export function wordsOf(report: Pick<GameReport, "kind" | "name" | "text">): string {
+  const isNamed = report.kind === "check" || report.text.includes(report.name);
+  return isNamed ? report.text : `${report.name}: ${report.text}`;
 }
 
 /** The stack without the frames of Attract's own code; the whole of it when nothing else is there. */
@@ -27,8 +28,7 @@ export function shortError(text: string): string {
   return where === undefined ? what : `${what} (${where})`;
 }
 
-/** The text of a notice as a sentence, without the ids of rules that it cites. */
-export function noticeOf(text: string): string {
-  const words = text.replace(/(?<!\w)[A-Z]\d+: /g, "");
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.?!]$/.test(words) ? "" : "."}`;
+/** The text of a notice without the ids of rules that it cites. */
+export function withoutRules(text: string): string {
+  return text.replace(/(?<!\w)[A-Z]\d+: /g, "");
 }

@@ -7,7 +7,7 @@ import { Help } from "../components/help.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
-import { noticeOf } from "../state/report-text.ts";
+import { withoutRules } from "../state/report-text.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
@@ -125,7 +125,7 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
         {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
           <>
-            . <span className="soft">{noticeOf(worker.left_out)}</span>{" "}
+            <span className="soft">: {withoutRules(worker.left_out)}</span>{" "}
             <LiftBan runId={runId} identity={worker.identity} />
           </>
         )}

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import {
   type Fault,
@@ -15,7 +16,7 @@ import {
   tells,
   timesText,
 } from "../state/faults.ts";
-import { noticeOf, ownStack, wordsOf } from "../state/report-text.ts";
+import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -55,7 +56,9 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
       {reports.filter(isNotice).map((report) => (
         <div key={reportKey(report)} className="card notice" role="status">
           <h2>{titleOf(report)}</h2>
-          <p>{noticeOf(report.text)}</p>
+          <p>
+            <Sentence text={withoutRules(report.text)} />
+          </p>
           {report.fix !== null && <p>{report.fix}</p>}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
