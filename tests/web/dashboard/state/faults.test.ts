@@ -3,11 +3,11 @@
 import type { GameReport } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
+  covers,
   faultsOf,
   firstSeenText,
   isNotice,
   issueText,
-  tells,
   timesText,
 } from "../../../../web/dashboard/src/state/faults.ts";
 
@@ -65,8 +65,8 @@ describe("one fault", () => {
     expect(firstSeenText(faults[0].report)).toBe(
       "worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9",
     );
-    expect(tells(faults[0], `the game failed (throw): TypeError: ${WORDS}`)).toBe(true);
-    expect(tells(faults[0], "the learner ended")).toBe(false);
+    expect(covers(faults[0], `the game failed (throw): TypeError: ${WORDS}`)).toBe(true);
+    expect(covers(faults[0], "the learner ended")).toBe(false);
   });
 
   it("is told apart from one of another line, and of other words", () => {

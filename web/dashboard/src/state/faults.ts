@@ -54,7 +54,7 @@ export function faultsOf(reports: readonly GameReport[]): readonly Fault[] {
 }
 
 /** Whether `text`, such as a run's error, says no more than this fault. */
-export function tells(fault: Fault, text: string): boolean {
+export function covers(fault: Fault, text: string): boolean {
   return coreOf(text).includes(coreOf(fault.report.text));
 }
 

@@ -8,12 +8,12 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import {
+  covers,
   type Fault,
   faultsOf,
   firstSeenText,
   isNotice,
   issueText,
-  tells,
   timesText,
 } from "../state/faults.ts";
 import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
@@ -81,7 +81,7 @@ function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirs
         <strong>{wordsOf(report)}</strong>
       </p>
       {where !== "" && <p data-testid="fault-place">{where}</p>}
-      {run.error !== null && run.state === "failed" && tells(fault, run.error) && <p>It ended the run.</p>}
+      {run.error !== null && run.state === "failed" && covers(fault, run.error) && <p>It ended the run.</p>}
       {fault.endsWorkers && <p>A worker ended because of it and is not started again.</p>}
       {firstSeen !== "" && <p className="soft">First seen: {firstSeen}</p>}
       {report.step_values !== null && <p className="soft">{report.step_values}</p>}

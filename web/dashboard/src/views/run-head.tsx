@@ -11,7 +11,7 @@ import { StatePill } from "../components/state-pill.tsx";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
-import { faultsOf, tells } from "../state/faults.ts";
+import { covers, faultsOf } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
@@ -116,7 +116,7 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
       {error !== null && <ErrorNotice error={error} />}
       {(run.state === "failed" || run.state === "paused") &&
         run.error !== null &&
-        !isTold(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
+        !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" role="status" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
@@ -130,8 +130,8 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
 }
 
 /** Whether the card of a fault says the same. */
-function isTold(run: RunView, error: string): boolean {
-  return faultsOf(run.reports).some((fault) => tells(fault, error));
+function isCovered(run: RunView, error: string): boolean {
+  return faultsOf(run.reports).some((fault) => covers(fault, error));
 }
 
 /** Nobody plays: what would change that. */
