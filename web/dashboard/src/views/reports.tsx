@@ -33,7 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
   check: "Found by a check of the game",
   audit: "Verification of visitors",
   bounds: "Verification of visitors",
-  quarantine: "A worker was banned",
+  quarantine: "A browser was banned",
   conduct: "Bans and pauses",
   strangers: "Only visitors are connected",
   federated: "Averaging with other trainers",
