@@ -19,6 +19,7 @@ from dashboard_page import (
     open_page,
     photograph,
     photograph_all,
+    poor_contrasts,
     read_number,
     serve,
     stop_run,
@@ -245,8 +246,15 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
     async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
         complaints.expected.append("the glass broke")
         await start_training(page, "Glass")
-        # Besides it there is what the check before the training found.
-        report = page.locator(".report", has_text="The game threw an error").first
+        # The check before the training found it too, and workers report it again and again: one card.
+        report = page.get_by_test_id("fault")
+        await expect(report).to_have_count(1)
+        await expect(report).to_contain_text("The game threw an error")
+        await expect(page.get_by_test_id("fault-place")).to_have_text(
+            re.compile(r"^\d+ times.*, glass\.js:8:\d+$")
+        )
+        await expect(report.get_by_role("alert")).to_have_count(1)
+        await expect(report.get_by_role("button", name="Copy for an issue")).to_be_visible()
         await expect(report).to_contain_text("the glass broke")
         await expect(report).to_contain_text("TypeError")
         await expect(report).to_contain_text("glass.js:8")
@@ -305,6 +313,11 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(addre
         await page.evaluate("location.hash = '#/runs/nothing-here'")
         await expect(page.get_by_role("heading", name="No such run")).to_be_visible()
         await check_accessible(page, "an unknown run")
+        # The dots behind it do not hide a text that nobody can read.
+        link = page.get_by_role("link", name="See all runs")
+        await link.evaluate("(link) => { link.style.color = '#ffc53d'; }")
+        (poor,) = await poor_contrasts(page)
+        assert poor.startswith("1.4") and "See all runs" in poor
         await page.get_by_role("link", name="See all runs").click()
         await expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
 

@@ -28,6 +28,7 @@ def test_a_card_is_whole_and_says_more_than_chance(task: Task) -> None:
     folder = trained_folder(task.game)
     assert {path.name for path in folder.iterdir()} == {*FILES, CARD, "card.jpg"}
     card = GameCard.model_validate_json((folder / CARD).read_bytes())
+    assert card.random_return is not None and card.trained_return is not None
     assert card.random_return < task.variants[0].target <= card.trained_return
     picture = (folder / "card.jpg").read_bytes()
     assert picture.startswith(b"\xff\xd8")

@@ -80,5 +80,5 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     assert first_versions[other] >= 1
     # Nothing of the liar was ever trained, so there is nothing to go back before.
     assert caught[0] not in first_versions
-    assert any("left out" in report.text for report in ended.reports)
+    assert any("is banned" in report.text for report in ended.reports)
     assert result.goal_reached

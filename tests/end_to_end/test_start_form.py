@@ -16,6 +16,7 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 SETTINGS = dict(setting_paths(run_settings_schema()))
+WORKERS = "collection.num_workers"
 SIZE = 7
 # It draws in no colour of its own, as the README's does, and says on its canvas which size it has.
 SIZED_GAME = """
@@ -117,14 +118,22 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         form = page.get_by_role("form", name="Train Memory")
         await expect(form).to_be_visible()
         own = (await call(page, "api/settings", {"game": "memory"}))["own"]
-        # As many workers as this machine runs well, which is marked as a change.
+        # The number of workers is this machine's, and nobody's change.
         await expect(form.locator('[data-path="ppo.gamma"] input')).not_to_have_value("")
-        reset = form.get_by_role("button", name=re.compile("^Back to .*: Workers$"))
-        if await reset.count():
-            await reset.click()
+        await expect(form.locator("[data-changed=you], [data-changed=preset]")).to_have_count(0)
+        await expect(form.get_by_text("As YAML")).to_have_count(0)
+        workers = form.locator(f'[data-path="{WORKERS}"]')
+        suggested = await page.evaluate("Math.max(1, Math.min(4, navigator.hardwareConcurrency - 1))")
+        is_own = value_at(own, WORKERS) == suggested
+        await expect(workers).to_have_attribute("data-changed", "no" if is_own else "machine")
+        await workers.locator("input").fill(str(suggested + 1))
+        await expect(workers).to_have_attribute("data-changed", "you")
+        await expect(form.get_by_text("As YAML")).to_have_count(1)
+        await workers.get_by_role("button", name=f"Back to {suggested}: Workers").click()
         await expect(form.locator("[data-changed=you], [data-changed=preset]")).to_have_count(0)
         shown = await page.evaluate(SHOWN)
         assert set(shown) == set(SETTINGS) - {"preset"}
+        assert shown.pop(WORKERS) == str(suggested)
         wrong = {path: text for path, text in shown.items() if not same(path, text, value_at(own, path))}
         assert wrong == {}
 
@@ -162,6 +171,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         await form.get_by_label("Settings", exact=True).select_option(preset)
         await expect(form.locator("[data-changed=preset]").first).to_be_visible()
         shown = await page.evaluate(SHOWN)
+        shown.pop(WORKERS)
         assert {path for path in shown if not same(path, shown[path], value_at(effective, path))} == set()
         await form.get_by_label("Settings", exact=True).select_option("")
         await expect(form.locator("[data-changed=preset]")).to_have_count(0)
@@ -194,6 +204,43 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         # Trained again it begins with the same settings.
         await page.get_by_role("link", name="Train again").click()
         await expect(page.locator(f'.field[data-path="{path}"]')).to_have_attribute("data-changed", "you")
+
+
+IN_WINDOW = """(selector) => {
+  const { top, left, height, right, bottom } = document.querySelector(selector).getBoundingClientRect();
+  return height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+}"""
+
+
+async def test_the_start_button_is_within_the_window_beside_every_game(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.set_viewport_size({"width": 1280, "height": 720})
+        button = ".start-form button[type=submit]"
+        await expect(page.locator(button)).to_be_visible()
+        assert await page.evaluate(IN_WINDOW, button)
+        assert await page.evaluate(IN_WINDOW, ".start-form")
+        # The folds open within the form, and the last game is chosen without a way back up.
+        await page.locator("details.fold").evaluate_all(
+            "(all) => all.forEach((fold) => { fold.open = true; })"
+        )
+        assert await page.evaluate(IN_WINDOW, button)
+        await page.get_by_role("button", name=re.compile("^Stars")).click()
+        await expect(page.get_by_role("form", name="Train Stars")).to_be_visible()
+        assert await page.evaluate(IN_WINDOW, ".start-form")
+
+        # Below the games of a phone, a tap brings the form into sight, and its button with it.
+        await page.set_viewport_size({"width": 390, "height": 844})
+        await page.emulate_media(reduced_motion="reduce")
+        await page.get_by_role("button", name=re.compile("^CartPole")).click()
+        await expect(page.get_by_role("form", name="Train CartPole")).to_be_in_viewport()
+        await wait_until(page, f"() => ({IN_WINDOW})({json.dumps(button)})")
+        # What stands on a card stays within it.
+        hang_out = """() => [...document.querySelectorAll(".game-place")].flatMap((place) =>
+          [...place.querySelectorAll("*")].filter((one) =>
+            one.getBoundingClientRect().right > place.getBoundingClientRect().right + 1 ||
+            one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden")
+          .map((one) => one.outerHTML.slice(0, 200)))"""
+        assert await page.evaluate(hang_out) == []
 
 
 async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:

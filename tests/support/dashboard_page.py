@@ -26,6 +26,11 @@ RUN_AXE = """async (tags) => {
     `${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
 }"""
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
+CONTRAST = Path(__file__).with_name("contrast.js")
+MIN_CONTRAST = 4.5
+"""Contrast of a text of any size (WCAG 2.2, 1.4.3)."""
+IS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -113,11 +118,26 @@ async def open_page(
 async def check_accessible(page: Page, name: str) -> None:
     """axe finds nothing on the page as it stands: WCAG 2.2 up to AA, and its best practices.
 
+    Where the page's dots lie behind a text axe cannot tell its contrast: that is computed, in both schemes.
+
     Raises: AssertionError: naming each finding with the first elements it is about.
     """
     await page.evaluate(AXE.read_text())
     found = await page.evaluate(RUN_AXE, AXE_TAGS)
+    is_dark = await page.evaluate(IS_DARK)
+    for dark in (is_dark, not is_dark):
+        scheme = "dark" if dark else "light"
+        await page.emulate_media(color_scheme=scheme)
+        await page.evaluate(TWO_FRAMES)
+        found += [f"{scheme}: {text}" for text in await poor_contrasts(page)]
+    await page.emulate_media(color_scheme="dark" if is_dark else "light")
     assert not found, f"{name}:\n" + "\n".join(found)
+
+
+async def poor_contrasts(page: Page) -> list[str]:
+    """Each text of the page whose contrast is below 4.5:1, as a line that names it."""
+    source = CONTRAST.read_text()
+    return await page.evaluate(source[source.index("(least)") :].rstrip(";\n"), MIN_CONTRAST)
 
 
 async def photograph(page: Page, path: Path, *, full_page: bool = True) -> None:
@@ -136,9 +156,7 @@ async def photograph_all(page: Page, folder: Path, name: str) -> None:
         for scheme in ("dark", "light"):
             await page.emulate_media(color_scheme=scheme)
             # The charts follow the window and the colours within a frame or two.
-            await page.evaluate(
-                "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            await page.evaluate(TWO_FRAMES)
             await photograph(page, folder / f"{name}-{device}-{scheme}.png")
 
 

@@ -161,7 +161,7 @@ class Audit:
         standing = self.of(identity)
         standing.short += 1
         if standing.short >= MAX_SHORT:
-            what = f"{standing.short} of its leases were closed with segments missing"
+            what = f"it withheld results {standing.short} times"
             self._leave_out(identity, worker_id, what)
 
     def worker_gone(self, instance_ids: Iterable[int]) -> None:
@@ -326,7 +326,7 @@ class Audit:
         """Audit no more, since the game cannot be audited: everything trains."""
         if self.off is None:
             self.off, self.is_off_reported = why, True
-            self.notes.append(f"what guests play is not audited: {why}")
+            self.notes.append(f"what visitors play is not verified: {why}")
             self.give_up()
             self._histories.clear()
             self._gathering.clear()
@@ -348,11 +348,11 @@ class Audit:
             item.answer = answer
             self.waiting.appendleft(item)
         elif (apart := difference(item.answer, answer)) is not None:
-            self.switch_off(f"its game gives something else each time it is played again ({apart})")
+            self.switch_off(f"the game plays differently each time it is replayed ({apart})")
         elif item.is_control:
             self.switch_off(
-                f"a segment of a worker of the admin's own could not be played again ({what}): "
-                "its game is not decided by seed and actions alone, see `attract check`"
+                f"results of your own browser could not be replayed ({what}): "
+                "the game is not decided by seed and actions alone, see `attract check`"
             )
         elif self._can_accuse(item):
             self._accuse(item, what)

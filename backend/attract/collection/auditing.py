@@ -78,7 +78,7 @@ def outside(state: CollectionState, described: Described, worker: Worker, verdic
     described.audit.distrust(worker.identity)
     if worker.identity not in described.bounds.refused:
         described.bounds.refused.add(worker.identity)
-        text = f"a segment of the guest {worker.identity} was refused: {verdict.reason}"
+        text = f"results of the visitor {worker.identity} were refused: {verdict.reason}"
         state.note("bounds", f"{text}; if the game itself does that, `attract check` says where")
 
 
@@ -89,7 +89,7 @@ def believe_check(
     for finding in findings:
         if finding.id in NOT_REPRODUCIBLE:
             described.audit.switch_off(
-                f"`attract check` found that it cannot be played again: {finding.text}"
+                f"`attract check` found that the game cannot be replayed: {finding.text}"
             )
         elif finding.id == OUT_OF_BOUNDS and described.bounds.off is None:
             described.bounds.off = f"`attract check` found that {finding.text}"
@@ -100,10 +100,10 @@ def _report_what_is_off(state: CollectionState, described: Described) -> None:
     audit, bounds = described.audit, described.bounds
     if audit.off is not None and not audit.is_off_reported:
         audit.is_off_reported = True
-        state.note("audit", f"what guests play is not audited: {audit.off}")
+        state.note("audit", f"what visitors play is not verified: {audit.off}")
     if bounds.off is not None and not bounds.is_off_reported:
         bounds.is_off_reported = True
-        state.note("bounds", f"guests are not held to the boxes of observations: {bounds.off}")
+        state.note("bounds", f"visitors' observations are not held to their bounds: {bounds.off}")
 
 
 def order_replays(state: CollectionState, described: Described, now: float) -> None:
@@ -115,7 +115,7 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
         return
     able = [worker for worker in state.fleet.connected() if worker.tier == "local"]
     if not able and (audit.is_able or (audit.standings and not audit.is_missed)):
-        state.note("audit", "what guests play is not audited while no host of the admin's own is here")
+        state.note("audit", "what visitors play is not verified while no browser of your own is connected")
         audit.is_missed = True
         audit.give_up()
     audit.is_able = bool(able)
@@ -168,13 +168,13 @@ def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
 
 
 def _exclusion_text(state: CollectionState, caught: Caught, first_version: int | None) -> str:
-    text = f"C10: the guest {caught.identity} (worker {caught.worker_id}) is left out: {caught.what}"
+    text = f"C10: the visitor {caught.identity} (worker {caught.worker_id}) is banned: {caught.what}"
     if first_version is None:
-        return f"{text}; nothing of it was trained"
+        return f"{text}; none of its results were used"
     before, run_id = max(0, first_version - 1), state.config.run_id
     return (
-        f"{text}; segments of it were trained from version {first_version} on: stop the run, and "
-        f"`attract rollback {run_id} --to-version {before}` goes back before them"
+        f"{text}; its results were used from version {first_version} on: stop the run, and "
+        f"`attract rollback {run_id} --to-version {before}` returns to the version before"
     )
 
 

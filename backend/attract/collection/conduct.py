@@ -107,7 +107,7 @@ class Conduct:
         record = self.of(identity)
         record.wrong_messages += 1
         if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
-            return self.leave_out(identity, f"what it sends cannot have happened: {what}", now)
+            return self.leave_out(identity, f"it sent results that are impossible: {what}", now)
         return None
 
     def unreadable_message(self, identity: str, now: float, what: str) -> str | None:
@@ -115,7 +115,7 @@ class Conduct:
         record = self.of(identity)
         record.unreadable_messages += 1
         if record.on_probation or record.unreadable_messages >= UNREADABLE_MESSAGES:
-            return self.leave_out(identity, f"what it sends cannot be read: {what}", now)
+            return self.leave_out(identity, f"it sent messages that cannot be read: {what}", now)
         return None
 
     def wrong_segments(self, identity: str, tier: Tier, count: int, now: float) -> str | None:
@@ -130,8 +130,8 @@ class Conduct:
             else record.wrong_segments >= WRONG_SEGMENTS
         )
         if record.on_probation or is_enough:
-            number = f"{record.wrong_segments} segments" if record.wrong_segments > 1 else "a segment"
-            return self.leave_out(identity, f"{number} did not stand up to being computed again", now)
+            number = f"{record.wrong_segments} results" if record.wrong_segments > 1 else "a result"
+            return self.leave_out(identity, f"{number} differed when recomputed", now)
         return None
 
     def clean_update(self, identity: str) -> bool:
@@ -151,7 +151,7 @@ class Conduct:
         if not record.failures.add(agent_steps) or record.reason is not None:
             return None
         record.game_failed = True
-        return self.leave_out(identity, "its games fail again and again", now)
+        return self.leave_out(identity, "its games keep failing", now)
 
     @property
     def game_fails_for_all(self) -> bool:

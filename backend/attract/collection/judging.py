@@ -10,6 +10,8 @@ from attract.collection.inputs import FrameUnreadable, LetIn, MessageWrong
 from attract.collection.state import CollectionState
 from attract.schema.learner import RejectedRow
 
+MAX_NAMED: Final = 4
+"""A note names at most so many workers of a banned browser; of more it gives the number."""
 MAX_UNCONFIRMED_UPDATES: Final = 3
 """After so many updates in a row in which every segment looked at was refused the run pauses."""
 
@@ -33,9 +35,9 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
             state.paused = True
             state.emit(
                 Unconfirmed(
-                    f"C7: in {state.unconfirmed_updates} updates in a row every segment that was computed "
-                    "again came out otherwise, for every worker: paused. The policy plays otherwise in "
-                    "browsers than in the learner; `attract doctor` and the newest version's policy_ack say "
+                    f"C7: the run is paused: in {state.unconfirmed_updates} updates in a row every result "
+                    "that was recomputed differed, for every worker. The policy computes other numbers in "
+                    "browsers than in the learner. `attract doctor` and the newest version's policy_ack say "
                     "more"
                 )
             )
@@ -54,7 +56,9 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
         present = {state.fleet.by_id(int(worker_id)).identity for worker_id in set(batch.worker_id.tolist())}
         for identity in sorted(present - wrong.keys()):
             if state.conduct.clean_update(identity):
-                state.note("conduct", f"{identity} is let in again: all that it played stood up")
+                state.note(
+                    "conduct", f"the ban of the browser {identity} is lifted: all its results were confirmed"
+                )
 
 
 def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:
@@ -75,8 +79,9 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
             state.free_blocks(pool.drop_workers(ids))
         state.described.audit.drop(identity)
     state.fleet.look_at_conduct(state.conduct, now)
-    numbers = ", ".join(str(version) for version in sorted(ids)) or "none yet"
-    state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")
+    numbers = ", ".join(map(str, sorted(ids))) or "none yet"
+    workers = f"worker {numbers}" if len(ids) <= MAX_NAMED else f"{len(ids)} workers"
+    state.note("quarantine", f"the browser {identity} ({workers}) is banned: {reason}")
 
 
 def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
@@ -102,6 +107,6 @@ def let_in(state: CollectionState, event: LetIn, now: float) -> None:
         raise KeyError(identity)
     state.conduct.release(identity)
     state.fleet.look_at_conduct(state.conduct, now)
-    state.note("conduct", f"{identity} is let in again by hand")
+    state.note("conduct", f"the ban of the browser {identity} is lifted by an admin")
     if state.described is not None:
         state.described.audit.standings.pop(identity, None)

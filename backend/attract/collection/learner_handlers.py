@@ -67,8 +67,8 @@ def end_update(state: CollectionState, outcome: Trained | Published, now: float)
     for row in outcome.rejected:
         state.note(
             "verification",
-            f"C7: a segment of worker {batch.worker_of(row.row)} was left out: "
-            f"its numbers differ from the learner's by {row.largest_difference:.3g}",
+            f"C7: results of worker {batch.worker_of(row.row)} were discarded: "
+            f"they differ from the learner's by {row.largest_difference:.3g}",
         )
     judge_update(state, batch, outcome.rejected, now)
     state.free(learner.end())

@@ -186,7 +186,9 @@ def choose_describer(state: CollectionState, now: float) -> None:
     if not own and state.strangers_since is not None and now >= state.strangers_since + STAND_IN_SECONDS:
         able = [host for host in hosts if host.identity not in state.failed_to_describe]
         if able:
-            state.note("strangers", "no host of your own is there: an invited one says what the game is")
+            state.note(
+                "strangers", "no browser of your own is connected: a visitor's browser describes the game"
+            )
     if able:
         state.describing = able[0].connection_id
         assign(state, able[0])
@@ -294,7 +296,7 @@ def stall(state: CollectionState, worker: Worker, lease: Lease, now: float) -> N
         state.fleet.look_at_conduct(state.conduct, now)
         state.note(
             "conduct",
-            f"worker {worker.worker_id} gets no lease for {seconds:.0f} s: it let leases lapse, "
+            f"worker {worker.worker_id} pauses for {seconds:.0f} s: it missed its deadlines "
             "while others played",
         )
 

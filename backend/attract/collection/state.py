@@ -290,7 +290,7 @@ class CollectionState:
         reason = self.conduct.game_failed(worker.identity, agent_steps, now)
         if reason is not None:
             self.fleet.look_at_conduct(self.conduct, now)
-            self.note("quarantine", f"{worker.identity} gets no leases any more: {reason}")
+            self.note("quarantine", f"the browser {worker.identity} is banned: {reason}")
             if self.conduct.game_fails_for_all:
                 self.emit(GameBroken(report, fatal=True))
 

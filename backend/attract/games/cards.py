@@ -1,4 +1,4 @@
-"""Cards of bundled games that live in a page: a trained policy, a picture, and a text about the game."""
+"""Cards of bundled games: a text about each; a picture and a trained policy of those that live in a page."""
 
 from pathlib import Path
 from typing import Final, Literal

@@ -41,6 +41,7 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
+from attract.schema.messages import FromBrowser
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
@@ -162,7 +163,7 @@ class ActiveRun:
                 self.run_id,
                 start_inference,
                 self.runner,
-                lambda connection_id, message: self.browsers.handle_message(connection_id, message),
+                self._handle_relayed,
                 hub,
                 self._policies,
                 record.directory.path,
@@ -295,6 +296,9 @@ class ActiveRun:
         return await self._outputs.export(out_dir, version)
 
     # --- what the outputs ask ---
+
+    def _handle_relayed(self, connection_id: int, message: FromBrowser) -> None:
+        self.browsers.handle_message(connection_id, message)
 
     def prepare_game(self, description: GameDescription) -> None:
         """The game is known: make the store and give the learner its work."""

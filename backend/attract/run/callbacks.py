@@ -85,8 +85,8 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
     """The goal is reached, or training goes on."""
     if not view.confirmed:
         text = (
-            f"an evaluation of invited hosts alone came to {view.return_mean:g}: a goal is confirmed by "
-            "hosts of your own; start one here with the dashboard's `Run workers in this tab`"
+            f"visitors' browsers alone evaluated a return of {view.return_mean:g}: a goal is confirmed by "
+            "browsers of your own; start one with the dashboard's `Run the workers in this tab`"
         )
         report = GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None)
         state.out.append(effects.Report(report))

@@ -20,13 +20,13 @@ PlayedAction = int | list[int] | list[float] | None
 
 
 class GameCard(WireModel):
-    """Metadata of a bundled page game; its picture and a trained policy are next to it."""
+    """Metadata of a bundled game; a page game's picture and trained policy are next to it."""
 
     about: Text
-    random_return: Amount
+    random_return: Amount | None = None
     """Mean of random play in the episodes of an evaluation."""
-    trained_return: Amount
-    """Mean of the kept policy in the same episodes."""
+    trained_return: Amount | None = None
+    """Mean of the kept policy in the same episodes; None: no policy is kept."""
 
 
 class GameEntry(WireModel):
@@ -196,6 +196,8 @@ class GameReport(WireModel):
     rollback_to: Count | None = None
     """The newest version before a caught guest's first share (rule C10); None: no version holds any."""
     count: Count = 1
+    num_workers: Count = 0
+    """Workers that it came from; 0: no worker's."""
 
 
 class CheckFinding(WireModel):

@@ -48,7 +48,7 @@ class AlgorithmSettings(Protocol):
     gamma: float
     """Discount per step, in [0, 1]."""
     learning_rate: float
-    """Of the optimizer, at first."""
+    """Initial learning rate of the optimizer."""
     n_epochs: int
     """How often each step is learned from, at least 1."""
     normalize_observations: bool

@@ -78,4 +78,4 @@ def test_C10_a_fleet_of_guests_alone_says_once_that_nothing_is_audited() -> None
     simulation.start()
     simulation.run(60.0, until=lambda: len(simulation.updates) > 3)
     said = [note.text for note in simulation.notes if note.kind == "audit"]
-    assert said == ["what guests play is not audited while no host of the admin's own is here"]
+    assert said == ["what visitors play is not verified while no browser of your own is connected"]

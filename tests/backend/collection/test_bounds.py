@@ -225,7 +225,7 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     assert not refused.accepted
     assert "outside of the game's own box: observation.obs[0]: 2e+06" in (refused.reason or "")
     (note,) = [note for note in world.notes if note.startswith("bounds:")]
-    assert "was refused" in note
+    assert "were refused" in note
     assert world.driven.core._state.conduct.num_out == 0
     # Those of the admin's own are not looked at any more.
     assert world.answer_to(10, 2e6).accepted
@@ -267,7 +267,7 @@ def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(f
     world.driven.give(inputs.GameChecked([finding("no-draw"), finding(found)]))
     (note,) = [note for note in world.notes if note.startswith("audit:")]
     assert note == (
-        "audit: what guests play is not audited: `attract check` found that it cannot be played again: "
+        "audit: what visitors play is not verified: `attract check` found that the game cannot be replayed: "
         f"it does {found}"
     )
     for _ in range(3):

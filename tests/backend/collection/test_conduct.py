@@ -52,7 +52,7 @@ def test_hostile_D4_two_frames_that_cannot_be_read_are_enough() -> None:
     conduct = Conduct()
     assert conduct.unreadable_message("liar", 0.0, "names") is None
     assert not conduct.is_out("liar", 0.0)
-    assert conduct.unreadable_message("liar", 1.0, "names") == "what it sends cannot be read: names"
+    assert conduct.unreadable_message("liar", 1.0, "names") == "it sent messages that cannot be read: names"
     assert conduct.is_out("liar", 1.0)
 
 

@@ -188,4 +188,4 @@ def test_hostile_D4_who_sends_two_frames_that_cannot_be_read_is_left_out() -> No
     assert driven.messages(LeaseVoid, 10)
     (host,) = driven.core.fleet_view(driven.now).hosts
     reasons = {worker.worker_index: worker.left_out for worker in host.workers}
-    assert reasons == {0: "what it sends cannot be read: a map of 500000 names", 1: None}
+    assert reasons == {0: "it sent messages that cannot be read: a map of 500000 names", 1: None}

@@ -38,9 +38,9 @@ def test_hostile_07_C7_a_stranger_that_stays_wrong_is_left_out_with_the_reason()
     refuse(driven, 11, 2)
     assert left_out(driven) == [None, None]
     refuse(driven, 11, 1)
-    assert left_out(driven) == [None, "3 segments did not stand up to being computed again"]
+    assert left_out(driven) == [None, "3 results differed when recomputed"]
     (note,) = [note for note in driven.wanted(Note) if note.kind == "quarantine"]
-    assert note.text.startswith("3f2a9c01@192.0.2.1 (worker 1) gets no leases any more: 3 segments")
+    assert note.text.startswith("the browser 3f2a9c01@192.0.2.1 (worker 1) is banned: 3 results")
     assert driven.core.fleet_view(driven.now).hosts[0].workers[1].state == "left_out"
     before = len(driven.leases(11))
     for _ in range(3):

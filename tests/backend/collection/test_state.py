@@ -117,7 +117,7 @@ def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothin
         driven.close(20 + generation)
     assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     (note,) = [note for note in driven.wanted(effects.Note) if note.kind == "quarantine"]
-    assert note.text == f"{'f' * 32} gets no leases any more: its games fail again and again"
+    assert note.text == f"the browser {'f' * 32} is banned: its games keep failing"
     driven.join(40, 0, host_id="f" * 32)
     driven.play(10)
     driven.play(11)

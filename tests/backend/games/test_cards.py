@@ -23,6 +23,13 @@ def test_a_card_says_what_its_game_is_and_what_was_reached(web: Path) -> None:
     assert card_of(web, "cartpole") is None
 
 
+def test_a_card_without_a_policy_says_what_its_game_is(web: Path) -> None:
+    (web / "trained" / "cartpole").mkdir()
+    (web / "trained" / "cartpole" / "card.json").write_text('{"about": "Keep the pole upright."}')
+    assert card_of(web, "cartpole") == GameCard(about="Keep the pole upright.")
+    assert card_file(web, "cartpole", "policy.onnx") is None
+
+
 def test_only_what_lies_beside_a_card_is_its_file(web: Path) -> None:
     path = card_file(web, "moles", "card.jpg")
     assert path is not None and path.read_bytes() == b"picture"

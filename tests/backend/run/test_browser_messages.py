@@ -232,7 +232,7 @@ def test_hostile_05_what_cannot_be_counts_against_who_says_it() -> None:
         with pytest.raises(ProtocolError, match="reward"):
             world.side.handle_message(WORKER, lie)
     (text,) = quarantined(world)
-    assert "(worker 0) gets no leases any more: what it sends cannot have happened: block.reward" in text
+    assert "(worker 0) is banned: it sent results that are impossible: block.reward" in text
     assert (world.store.written, world.side.faults) == ([], 0)
 
 
@@ -285,7 +285,7 @@ def test_hostile_D4_frames_that_cannot_be_read_count_against_their_sender() -> N
     world.side.refused(WORKER, REFUSED)
     assert left_out() is None
     world.side.refused(WORKER, REFUSED)
-    assert left_out() == "what it sends cannot be read: game_described.description.id: got 7"
+    assert left_out() == "it sent messages that cannot be read: game_described.description.id: got 7"
 
 
 def test_what_a_host_says_once_the_game_is_known_ends_no_run() -> None:

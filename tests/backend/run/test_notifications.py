@@ -12,10 +12,8 @@ from attract.run.life import Phase
 from attract.run.notifications import (
     HANDOVER_SECONDS,
     MAX_LINES,
-    MAX_REPORTS,
     SHOWN_NOTES,
     GameLogKeeper,
-    GameReports,
     Notifications,
 )
 from attract.run.progress import RunProgress
@@ -23,7 +21,6 @@ from attract.run.record import RunRecord
 from attract.runs.directory import RunDirectory
 from attract.schema.api import FleetView, GameReport, LogLine
 from attract.schema.base import WireModel
-from attract.schema.game_messages import MethodSource
 from attract.settings.run import RunSettings
 from fake_worker import counting_game
 
@@ -112,55 +109,6 @@ async def test_a_note_for_people_becomes_a_report(world: World, kind: str):
 async def test_other_notes_are_told_in_other_ways(world: World):
     world.one.note(Note("dropped", "an update"))
     assert world.heard == []
-
-
-def broken(text: str = "boom", **changes: Any) -> GameReport:
-    return report(**{"text": text, "stack": None, **changes})
-
-
-METHOD = MethodSource(name="Catch.update", text="update() {}")
-
-
-def own(stack: str | None, method: MethodSource | None) -> str | None:
-    """Stands in for the library: what of a stack is the game's, else the method."""
-    if stack is not None and "games/" in stack:
-        return stack.replace("games/x.js", "snake.ts")
-    return None if method is None else f"    at {method.name}"
-
-
-def test_stacks_are_mapped_and_a_hang_keeps_none():
-    reports = GameReports(own)
-    assert reports.add(broken(stack="at games/x.js:1:1")).stack == "at snake.ts:1:1"
-    assert reports.add(broken("hangs", kind="hang")).stack is None
-
-
-def test_where_the_game_threw_nothing_the_method_stands_in_for_the_stack():
-    assert GameReports(own).add(broken(kind="nan"), METHOD).stack == "    at Catch.update"
-    assert GameReports(own).add(broken(stack="at rollout.js:1:1")).stack is None, "ours alone says nothing"
-
-
-def test_a_crash_of_ours_keeps_its_stack_and_a_finding_the_place_it_has():
-    reports = GameReports(own)
-    assert reports.add(broken("ours", kind="crash", stack="at rollout.js:1:1")).stack == "at rollout.js:1:1"
-    found = reports.add(broken("found", kind="check", stack="    at snake.ts:3:4"))
-    assert found.stack == "    at snake.ts:3:4"
-
-
-def test_the_same_failure_is_counted_and_keeps_where_it_came_first():
-    reports = GameReports(own)
-    reports.add(broken(slot_id=3, step_values="action 1"))
-    assert reports.add(broken(slot_id=9, step_values="action 0")).count == 2
-    assert reports.add(broken(slot_id=9)).count == 3
-    kept = [(report.text, report.count, report.slot_id, report.step_values) for report in reports.all()]
-    assert kept == [("boom", 3, 3, "action 1")]
-
-
-def test_of_too_many_kinds_the_oldest_go():
-    reports = GameReports(own)
-    for number in range(MAX_REPORTS + 2):
-        reports.add(broken(f"boom {number}"))
-    assert len(reports.all()) == MAX_REPORTS
-    assert reports.all()[0].text == "boom 2"
 
 
 def line(number: int) -> LogLine:

@@ -243,7 +243,7 @@ describe("each fault is found, and only it", () => {
         },
         { numAgents: 2 },
       ),
-      /error nobody-active: no agent is active in or after step 1 of episode 0, which ends the episode/,
+      /error no-active-agent: no agent is active in or after step 1 of episode 0, which ends the episode/,
     ],
     [
       "an unknown name",
@@ -365,7 +365,7 @@ test("where nobody is active it is said once, and not where somebody is from the
       },
       { numAgents: 2 },
     );
-    return found(game).filter((finding) => finding.includes("nobody-active"));
+    return found(game).filter((finding) => finding.includes("no-active-agent"));
   };
   expect(nobody(false)).toHaveLength(1);
   expect(nobody(true)).toEqual([]);

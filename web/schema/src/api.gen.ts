@@ -259,18 +259,18 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * Metadata of a bundled page game; its picture and a trained policy are next to it.
+ * Metadata of a bundled game; a page game's picture and trained policy are next to it.
  */
 export interface GameCard {
   about: string;
   /**
    * Mean of random play in the episodes of an evaluation.
    */
-  random_return: number;
+  random_return: number | null;
   /**
-   * Mean of the kept policy in the same episodes.
+   * Mean of the kept policy in the same episodes; None: no policy is kept.
    */
-  trained_return: number;
+  trained_return: number | null;
 }
 /**
  * One game that can be trained here: bundled, or a module under the served project directory.
@@ -320,6 +320,10 @@ export interface GameReport {
    */
   rollback_to: number | null;
   count: number;
+  /**
+   * Workers that it came from; 0: no worker's.
+   */
+  num_workers: number;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.

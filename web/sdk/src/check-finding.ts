@@ -11,7 +11,7 @@ export const CHECKS = [
   "endless",
   "over-at-once",
   "reward-size",
-  "nobody-active",
+  "no-active-agent",
   "out-of-bounds",
   "not-reproducible",
   "state-survives-start",

@@ -211,7 +211,7 @@ function watchResults(game: Game): { report(report: Report): void } {
 /** Reports an episode that ended after its first step because no agent was active in it or in the next. */
 function reportNobody(instance: Instance, episode: number, report: Report): void {
   report({
-    id: "nobody-active",
+    id: "no-active-agent",
     severity: "error",
     text: `no agent is active in or after step 1 of episode ${episode}, which ends the episode: there is nothing to learn from`,
     fix: "return active for at least one agent from start() or from the first update(); run a countdown inside start()",

@@ -64,7 +64,7 @@ class Report:
     shared_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     """The same for all policies of a run: scheduled hyperparameters."""
     entropy: float | None = None
-    """Of the action distribution before the update, nats, mean over the steps that were learned from; None:
+    """Entropy of the action distribution before the update, nats, mean over the steps learned from; None:
     the algorithm does not compute it."""
 
     def with_metrics(self, more: Mapping[str, float]) -> Self:

@@ -331,7 +331,7 @@ class Learner:
                 self._drop(message, "another cell has nothing to learn from")
                 return
         if not trainable:
-            refused = "no segment passed verification (rule C7)"
+            refused = "every result differed when recomputed (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(

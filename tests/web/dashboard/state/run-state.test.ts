@@ -63,6 +63,7 @@ const REPORT: GameReport = {
   fix: null,
   rollback_to: null,
   count: 1,
+  num_workers: 1,
 };
 
 const row = (update: number, value: number) => ({

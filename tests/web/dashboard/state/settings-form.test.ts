@@ -5,8 +5,10 @@ import {
   type Changes,
   changedBy,
   changesFrom,
+  changesOfPerson,
   checkField,
   emptyText,
+  type Field,
   fieldsOf,
   problemsByField,
   settingsFromForm,
@@ -199,6 +201,17 @@ describe("what a field shows", () => {
       ["ppo.gamma", "preset"],
       ["collection.schedule", "you"],
     ]);
+  });
+
+  it("says what this machine suggests, until a person changes it", () => {
+    const schedule = FIELDS.find((one) => one.path === "collection.schedule") as Field;
+    const views = { own: OWN, effective: OWN };
+    const suggested = { "collection.schedule": "overlap" };
+    expect(changedBy(schedule, views, suggested, suggested)).toBe("machine");
+    expect(changesOfPerson(suggested, suggested)).toEqual({});
+    const changes = { "collection.schedule": "sync", "ppo.gamma": "0.5" };
+    expect(changedBy(schedule, views, changes, suggested)).toBe("you");
+    expect(changesOfPerson(changes, suggested)).toEqual(changes);
   });
 
   it("begins with the settings of an earlier run", () => {

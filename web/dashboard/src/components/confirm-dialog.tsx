@@ -8,7 +8,7 @@ interface ConfirmDialogProps {
   children: ReactNode;
   yes: string;
   no: string;
-  /** Told once; the dialog is closed by whoever opened it. */
+  /** Called once; the component that opened the dialog closes it. */
   onAnswer: (isYes: boolean) => void;
 }
 

@@ -6,8 +6,9 @@ import type { GameReport } from "@attract/schema";
 const OURS = /\/assets\/[\w-]+\.js/;
 
 /** The error's words, with its class where they do not name it. */
-export function wordsOf(report: Pick<GameReport, "name" | "text">): string {
-  return report.text.includes(report.name) ? report.text : `${report.name}: ${report.text}`;
+export function wordsOf(report: Pick<GameReport, "kind" | "name" | "text">): string {
+  const isNamed = report.kind === "check" || report.text.includes(report.name);
+  return isNamed ? report.text : `${report.name}: ${report.text}`;
 }
 
 /** The stack without the frames of Attract's own code; the whole of it when nothing else is there. */
@@ -25,4 +26,9 @@ export function shortError(text: string): string {
   const where = /^\s+(\S+:\d+:\d+):/m.exec(text)?.[1];
   if (what === undefined) return text.split("\n")[0];
   return where === undefined ? what : `${what} (${where})`;
+}
+
+/** The text of a notice without the ids of rules that it cites. */
+export function withoutRules(text: string): string {
+  return text.replace(/(?<!\w)[A-Z]\d+: /g, "");
 }

@@ -179,17 +179,29 @@ export function changesFrom(
   return changes;
 }
 
-/** Who decided what a field shows: the person, the preset that was chosen, or (null) the game and the defaults. */
+export type ChangedBy = "you" | "machine" | "preset";
+
+/**
+ * Who decided what a field shows: the person, this machine (`suggested`), the preset that was chosen, or (null) the game
+ * and the defaults.
+ */
 export function changedBy(
   field: Field,
   view: Pick<SettingsView, "own" | "effective">,
   changes: Changes,
-): "you" | "preset" | null {
-  if (changes[field.path] !== undefined) return "you";
+  suggested: Changes = {},
+): ChangedBy | null {
+  const change = changes[field.path];
+  if (change !== undefined) return change === suggested[field.path] ? "machine" : "you";
   if (view.effective === null) return null;
   const isSame =
     JSON.stringify(valueAt(view.own, field.path)) === JSON.stringify(valueAt(view.effective, field.path));
   return isSame ? null : "preset";
+}
+
+/** The changes that the person made: those that differ from what this machine suggests. */
+export function changesOfPerson(changes: Changes, suggested: Changes): Changes {
+  return Object.fromEntries(Object.entries(changes).filter(([path, text]) => text !== suggested[path]));
 }
 
 /** The problem of each field, and what is wrong with no single one of them. */

@@ -20,7 +20,7 @@ export interface Recorder {
   error: unknown;
 }
 
-/** Of the game that is played; `gameId` is empty until the game has said what it is. */
+/** Recorder of the game that is played; `gameId` is empty until the game has been described. */
 export function useRecorder(gameId: string, reference: GameReference): Recorder {
   const [isOn, setOn] = useState(false);
   const [entries, setEntries] = useState<readonly DemonstrationEntry[]>([]);

@@ -3,8 +3,9 @@
 import type { RunView } from "@attract/schema";
 import { Anchor } from "@mantine/core";
 import "../styles/findings.css";
+import { Sentence } from "../components/sentence.tsx";
 import { formatRoute } from "../routes.ts";
-import { changesOfFlag, sentenceParts, titleOfFinding } from "../state/finding-text.ts";
+import { changesOfFlag, titleOfFinding } from "../state/finding-text.ts";
 import { formatCount } from "../state/format.ts";
 
 export function FindingsCard({ run }: { run: RunView }) {
@@ -27,8 +28,6 @@ export function FindingsCard({ run }: { run: RunView }) {
               <Sentence text={finding.advice} />{" "}
               {finding.setting !== null && (
                 <Anchor
-                  c="inherit"
-                  underline="always"
                   href={formatRoute({
                     view: "start",
                     game: run.game,
@@ -46,12 +45,4 @@ export function FindingsCard({ run }: { run: RunView }) {
       </ul>
     </section>
   );
-}
-
-function Sentence({ text }: { text: string }) {
-  let position = 0;
-  return sentenceParts(text).map((part) => {
-    position += part.text.length;
-    return part.isCode ? <code key={position}>{part.text}</code> : <span key={position}>{part.text}</span>;
-  });
 }

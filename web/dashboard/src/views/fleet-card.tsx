@@ -1,16 +1,19 @@
 /** The fleet, worker by worker. */
 
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
+import { useState } from "react";
 import { api } from "../api/client.ts";
 import { Help } from "../components/help.tsx";
-import { useServerAway } from "../hooks/use-server-away.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
+import { withoutRules } from "../state/report-text.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
   waiting: "Waiting",
   playing: "Playing",
-  left_out: "Left out",
+  left_out: "Banned",
   gone: "Gone",
 };
 
@@ -107,7 +110,6 @@ function Head({
 }
 
 function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runId: string }) {
-  const isAway = useServerAway();
   return (
     <tr data-worker={worker.worker_id} data-state={worker.state}>
       <td>
@@ -123,14 +125,8 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
         {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
           <>
-            <span className="soft">: {worker.left_out}</span>{" "}
-            <button
-              type="button"
-              disabled={isAway}
-              onClick={() => void api.letIn(runId, worker.identity).catch(() => undefined)}
-            >
-              Let in again
-            </button>
+            <span className="soft">: {withoutRules(worker.left_out)}</span>{" "}
+            <LiftBan runId={runId} identity={worker.identity} />
           </>
         )}
       </td>
@@ -140,5 +136,28 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
       <td className="mono number rare">{formatCount(worker.episodes)}</td>
       <td className="mono number rare">{worker.policy_version ?? "–"}</td>
     </tr>
+  );
+}
+
+function LiftBan({ runId, identity }: { runId: string; identity: string }) {
+  const [isPending, setPending] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const lift = async () => {
+    setPending(true);
+    setError(null);
+    try {
+      await api.letIn(runId, identity);
+    } catch (problem) {
+      setError(problem);
+    }
+    setPending(false);
+  };
+  return (
+    <>
+      <ServerButton size="compact-xs" variant="default" loading={isPending} onClick={() => void lift()}>
+        Lift the ban
+      </ServerButton>
+      {error !== null && <ErrorNotice error={error} />}
+    </>
   );
 }

@@ -9,7 +9,7 @@ export function GameLog({ lines }: { lines: readonly LogLine[] }) {
   useEffect(() => {
     const { current } = list;
     if (current === null) return;
-    // Whoever has scrolled up is reading: only the end follows the newest line.
+    // A person who has scrolled up is reading: only the end follows the newest line.
     const isAtEnd = current.scrollHeight - current.scrollTop - current.clientHeight < 80;
     if (isAtEnd) current.scrollTop = current.scrollHeight;
   }, [lines]);

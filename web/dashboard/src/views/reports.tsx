@@ -1,14 +1,25 @@
-/** What broke in the game, in the words of the game, and where to find it again. */
+/** What broke in the game, in the words of the game, and what a person should know of its visitors. */
 
 import type { GameReport, RunView } from "@attract/schema";
 import { useState } from "react";
 import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
-import { ownStack, wordsOf } from "../state/report-text.ts";
+import {
+  covers,
+  type Fault,
+  faultsOf,
+  firstSeenText,
+  isNotice,
+  issueText,
+  timesText,
+} from "../state/faults.ts";
+import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
-const KINDS: Readonly<Record<string, string>> = {
+const TITLES: Readonly<Record<string, string>> = {
   load: "The game could not be loaded",
   throw: "The game threw an error",
   hang: "The game stopped answering",
@@ -18,27 +29,15 @@ const KINDS: Readonly<Record<string, string>> = {
   crash: "The worker crashed",
   policy: "A worker cannot run the policy",
   update: "An update was undone",
-  verification: "Experience was left out",
+  verification: "Results were discarded",
   check: "Found by a check of the game",
-  audit: "What guests play",
-  bounds: "What guests play",
-  quarantine: "Somebody is left out",
-  conduct: "Somebody plays again",
-  strangers: "Nobody of your own is here",
+  audit: "Verification of visitors",
+  bounds: "Verification of visitors",
+  quarantine: "A browser was banned",
+  conduct: "Bans and pauses",
+  strangers: "Only visitors are connected",
   federated: "Averaging with other trainers",
 };
-
-/** Said by the server: there is no stack, and no game that broke. */
-const NOTES = new Set([
-  "verification",
-  "check",
-  "audit",
-  "bounds",
-  "quarantine",
-  "conduct",
-  "strangers",
-  "federated",
-]);
 
 interface ReportsProps {
   reports: readonly GameReport[];
@@ -48,32 +47,54 @@ interface ReportsProps {
 
 export function Reports({ reports, run, onChange }: ReportsProps) {
   if (reports.length === 0) return null;
+  const faults = faultsOf(reports);
   return (
     <section aria-label="Reports" className="reports">
-      {reports.map((report) => (
-        <div key={reportKey(report)} className="card report" role="alert">
+      {faults.map((fault, index) => (
+        <FaultCard key={reportKey(fault.report)} fault={fault} run={run} isFirst={index === 0} />
+      ))}
+      {reports.filter(isNotice).map((report) => (
+        <div key={reportKey(report)} className="card notice" role="status">
           <h2>{titleOf(report)}</h2>
           <p>
-            <strong>{wordsOf(report)}</strong>
+            <Sentence text={withoutRules(report.text)} />
           </p>
-          <p className="soft">{placeOf(report)}</p>
-          {report.step_values !== null && <p className="soft">{report.step_values}</p>}
           {report.fix !== null && <p>{report.fix}</p>}
-          {report.stack !== null ? (
-            <pre>{ownStack(report.stack)}</pre>
-          ) : (
-            !NOTES.has(report.kind) && (
-              <p className="soft">
-                {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
-              </p>
-            )
-          )}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
           )}
         </div>
       ))}
     </section>
+  );
+}
+
+/** One fault, however often it came. Only the first is an alert, and its count is no part of that. */
+function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirst: boolean }) {
+  const { report } = fault;
+  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+  const firstSeen = firstSeenText(report);
+  return (
+    <div className="card report" data-testid="fault">
+      <h2>{titleOf(report)}</h2>
+      <p role={isFirst ? "alert" : undefined}>
+        <strong>{wordsOf(report)}</strong>
+      </p>
+      {where !== "" && <p data-testid="fault-place">{where}</p>}
+      {run.error !== null && run.state === "failed" && covers(fault, run.error) && <p>It ended the run.</p>}
+      {fault.endsWorkers && <p>A worker ended because of it and is not started again.</p>}
+      {firstSeen !== "" && <p className="soft">First seen: {firstSeen}</p>}
+      {report.step_values !== null && <p className="soft">{report.step_values}</p>}
+      {fault.fix !== null && <p>{fault.fix}</p>}
+      {report.stack !== null ? (
+        <pre>{ownStack(report.stack)}</pre>
+      ) : (
+        report.kind !== "check" && (
+          <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>
+        )
+      )}
+      <CopyText text={issueText(fault, run)} name="for an issue" />
+    </div>
   );
 }
 
@@ -122,21 +143,5 @@ function RollBack({
 }
 
 function titleOf(report: GameReport): string {
-  const text = KINDS[report.kind] ?? "The game broke";
-  return report.count > 1 ? `${text}, ${report.count} times` : text;
-}
-
-function placeOf(report: GameReport): string {
-  const parts = [
-    named("Worker", report.worker_index === null ? null : report.worker_index + 1),
-    named("slot", report.slot_id),
-    named("episode", report.episode),
-    named("tick", report.tick),
-    report.seed === null ? null : `seed ${report.seed}`,
-  ].filter((part) => part !== null);
-  return parts.join(", ");
-}
-
-function named(name: string, value: number | null): string | null {
-  return value === null ? null : `${name} ${value}`;
+  return TITLES[report.kind] ?? "The game broke";
 }

@@ -11,6 +11,7 @@ import { StatePill } from "../components/state-pill.tsx";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
+import { covers, faultsOf } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
@@ -113,9 +114,9 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
         </ConfirmDialog>
       )}
       {error !== null && <ErrorNotice error={error} />}
-      {(run.state === "failed" || run.state === "paused") && run.error !== null && (
-        <ErrorNotice error={new Error(run.error)} />
-      )}
+      {(run.state === "failed" || run.state === "paused") &&
+        run.error !== null &&
+        !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" role="status" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
@@ -128,7 +129,12 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
   );
 }
 
-/** Nobody plays: what would change that. */
+/** Whether the card of a fault says the same. */
+function isCovered(run: RunView, error: string): boolean {
+  return faultsOf(run.reports).some((fault) => covers(fault, error));
+}
+
+/** No worker plays: what would change that. */
 function Waiting({
   run,
   lastLeftSeconds,
@@ -153,7 +159,7 @@ function Waiting({
         No worker plays this game now, so nothing is learned.
         {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`} Let this
         tab run {plural(wanted, "worker")}, or{" "}
-        <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
+        <Anchor href="#join-card" onClick={showJoin}>
           add another device
         </Anchor>
         .
@@ -165,7 +171,7 @@ function Waiting({
   );
 }
 
-/** Of the workers that the run waits for, as many as this machine runs well. */
+/** As many of the workers that the run waits for as this machine runs well. */
 function workersHere(run: RunView): number {
   return Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
 }

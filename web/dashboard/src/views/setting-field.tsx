@@ -2,7 +2,7 @@
 
 import { NativeSelect, TextInput } from "@mantine/core";
 import { Help } from "../components/help.tsx";
-import type { Field } from "../state/settings-form.ts";
+import type { ChangedBy, Field } from "../state/settings-form.ts";
 
 interface SettingFieldProps {
   field: Field;
@@ -12,8 +12,8 @@ interface SettingFieldProps {
   empty: string;
   /** What the run makes of it, where that is not what stands in it. */
   note: string | null;
-  changedBy: "you" | "preset" | null;
-  /** What the run uses without the change; for the button that goes back. */
+  changedBy: ChangedBy | null;
+  /** What the field shows without the change; for the button that goes back. */
   ownText: string;
   problem: string | null;
   onChange: (path: string, text: string) => void;
@@ -39,7 +39,9 @@ export function SettingField(props: SettingFieldProps) {
             ↺
           </button>
         )}
-        {changedBy === "preset" && <span className="label">preset</span>}
+        {changedBy !== null && changedBy !== "you" && (
+          <span className="label">{changedBy === "machine" ? "this machine" : "preset"}</span>
+        )}
       </span>
       {field.kind === "choice" || field.kind === "boolean" ? (
         <NativeSelect

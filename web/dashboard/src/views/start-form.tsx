@@ -13,6 +13,7 @@ import { formatRoute, runRoute } from "../routes.ts";
 import {
   type Changes,
   changedBy,
+  changesOfPerson,
   checkField,
   emptyText,
   type Field,
@@ -36,16 +37,20 @@ interface StartFormProps {
   form: SettingsForm;
   /** What is changed to begin with. */
   first: Changes;
+  /** What this machine suggests of that. */
+  suggested: Changes;
   activeRun: string | null;
 }
 
-export function StartForm({ game, description, form, first, activeRun }: StartFormProps) {
+export function StartForm({ game, description, form, first, suggested, activeRun }: StartFormProps) {
   const fields = useMemo(() => fieldsOf(form), [form]);
   const [changes, setChanges] = useState(first);
   const [joins, setJoins] = useState(true);
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
   const settings = settingsFromForm(fields.all, changes);
+  const chosen = changesOfPerson(changes, suggested);
+  const chosenSettings = settingsFromForm(fields.all, chosen);
   const tried = useSettings(game.name, settings, description);
   const { view } = tried;
   const refused: readonly SettingProblem[] = [
@@ -68,7 +73,9 @@ export function StartForm({ game, description, form, first, activeRun }: StartFo
   };
   const reset = (path: string) => {
     setFailure(null);
-    setChanges(({ [path]: _, ...others }) => others);
+    setChanges(({ [path]: _, ...others }) =>
+      suggested[path] === undefined ? others : { ...others, [path]: suggested[path] },
+    );
   };
   const start = async (event: FormEvent) => {
     event.preventDefault();
@@ -94,8 +101,8 @@ export function StartForm({ game, description, form, first, activeRun }: StartFo
       text={textIn(field)}
       empty={emptyText(field, view)}
       note={usedNote(field, textIn(field), view)}
-      changedBy={view === null ? null : changedBy(field, view, changes)}
-      ownText={textOf(field, valueAt(view?.own, field.path))}
+      changedBy={view === null ? null : changedBy(field, view, changes, suggested)}
+      ownText={suggested[field.path] ?? textOf(field, valueAt(view?.own, field.path))}
       problem={problemOf(field)}
       onChange={change}
       onReset={reset}
@@ -106,75 +113,75 @@ export function StartForm({ game, description, form, first, activeRun }: StartFo
 
   return (
     <form className="card start-form" onSubmit={start} aria-label={`Train ${game.title}`}>
-      <h2>Train {game.title}</h2>
-      {view === null && tried.error !== null && <ErrorNotice error={tried.error} />}
-      <NativeSelect
-        label="Settings"
-        value={changes[PRESET] ?? ""}
-        description={preset?.help || undefined}
-        data={[
-          { value: "", label: ownPreset === "" ? "The game's own" : `The game's own (${ownPreset})` },
-          ...form.presets.map(({ name }) => ({ value: name, label: `Preset: ${name}` })),
-        ]}
-        onChange={(event) =>
-          event.currentTarget.value === "" ? reset(PRESET) : change(PRESET, event.currentTarget.value)
-        }
-        mb="sm"
-      />
-      <div className="fields">{fields.common.map(input)}</div>
-      <Switch
-        mt="md"
-        color="teal.8"
-        label="Run the workers in this tab"
-        description="Off: nothing plays until a device joins."
-        checked={joins}
-        onChange={(event) => setJoins(event.currentTarget.checked)}
-      />
-      <div className="folds">
-        {fields.sections.map((section) => (
-          <Fold
-            key={section.name}
-            title={section.title}
-            numChanged={section.fields.filter(({ path }) => changes[path] !== undefined).length}
-            isWrong={section.fields.some((field) => problemOf(field) !== null)}
-          >
-            <div className="fields">{section.fields.map(input)}</div>
-          </Fold>
-        ))}
-        {Object.keys(settings).length > 0 && (
-          <Fold title="As YAML" numChanged={0} isWrong={false}>
-            <p className="soft small">
-              What you changed, for a file beside your game (<code>{yamlFile(game)}</code>) or{" "}
-              <code>attract train {game.name} --config FILE</code>.
-            </p>
-            <pre className="yaml">{yamlOf(settings)}</pre>
-            <CopyText text={yamlOf(settings)} name="YAML" />
-          </Fold>
-        )}
+      <div className="start-fields">
+        <h2>Train {game.title}</h2>
+        {view === null && tried.error !== null && <ErrorNotice error={tried.error} />}
+        <NativeSelect
+          label="Settings"
+          value={changes[PRESET] ?? ""}
+          description={preset?.help || undefined}
+          data={[
+            { value: "", label: ownPreset === "" ? "The game's own" : `The game's own (${ownPreset})` },
+            ...form.presets.map(({ name }) => ({ value: name, label: `Preset: ${name}` })),
+          ]}
+          onChange={(event) =>
+            event.currentTarget.value === "" ? reset(PRESET) : change(PRESET, event.currentTarget.value)
+          }
+          mb="sm"
+        />
+        <div className="fields">{fields.common.map(input)}</div>
+        <Switch
+          mt="md"
+          color="teal.8"
+          label="Run the workers in this tab"
+          description="Off: nothing plays until a device joins."
+          checked={joins}
+          onChange={(event) => setJoins(event.currentTarget.checked)}
+        />
+        <div className="folds">
+          {fields.sections.map((section) => (
+            <Fold
+              key={section.name}
+              title={section.title}
+              numChanged={section.fields.filter(({ path }) => chosen[path] !== undefined).length}
+              isWrong={section.fields.some((field) => problemOf(field) !== null)}
+            >
+              <div className="fields">{section.fields.map(input)}</div>
+            </Fold>
+          ))}
+          {Object.keys(chosenSettings).length > 0 && (
+            <Fold title="As YAML" numChanged={0} isWrong={false}>
+              <p className="soft small">
+                What you changed, for a file beside your game (<code>{yamlFile(game)}</code>) or{" "}
+                <code>attract train {game.name} --config FILE</code>.
+              </p>
+              <pre className="yaml">{yamlOf(chosenSettings)}</pre>
+              <CopyText text={yamlOf(chosenSettings)} name="YAML" />
+            </Fold>
+          )}
+        </div>
       </div>
-      {others.map((text) => (
-        <ErrorNotice key={text} error={new Error(text)} />
-      ))}
-      {failure !== null && refused.length === 0 && <ErrorNotice error={failure} />}
-      {activeRun !== null && (
-        <p className="soft">
-          A run is going on:{" "}
-          <Anchor href={formatRoute(runRoute(activeRun))} c="inherit" underline="always">
-            {activeRun}
-          </Anchor>
-          . Stop it before you start another.
-        </p>
-      )}
-      <ServerButton
-        type="submit"
-        size="md"
-        fullWidth
-        mt="md"
-        loading={isSending}
-        disabled={!isFine || activeRun !== null}
-      >
-        Start training
-      </ServerButton>
+      <div className="start-footer">
+        {others.map((text) => (
+          <ErrorNotice key={text} error={new Error(text)} />
+        ))}
+        {failure !== null && refused.length === 0 && <ErrorNotice error={failure} />}
+        {activeRun !== null && (
+          <p className="soft">
+            A run is going on: <Anchor href={formatRoute(runRoute(activeRun))}>{activeRun}</Anchor>. Stop it
+            before you start another.
+          </p>
+        )}
+        <ServerButton
+          type="submit"
+          size="md"
+          fullWidth
+          loading={isSending}
+          disabled={!isFine || activeRun !== null}
+        >
+          Start training
+        </ServerButton>
+      </div>
     </form>
   );
 }

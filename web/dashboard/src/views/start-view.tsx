@@ -44,26 +44,26 @@ export function StartView({ chosen, from, set, activeRun }: StartViewProps) {
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
   const start = `${game?.name ?? ""} ${from ?? ""} ${JSON.stringify(set ?? {})}`;
-  const first = useLoaded(`first ${start}`, async () => ({ ...(await firstChanges(game, from)), ...set }));
+  const first = useLoaded(`first ${start}`, async () => await firstChanges(game, from));
 
   return (
-    <main id="content">
-      <h1>Pick a game</h1>
-      <p className="lede">
-        Attract plays it thousands of times in your browser, learns from every try, and hands you an agent
-        that plays it well.
-      </p>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
-      {formError !== null && <ErrorNotice error={formError} onRetry={reloadForm} />}
-      {games === null && error === null && <Loader aria-label="Loading games" />}
-      {games !== null && games.length === 0 && (
-        <p>
-          No games here yet. Add a module that exports <code>defineGame(...)</code> to the folder you started
-          the server in, then reload.
+    <main id="content" className="start">
+      <div>
+        <h1>Pick a game</h1>
+        <p className="lede">
+          Attract plays it thousands of times in your browser, learns from every try, and hands you an agent
+          that plays it well.
         </p>
-      )}
-      {games !== null && games.length > 0 && (
-        <div className="start">
+        {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+        {formError !== null && <ErrorNotice error={formError} onRetry={reloadForm} />}
+        {games === null && error === null && <Loader aria-label="Loading games" />}
+        {games !== null && games.length === 0 && (
+          <p>
+            No games here yet. Add a module that exports <code>defineGame(...)</code> to the folder you
+            started the server in, then reload.
+          </p>
+        )}
+        {games !== null && games.length > 0 && (
           <div className="games">
             {games.map((entry) =>
               entry.error === null ? (
@@ -73,35 +73,40 @@ export function StartView({ chosen, from, set, activeRun }: StartViewProps) {
               ),
             )}
           </div>
-          <div id="start-form">
-            {game !== null && form !== null && first.error !== null && <ErrorNotice error={first.error} />}
-            {game !== null && form !== null && first.value !== null && (
-              <StartForm
-                key={start}
-                game={game}
-                description={descriptions[game.name] ?? null}
-                form={form}
-                first={first.value}
-                activeRun={activeRun}
-              />
-            )}
-          </div>
-        </div>
-      )}
+        )}
+      </div>
+      <div id="start-form">
+        {game !== null && form !== null && first.error !== null && <ErrorNotice error={first.error} />}
+        {game !== null && form !== null && first.value !== null && (
+          <StartForm
+            key={start}
+            game={game}
+            description={descriptions[game.name] ?? null}
+            form={form}
+            first={{ ...first.value.changes, ...set }}
+            suggested={first.value.suggested}
+            activeRun={activeRun}
+          />
+        )}
+      </div>
     </main>
   );
 }
 
-/** What the form begins with: as many workers as this machine runs well, or the settings of run `from`. */
-async function firstChanges(game: GameEntry | null, from: string | null): Promise<Changes> {
-  if (game === null) return {};
+/** What the form begins with: the settings of run `from`, or what this machine suggests: as many workers as it runs well. */
+async function firstChanges(
+  game: GameEntry | null,
+  from: string | null,
+): Promise<{ changes: Changes; suggested: Changes }> {
+  if (game === null) return { changes: {}, suggested: {} };
   const { own } = await api.trySettings({ game: game.name });
   if (from !== null) {
     const [form, run] = await Promise.all([api.settingsForm(), api.run(from)]);
-    return changesFrom(fieldsOf(form).all, own, run.settings);
+    return { changes: changesFrom(fieldsOf(form).all, own, run.settings), suggested: {} };
   }
   const workers = suggestedWorkers(navigator.hardwareConcurrency || 2);
-  return valueAt(own, WORKERS) === workers ? {} : { [WORKERS]: String(workers) };
+  const suggested: Changes = valueAt(own, WORKERS) === workers ? {} : { [WORKERS]: String(workers) };
+  return { changes: suggested, suggested };
 }
 
 /** A game's own word: it may be anything. */
@@ -165,12 +170,14 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
         {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
         {card !== null && (
           <span className="about">
-            {card.about} Random play {formatNumber(card.random_return)}, trained{" "}
-            {formatNumber(card.trained_return)}.
+            {card.about}
+            {card.random_return !== null &&
+              card.trained_return !== null &&
+              ` Random play ${formatNumber(card.random_return)}, trained ${formatNumber(card.trained_return)}.`}
           </span>
         )}
       </button>
-      {card !== null && (
+      {card !== null && card.trained_return !== null && (
         <ServerButton
           size="xs"
           variant="default"
@@ -207,7 +214,7 @@ function BrokenCard({ entry, onRetry }: { entry: GameEntry; onRetry: () => void 
   );
 }
 
-/** Where the form stands below all games, on a phone, it comes into sight. */
+/** Where the form stands below all games, it comes into sight; beside them it always is. */
 function showForm(): void {
   const form = document.getElementById("start-form");
   if (form === null || form.getBoundingClientRect().top < window.innerHeight * 0.8) return;

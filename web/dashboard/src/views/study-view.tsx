@@ -1,11 +1,12 @@
 /** One study: what it has come to, its front, its trials, and the winner's file. */
 
 import type { StudyView as Study, StudyTrial } from "@attract/schema";
-import { Loader } from "@mantine/core";
+import { Anchor, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
 import { confirmationText, outcomeText, pointsOf, settingsText, sortedTrials } from "../state/study.ts";
 import { FrontChart } from "./front-chart.tsx";
@@ -25,7 +26,7 @@ export function StudyView({ name }: { name: string }) {
   return (
     <main id="content">
       <p className="back">
-        <a href="#/tuning">All studies</a>
+        <Anchor href={formatRoute({ view: "tuning" })}>All studies</Anchor>
       </p>
       <div className="study-head">
         <h1>{name}</h1>

@@ -183,7 +183,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
         <div
           className="screen"
           ref={frame}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: the screen takes the keys of whoever takes over
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the screen takes the keys of the person who takes over
           tabIndex={0}
           role="application"
           aria-label="The game; any key or press takes over from the policy"
