@@ -41,6 +41,7 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
+from attract.schema.messages import FromBrowser
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
@@ -162,7 +163,7 @@ class ActiveRun:
                 self.run_id,
                 start_inference,
                 self.runner,
-                lambda connection_id, message: self.browsers.handle_message(connection_id, message),
+                self._handle_message,
                 hub,
                 self._policies,
                 record.directory.path,
@@ -293,6 +294,10 @@ class ActiveRun:
         """
         await self._until_ended(self.runner.ready.wait())
         return await self._outputs.export(out_dir, version)
+
+    def _handle_message(self, connection_id: int, message: FromBrowser) -> None:
+        # The relay is there before the browsers' side, which needs it.
+        self.browsers.handle_message(connection_id, message)
 
     # --- what the outputs ask ---
 
