@@ -163,7 +163,7 @@ class ActiveRun:
                 self.run_id,
                 start_inference,
                 self.runner,
-                self._handle_relayed,
+                self._handle_message,
                 hub,
                 self._policies,
                 record.directory.path,
@@ -295,10 +295,11 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         return await self._outputs.export(out_dir, version)
 
-    # --- what the outputs ask ---
-
-    def _handle_relayed(self, connection_id: int, message: FromBrowser) -> None:
+    def _handle_message(self, connection_id: int, message: FromBrowser) -> None:
+        # The relay is there before the browsers' side, which needs it.
         self.browsers.handle_message(connection_id, message)
+
+    # --- what the outputs ask ---
 
     def prepare_game(self, description: GameDescription) -> None:
         """The game is known: make the store and give the learner its work."""
