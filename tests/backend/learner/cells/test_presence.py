@@ -42,7 +42,7 @@ def test_long_silence_is_noticed(beside, monkeypatch):
     monkeypatch.setattr(presence, "TIMEOUT_SECONDS", 1.0)
     first, second = beside(0, 2), beside(1, 2)
     waited = threading.Event()
-    while not first._beats.get(1, (0, 0.0))[0]:
+    while not first._heartbeats.get(1, (0, 0.0))[0]:
         waited.wait(0.05)
     assert first.timed_out() == []
     second.close()
