@@ -25,7 +25,7 @@ export class KeyRelay implements KeyTarget {
     this.#dispatch("keyup", keyOf(code));
   }
 
-  /** Releases all keys: those still held were released out of hearing. */
+  /** Releases all keys: their release may have been missed. */
   releaseAll(): void {
     this.#dispatch("blur", undefined);
   }
