@@ -12,16 +12,17 @@ from typing import Any
 
 from attract.errors import FileError
 from attract.files import parse_json
-from attract.runs.thinning import metric_names, thin
+from attract.runs.thinning import HIGH, LOW, metric_names, thin
 from attract.schema.api import MetricSeries, MetricsView
 
 SCHEMA = (
     'CREATE TABLE IF NOT EXISTS updates ("update" INTEGER PRIMARY KEY, agent_steps INTEGER NOT NULL, '
     "collected_steps INTEGER NOT NULL, seconds REAL NOT NULL, policy_version INTEGER NOT NULL, "
     "checkpoint TEXT NOT NULL, weights_sha256 TEXT NOT NULL)",
-    # A point of one update has count 1 and mean = low = high; `attract.runs.thinning` merges old points.
+    # A point of one update has count 1 and no `low` and `high`, which would repeat its mean;
+    # `attract.runs.thinning` merges old points.
     'CREATE TABLE IF NOT EXISTS points (name TEXT, "update" INTEGER, count INTEGER NOT NULL, '
-    'mean REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL, PRIMARY KEY (name, "update")) WITHOUT ROWID',
+    'mean REAL NOT NULL, low REAL, high REAL, PRIMARY KEY (name, "update")) WITHOUT ROWID',
     # Merged updates, each by the number of its last.
     'CREATE TABLE IF NOT EXISTS buckets ("update" INTEGER PRIMARY KEY, level INTEGER NOT NULL)',
     "CREATE TABLE IF NOT EXISTS events "
@@ -31,15 +32,15 @@ SCHEMA = (
 )
 OLD_TABLES = {
     "spreads": 'SELECT name, "update", number AS count, mean, low, high FROM spreads',
-    "metrics": 'SELECT name, "update", 1 AS count, value AS mean, value AS low, value AS high FROM metrics',
+    "metrics": 'SELECT name, "update", 1 AS count, value AS mean, NULL AS low, NULL AS high FROM metrics',
 }
 """Tables that earlier versions of Attract wrote in place of `points`, and how to read them as points."""
-_INSERT_POINT = "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT_POINT = "INSERT INTO points VALUES (?, ?, 1, ?, NULL, NULL)"
 _MERGE_POINT = (
     ' ON CONFLICT (name, "update") DO UPDATE SET '
     "mean = iif(count = 1, excluded.mean, (count * mean + excluded.mean) / (count + 1)), "
-    "low = iif(count = 1, excluded.low, min(low, excluded.low)), "
-    "high = iif(count = 1, excluded.high, max(high, excluded.high)), count = count + (count > 1)"
+    "low = iif(count = 1, NULL, min(low, excluded.mean)), "
+    "high = iif(count = 1, NULL, max(high, excluded.mean)), count = count + (count > 1)"
 )
 """Replaces the point of one update, joins the point of a bucket."""
 _RANGE = (
@@ -52,7 +53,7 @@ _AXIS = (
     "WHERE agent_steps BETWEEN :from_steps AND :to_steps GROUP BY bucket"
 )
 _SERIES = (
-    f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), min(low), max(high) "
+    f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), {LOW}, {HIGH} "
     'FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY bucket ORDER BY bucket'
 )
 BUSY_SECONDS = 5.0
@@ -298,7 +299,7 @@ def _short(value: float) -> float:
 
 
 def _fresh_points(update: int, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
-    return [(name, update, 1, value, value, value) for name, value in values.items() if math.isfinite(value)]
+    return [(name, update, value) for name, value in values.items() if math.isfinite(value)]
 
 
 def _add_event(connection: sqlite3.Connection, kind: str, data: str) -> Event:

@@ -26,8 +26,10 @@ WITH RECURSIVE names (name) AS (
 )
 SELECT name FROM names WHERE name NOTNULL
 """
-_MERGE = """
-REPLACE INTO points SELECT name, :last, sum(count), sum(count * mean) / sum(count), min(low), max(high)
+LOW, HIGH = "min(coalesce(low, mean))", "max(coalesce(high, mean))"
+"""Extremes of several points: a point of one update has its mean alone."""
+_MERGE = f"""
+REPLACE INTO points SELECT name, :last, sum(count), sum(count * mean) / sum(count), {LOW}, {HIGH}
 FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY name
 """
 

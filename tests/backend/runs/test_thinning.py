@@ -39,15 +39,15 @@ def write(store: MetricsStore, updates: range, **more: Any) -> None:
         for update in updates
     ]
     names = {"train/loss": shape, "rollout/ep_rew_mean": float, **more}
-    values = [(name, update, *3 * [of(update)]) for name, of in names.items() for update in updates]
-    values += [("eval/return", update, *3 * [float(update)]) for update in updates if update % 50 == 0]
+    values = [(name, update, of(update)) for name, of in names.items() for update in updates]
+    values += [("eval/return", update, float(update)) for update in updates if update % 50 == 0]
     with store._transaction() as connection:
         connection.executemany(
             "INSERT INTO updates VALUES (:update, :agent_steps, :collected_steps, :seconds, "
             ":policy_version, :checkpoint, :weights_sha256)",
             rows,
         )
-        connection.executemany("INSERT INTO points VALUES (?, ?, 1, ?, ?, ?)", values)
+        connection.executemany("INSERT INTO points VALUES (?, ?, 1, ?, NULL, NULL)", values)
         connection.executemany(
             "INSERT INTO events (kind, data) VALUES (?, ?)", [("metrics", "x" * 1000) for _ in updates]
         )
