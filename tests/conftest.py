@@ -1,6 +1,7 @@
 """Tests of the whole system, which other programs of the machine can disturb, get another chance."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ import pytest
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control starts background jobs so, and every process of the tests would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 TESTS = Path(__file__).parent
 # They start browsers, servers and trainers, kill them, and wait for each other by the clock.
 WHOLE_SYSTEM = tuple(

@@ -24,8 +24,6 @@ class CtrlC(importlib.abc.MetaPathFinder):
                 raise RuntimeError("an import makes another error of it")
         return None
 
-# A shell without job control starts what runs in its background with SIGINT ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, CtrlC(sys.argv.pop(1)))
 from attract.__main__ import main
 main()
