@@ -80,7 +80,7 @@ async def test_the_page_of_a_server_is_no_folder_to_copy(tmp_path: Path):
     directory.write_game(reference, counting_description().model_copy(update={"page": page}))
     directory.close()
     settings = ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path, port=0)
-    with pytest.raises(ConfigurationError, match="given by a server, http://localhost:5173/") as refused:
+    with pytest.raises(ConfigurationError, match="served by http://localhost:5173/") as refused:
         await export_run("run-1", tmp_path / "out", settings, with_page=True)
     assert "attachAgent" in str(refused.value.fix)
     assert not (tmp_path / "out").exists()

@@ -99,7 +99,7 @@ async def test_an_adapter_of_another_page_is_named_and_left_as_it_is(tmp_path: P
 
 async def test_a_page_that_plays_a_game_of_its_folder_is_not_looked_into(tmp_path: Path) -> None:
     create_project(tmp_path / "my-game", "pure")
-    with pytest.raises(ConfigurationError, match="no game") as refused:
+    with pytest.raises(ConfigurationError, match="not a game") as refused:
         await adapter_of(str(tmp_path / "my-game"), ServerSettings(runs_dir=tmp_path / "runs"))
     assert refused.value.fix is not None and refused.value.fix.endswith("my-game/src/game.ts")
     assert not (tmp_path / "my-game" / "game.page.ts").exists()

@@ -225,7 +225,7 @@ async def test_a_row_that_cannot_be_written_is_said_with_the_reason(world: World
     (failed,) = world.inputs
     assert isinstance(failed, inputs.RowFailed)
     assert world.broken == []
-    assert failed.error.startswith("TypeError: unsupported operand"), "the fault's kind, and what it says"
+    assert failed.error.startswith("TypeError: must be real number"), "the fault's kind, and what it says"
     await world.applied(effects.PublishRow())
     assert world.done == [], "its version is never announced"
 
