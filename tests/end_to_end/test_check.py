@@ -285,7 +285,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a slow update": (
         MOVE,
         f"{MOVE}    slow(3);\n",
-        ("warning: a step takes ", " steps a second, 100,000 steps take it "),
+        ("warning: a step takes ", " steps a second, 100,000 steps take "),
     ),
     "draw throws": (
         "    context.fillRect(",

@@ -44,6 +44,8 @@ PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
 """A page that a server on this machine gives, as an adapter names it."""
+NOT_LISTED = frozenset({OWN_SOURCES, REPOSITORY_DIR / "benchmarks"})
+"""Folders of a clone whose games are not the user's."""
 SKIPPED_FOLDERS = frozenset(
     {"node_modules", "vendor", "dist", "build", "out", "runs", "test", "tests", "__pycache__"}
 )
@@ -437,7 +439,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for path in entries:
-        if path.name.startswith(".") or path.is_symlink() or path == OWN_SOURCES:
+        if path.name.startswith(".") or path.is_symlink() or path in NOT_LISTED:
             continue
         if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.endswith(".d.ts"):
             yield path
