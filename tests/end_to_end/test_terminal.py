@@ -29,7 +29,7 @@ def test_a_training_in_a_terminal_serves_its_dashboard_until_ctrl_c_and_keeps_it
         ):
             assert re.search(rf"^  {command} ", said, re.MULTILINE), said
         # Narrower than the link: it is whole all the same.
-        links = terminal.wait_for(rf"(?s)Ctrl-C ends it\n+{LINK.pattern}\n")
+        links = terminal.wait_for(rf"(?s)stays open until Ctrl-C\n+{LINK.pattern}\n")
         address, token = links[1], links[2]
         # The browser and the learner are gone.
         names = [" ".join(process.cmdline()) for process in terminal.processes()]
