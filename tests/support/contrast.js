@@ -16,11 +16,16 @@
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const ancestors = (element) => (element === null ? [] : [...ancestors(element.parentElement), element]);
+  // Where no element has a colour the browser paints its own, which follows the page's colour scheme.
+  const blank = document.body.appendChild(document.createElement("div"));
+  blank.style.backgroundColor = "Canvas";
+  const canvas = parse(getComputedStyle(blank).backgroundColor).rgb;
+  blank.remove();
   // The dots of the page are a picture on its colour, which is all that counts here.
   const behind = (element) =>
     ancestors(element).reduce(
       (below, one) => over(parse(getComputedStyle(one).backgroundColor), below),
-      [255, 255, 255],
+      canvas,
     );
   const opacity = (element) =>
     ancestors(element).reduce((all, one) => all * Number(getComputedStyle(one).opacity), 1);
@@ -51,7 +56,7 @@
       look(element, data, getComputedStyle(element));
   }
   for (const field of document.querySelectorAll(
-    "input:not([type=checkbox], [type=radio]), select, textarea",
+    "input:not([type=checkbox], [type=radio], [type=range]), select, textarea",
   )) {
     const isEmpty = field.value === "";
     look(
