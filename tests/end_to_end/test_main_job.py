@@ -48,7 +48,9 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
         "run_id", "agent_steps", "updates", "policy_version", "wall_seconds",
         "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error",
         "findings", "check", "waited_seconds",
+        "return", "standard_error", "random_return", "random_standard_error", "random_episodes", "learned",
     }  # fmt: skip
+    assert result["learned"] is True
     assert result["run_id"] == "cartpole-1"
     assert result["updates"] == result["policy_version"]
     assert result["steps_per_second"] == pytest.approx(
