@@ -31,7 +31,7 @@ async def test_what_a_command_writes_is_handed_on_with_its_exit_code(tmp_path: P
     assert (await keeper.read()).code == 0
     await keeper.start(ChildOrder(("join", "-"), {}, str(tmp_path), "nowhere\n"))
     lines, code = await end_of(keeper)
-    assert code == 2 and lines[0] == ("stderr", "error: URL: 'nowhere' is no http address")
+    assert code == 2 and lines[0] == ("stderr", "error: URL: 'nowhere' is not an http address")
 
 
 async def test_a_command_hears_ctrl_c_though_its_keeper_does_not(tmp_path: Path):
