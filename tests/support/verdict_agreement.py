@@ -57,7 +57,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Sixty: each of 25 games too short and long enough, and five of them with another seed."""
-    plain = [str(ROOT / "web" / "suite" / f"{name}.ts") for name in SUITE] + list(BUNDLED)
+    plain = [str(ROOT / "benchmarks" / "suite" / f"{name}.ts") for name in SUITE] + list(BUNDLED)
     chosen = [(game, "plain", 1) for game in plain] + [(game, "page", 1) for game in PAGES]
     chosen += [(game, "plain", 2) for game in ("cartpole", *plain[1:5])]
     return [
