@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from attract.errors import ConfigurationError, DemonstrationError, FileError
 from attract.files import first_problem, read_file
 from attract.runs.directory import write_atomically
-from attract.schema.api import DemonstrationEntry, RecordedEpisode
+from attract.schema.api import DemonstratedEpisode, DemonstrationEntry
 from attract.schema.demonstrations import Demonstration
 
 FOLDER: Final = "demonstrations"
@@ -40,7 +40,7 @@ class DemonstrationStore:
     def __init__(self, runs_dir: Path) -> None:
         self._runs_dir = runs_dir
 
-    def add(self, episode: RecordedEpisode, player: str = "human") -> DemonstrationEntry:
+    def add(self, episode: DemonstratedEpisode, player: str = "human") -> DemonstrationEntry:
         """Keep one episode.
 
         Raises:
@@ -50,7 +50,7 @@ class DemonstrationStore:
         now = datetime.now(UTC)
         # Validated as it came in: once more would cost most of the second that the longest takes.
         demonstration = Demonstration.model_construct(
-            **{name: getattr(episode, name) for name in RecordedEpisode.model_fields},
+            **{name: getattr(episode, name) for name in DemonstratedEpisode.model_fields},
             id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             num_steps=len(episode.actions),
             created_at=now.isoformat(timespec="seconds"),

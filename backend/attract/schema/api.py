@@ -430,7 +430,7 @@ class PolicyView(WireModel):
     """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
 
 
-class RecordedEpisode(FiniteModel):
+class DemonstratedEpisode(FiniteModel):
     """One played episode as its player recorded it; replaying it gives the observations."""
 
     game_id: Name

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from attract.schema.api import RecordedEpisode
+from attract.schema.api import DemonstratedEpisode
 from attract.schema.base import Count, Name, Text
 
 
-class Demonstration(RecordedEpisode):
+class Demonstration(DemonstratedEpisode):
     """One played episode as it is kept."""
 
     version: Literal[1] = 1

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import FastAPI, HTTPException, Query
 
 from attract.runs.demonstrations import DemonstrationStore
-from attract.schema.api import DemonstrationEntry, Problem, RecordedEpisode
+from attract.schema.api import DemonstratedEpisode, DemonstrationEntry, Problem
 from attract.server.guard import role
 
 MAX_BYTES: Final = 4 << 20
@@ -24,7 +24,7 @@ def add_demonstration_routes(app: FastAPI, store: DemonstrationStore) -> None:
 
     @app.post("/api/demonstrations", status_code=201)
     @role("admin", body_bytes=MAX_BYTES)
-    def keep_demonstration(body: RecordedEpisode) -> DemonstrationEntry:
+    def keep_demonstration(body: DemonstratedEpisode) -> DemonstrationEntry:
         return store.add(body)
 
     @app.post("/api/demonstrations/{demonstration_id}/delete")

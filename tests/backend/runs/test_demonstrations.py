@@ -7,15 +7,15 @@ import pytest
 
 from attract.errors import ConfigurationError, DemonstrationError
 from attract.runs.demonstrations import DemonstrationStore, demonstrations_folder
-from attract.schema.api import RecordedEpisode
+from attract.schema.api import DemonstratedEpisode
 from attract.schema.base import Seed
 from attract.schema.demonstrations import Demonstration
 
 GAME = "Catch-v1"
 
 
-def episode(returns: float = 1.5, game_id: str = GAME) -> RecordedEpisode:
-    return RecordedEpisode(
+def episode(returns: float = 1.5, game_id: str = GAME) -> DemonstratedEpisode:
+    return DemonstratedEpisode(
         game_id=game_id,
         seed=Seed(low=7, high=0),
         episode=2,
@@ -34,7 +34,7 @@ def test_an_episode_is_kept_whole_and_listed(tmp_path: Path):
     (path,) = (tmp_path / "demonstrations" / GAME).iterdir()
     read = Demonstration.model_validate_json(path.read_bytes())
     assert (
-        RecordedEpisode.model_validate(read.model_dump(include=set(RecordedEpisode.model_fields)))
+        DemonstratedEpisode.model_validate(read.model_dump(include=set(DemonstratedEpisode.model_fields)))
         == episode()
     )
     assert read.player == "human" and read.id == path.stem == kept.id

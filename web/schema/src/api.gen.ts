@@ -110,6 +110,48 @@ export interface CheckView {
   seconds: number;
 }
 /**
+ * One played episode as its player recorded it; replaying it gives the observations.
+ */
+export interface DemonstratedEpisode {
+  /**
+   * The id in the game's description.
+   */
+  game_id: string;
+  /**
+   * Hash of the module that was played.
+   */
+  game_sha256: string | null;
+  seed: Seed;
+  /**
+   * With `seed` it names the random stream of the game, instance 0 (rule C5).
+   */
+  episode: number;
+  /**
+   * Game parameters of this episode; a missing one has its default.
+   */
+  parameters: {
+    [k: string]: number;
+  };
+  /**
+   * By step and agent.
+   *
+   * @minItems 1
+   * @maxItems 65536
+   */
+  actions: (number | number[] | null)[][];
+  /**
+   * Raw undiscounted return per agent.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  returns: number[];
+  /**
+   * False: the player stopped before the game did.
+   */
+  ended: boolean;
+}
+/**
  * One kept demonstration of a game.
  */
 export interface DemonstrationEntry {
@@ -128,6 +170,50 @@ export interface DemonstrationEntry {
   player: string;
   /**
    * Why the file cannot be used.
+   */
+  problem: string | null;
+}
+/**
+ * One recorded episode that a run keeps, without its actions.
+ */
+export interface EpisodeEntry {
+  id: string;
+  source: "evaluation" | "training" | "failure" | "person" | "check";
+  /**
+   * Among the episodes of its evaluation, or of that part of the training.
+   */
+  role: ("best" | "worst" | "median") | null;
+  /**
+   * Newest version that took part; None: a person played.
+   */
+  policy_version: number | null;
+  /**
+   * Agent steps of the run when it was played.
+   */
+  agent_steps: number | null;
+  /**
+   * Mean over the agents.
+   */
+  episode_return: number;
+  num_steps: number;
+  /**
+   * Game time.
+   */
+  seconds: number;
+  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut" | "failed" | "stopped";
+  /**
+   * First line of what failed.
+   */
+  error: string | null;
+  /**
+   * The report of the run's page that this failure is.
+   */
+  report_id: number | null;
+  starred: boolean;
+  num_bytes: number;
+  created_at: string;
+  /**
+   * Why the file cannot be played; the other fields are then as the index has them.
    */
   problem: string | null;
 }
@@ -544,48 +630,6 @@ export interface ReadyView {
   parts: {
     [k: string]: ReadyPart;
   };
-}
-/**
- * One played episode as its player recorded it; replaying it gives the observations.
- */
-export interface RecordedEpisode {
-  /**
-   * The id in the game's description.
-   */
-  game_id: string;
-  /**
-   * Hash of the module that was played.
-   */
-  game_sha256: string | null;
-  seed: Seed;
-  /**
-   * With `seed` it names the random stream of the game, instance 0 (rule C5).
-   */
-  episode: number;
-  /**
-   * Game parameters of this episode; a missing one has its default.
-   */
-  parameters: {
-    [k: string]: number;
-  };
-  /**
-   * By step and agent.
-   *
-   * @minItems 1
-   * @maxItems 65536
-   */
-  actions: (number | number[] | null)[][];
-  /**
-   * Raw undiscounted return per agent.
-   *
-   * @minItems 1
-   * @maxItems 256
-   */
-  returns: number[];
-  /**
-   * False: the player stopped before the game did.
-   */
-  ended: boolean;
 }
 /**
  * Body of `POST /api/runs/{id}/rollback`.

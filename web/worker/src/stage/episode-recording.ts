@@ -1,13 +1,13 @@
 /** What a person plays, as seed and actions: enough to play it again in the same game (rule C5). */
 
-import type { GameDescription, RecordedEpisode } from "@attract/schema";
+import type { DemonstratedEpisode, GameDescription } from "@attract/schema";
 import type { Action } from "attract/contract";
 import type { Instance } from "attract/instance";
 import type { Choice } from "attract/page/play";
 import { boxLimit, boxSize } from "attract/spaces";
 
 /** Recording of the newest episode, without the game's name and module, which the page knows. */
-export type PlayedEpisode = Omit<RecordedEpisode, "game_id" | "game_sha256">;
+export type PlayedEpisode = Omit<DemonstratedEpisode, "game_id" | "game_sha256">;
 
 /** Longer episodes are kept as far as this, as if the player had stopped: `LONGEST_STEPS` of the server. */
 export const LONGEST_STEPS = 65_536;
@@ -20,7 +20,7 @@ export class EpisodeRecording {
   readonly #seed: number;
   #episode = -1;
   #parameters: Readonly<Record<string, number>> = {};
-  #actions: RecordedEpisode["actions"] = [];
+  #actions: DemonstratedEpisode["actions"] = [];
   #numbers = 0;
   /** What had been earned when the episode became too long; null: it has not. */
   #returnsThen: number[] | null = null;
