@@ -99,18 +99,20 @@ export class EpisodeScript {
    * @param error with which the game failed in step `instance.episodeSteps`; null: it did not.
    */
   endDifference(instance: Instance, error: EpisodeError | null): EpisodeDifference | null {
-    const { end_reason: reason, num_steps: numSteps, error: recorded } = this.episode;
+    const { end_reason: reason, num_steps: numSteps, error: recorded, marks } = this.episode;
+    // Records of before had no marks, and did not say how the game ended.
+    const isOld = marks.hashes === "" && numSteps > 0;
     const step = instance.episodeSteps;
     if (error !== null || recorded !== null) return this.#errorDifference(step, error, recorded);
     const isOver = instance.episodeOver && instance.endReason !== "cut";
     const wasOver = reason !== "cut" && reason !== "stopped";
     const now = isOver ? `ends here (${instance.endReason})` : "goes on here";
     const then = wasOver ? `ended after ${numSteps} steps (${reason})` : `went on after ${numSteps} steps`;
-    if (step !== numSteps || isOver !== wasOver || (wasOver && instance.endReason !== reason))
+    if (step !== numSteps || isOver !== wasOver || (wasOver && !isOld && instance.endReason !== reason))
       return this.at(step, `the game ${now}; in the record it ${then}`);
     for (let agent = 0; agent < this.#numAgents; agent++) {
       const [was, is] = [this.episode.returns[agent], instance.episodeReturns[agent]];
-      const tolerance = this.episode.marks.hashes === "" ? RETURN_TOLERANCE * Math.max(1, Math.abs(was)) : 0;
+      const tolerance = isOld ? RETURN_TOLERANCE * Math.max(1, Math.abs(was)) : 0;
       if (!(Math.abs(was - is) <= tolerance)) {
         const whose = this.#numAgents > 1 ? ` of agent ${agent}` : "";
         return this.at(step, `the return${whose} is ${is}; in the record it was ${was}`);
