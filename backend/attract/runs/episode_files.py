@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, FileError
@@ -30,7 +31,7 @@ def read_episode(path: Path, folder: Path | None = None) -> RecordedEpisode:
     document = parse_object(data, path)
     try:
         if document.get("version") == 1 and "format" not in document:
-            return _converted(Demonstration.model_validate(document))
+            return from_demonstration(Demonstration.model_validate(document))
         episode = RecordedEpisode.model_validate(document)
         check_recorded(episode)
     except ValidationError as error:
@@ -47,8 +48,15 @@ def written(episode: RecordedEpisode) -> bytes:
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _converted(old: Demonstration) -> RecordedEpisode:
-    """A demonstration of version 1: it has no marks, and its step's length and its end are not known."""
+def from_demonstration(old: Demonstration) -> RecordedEpisode:
+    """A demonstration of version 1: it has no marks, and its step's length and its end are not known.
+
+    Raises: ConfigurationError: its fields disagree.
+    """
+    if old.num_steps != len(old.actions):
+        raise ConfigurationError(
+            f"it says {old.num_steps} steps and has {len(old.actions)} actions", setting="num_steps"
+        )
     actions = _actions_of(old)
     return RecordedEpisode(
         id=old.id if len(old.id) <= 64 else "",
@@ -70,18 +78,16 @@ def _converted(old: Demonstration) -> RecordedEpisode:
     )
 
 
-def _actions_of(old: Demonstration) -> np.ndarray[Any, np.dtype[Any]]:
+def _actions_of(old: Demonstration) -> NDArray[Any]:
     """[steps, agents] or [steps, agents, components]; zeros for an agent that was away."""
     num_agents = len(old.returns)
     first = next((action for step in old.actions for action in step if action is not None), 0)
     away = [0] * len(first) if isinstance(first, list) else 0
     rows = [[away if action is None else action for action in step] for step in old.actions]
+    if any(len(row) != num_agents for row in rows):
+        raise ConfigurationError(f"not every step has {num_agents} actions", setting="actions")
     try:
-        actions = np.asarray(rows)
+        actions: NDArray[Any] = np.asarray(rows)
     except ValueError:
-        actions = np.zeros(0)
-    if actions.ndim not in (2, 3) or actions.shape[1] != num_agents:
-        raise ConfigurationError(
-            f"not every step has an action for each of {num_agents} agents", setting="actions"
-        )
+        raise ConfigurationError("they are not all of one kind", setting="actions") from None
     return actions.astype(np.float32) if actions.dtype.kind == "f" else actions

@@ -5,11 +5,12 @@ from typing import Annotated, Final
 from fastapi import FastAPI, HTTPException, Query
 
 from attract.runs.demonstrations import DemonstrationStore
-from attract.schema.api import DemonstratedEpisode, DemonstrationEntry, Problem
+from attract.schema.api import DemonstrationEntry, Problem
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.guard import role
 
 MAX_BYTES: Final = 4 << 20
-"""Limit of an episode's body; the longest episode with one number per step has a sixteenth of that."""
+"""Limit of an episode's body: the longest episode, not deflated, has half of that."""
 GameId = Annotated[str, Query(min_length=1, max_length=120)]
 """As `Name` of the schema, in an address."""
 
@@ -24,7 +25,7 @@ def add_demonstration_routes(app: FastAPI, store: DemonstrationStore) -> None:
 
     @app.post("/api/demonstrations", status_code=201)
     @role("admin", body_bytes=MAX_BYTES)
-    def keep_demonstration(body: DemonstratedEpisode) -> DemonstrationEntry:
+    def keep_demonstration(body: RecordedEpisode) -> DemonstrationEntry:
         return store.add(body)
 
     @app.post("/api/demonstrations/{demonstration_id}/delete")

@@ -2,7 +2,6 @@
 
 import type {
   AccessView,
-  DemonstratedEpisode,
   DemonstrationEntry,
   FleetView,
   GameEntry,
@@ -12,6 +11,7 @@ import type {
   MetricsView,
   OpenedSession,
   Problem,
+  RecordedEpisode,
   RunSummary,
   RunView,
   ServerInfo,
@@ -91,8 +91,7 @@ export const api = {
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),
   demonstrations: (gameId: string) => get<DemonstrationEntry[]>(demonstrationsPath(gameId)),
-  keepDemonstration: (episode: DemonstratedEpisode) =>
-    post<DemonstrationEntry>("api/demonstrations", episode),
+  keepDemonstration: (episode: RecordedEpisode) => post<DemonstrationEntry>("api/demonstrations", episode),
   /** What is left. */
   deleteDemonstration: (gameId: string, id: string) =>
     post<DemonstrationEntry[]>(demonstrationsPath(gameId, `/${encodeURIComponent(id)}/delete`)),

@@ -11,8 +11,10 @@ import { type ActionNumbers, actionNumbers, unpackActions } from "./packed-actio
 import { SeenHash } from "./seen-hash.ts";
 
 const HASH_DIGITS = 8;
-/** Returns of a record without marks agree within this times max(1, |x|): other engines differ in the last bits of a sine. */
-const RETURN_TOLERANCE = 1e-4;
+/** Returns agree within this times max(1, |x|): a drawn game adds its rewards up tick by tick, a training one step by step. */
+const RETURN_TOLERANCE = 1e-9;
+/** The same of a record without marks: other engines differ in the last bits of a sine. */
+const OLD_RETURN_TOLERANCE = 1e-4;
 
 /** The episode is not one of this game, or is damaged. */
 export class EpisodeMismatch extends Error {
@@ -112,7 +114,7 @@ export class EpisodeScript {
       return this.at(step, `the game ${now}; in the record it ${then}`);
     for (let agent = 0; agent < this.#numAgents; agent++) {
       const [was, is] = [this.episode.returns[agent], instance.episodeReturns[agent]];
-      const tolerance = isOld ? RETURN_TOLERANCE * Math.max(1, Math.abs(was)) : 0;
+      const tolerance = (isOld ? OLD_RETURN_TOLERANCE : RETURN_TOLERANCE) * Math.max(1, Math.abs(was));
       if (!(Math.abs(was - is) <= tolerance)) {
         const whose = this.#numAgents > 1 ? ` of agent ${agent}` : "";
         return this.at(step, `the return${whose} is ${is}; in the record it was ${was}`);
