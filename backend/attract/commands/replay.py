@@ -78,12 +78,12 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
         module = await _build(gateway.service.games, game, directory, recorded[0], server)
         host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 0), on_event)
         try:
-            async for one, replay in _replayed(gateway.service.membership.checker, module, recorded):
+            async for entry, replay in _replayed(gateway.service.membership.checker, module, recorded):
                 if isinstance(replay, str):
-                    problem = f"{one.name}: {replay}"
+                    problem = f"{entry.name}: {replay}"
                     break
-                results.append((one, replay))
-                _say(console, one, replay, module)
+                results.append((entry, replay))
+                _say(console, entry, replay, module)
         finally:
             await host.stop()
     if problem is not None:
@@ -92,7 +92,7 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
         equal = sum(replay.equal for _, replay in results)
         console.print(f"{equal} of {len(results)} episodes are equal", highlight=False, soft_wrap=True)
     if order.json_output:
-        rows = [_row(one, replay, module) for one, replay in results]
+        rows = [_row(entry, replay, module) for entry, replay in results]
         whole = {"game": module.reference.name, "equal": problem is None and all(r["equal"] for r in rows)}
         print(json.dumps({**whole, "problem": problem, "episodes": rows}), flush=True)
     if problem is not None:
@@ -109,7 +109,7 @@ def _found(order: ReplayOptions, server: ServerSettings) -> tuple[str | None, li
             raise ConfigurationError(
                 f"no file in it ends in {SUFFIX}",
                 setting=order.episode,
-                fix="attract eval RUN --save FOLDER writes some",
+                fix="`attract eval RUN --save FOLDER` writes some",
             )
         return None, [Recorded(file.name, read_episode(file, path)) for file in files]
     if order.chosen is None and (path.exists() or path.suffix == ".json"):
@@ -139,19 +139,21 @@ def _kept(directory: RunDirectory, episode_id: str, chosen: Chosen | None) -> Re
             )
         return Recorded(f"{directory.run_id}:{episode_id}", read_episode(path, directory.path))
     found = [(path.stem, read_episode(path, directory.path)) for path in sorted(folder.glob("*.json"))]
-    fitting = [one for one in found if (one[1].end_reason == "failed") == (chosen == "failed")]
+    fitting = [
+        (name, episode) for name, episode in found if (episode.end_reason == "failed") == (chosen == "failed")
+    ]
     if not fitting:
         raise ConfigurationError(f"{directory.run_id} keeps no such episode", setting=f"--{chosen}")
     if chosen == "failed":
         name, episode = fitting[-1]
     else:
         choose = max if chosen == "best" else min
-        name, episode = choose(fitting, key=lambda one: one[1].mean_return)
+        name, episode = choose(fitting, key=lambda found: found[1].mean_return)
     return Recorded(f"{directory.run_id}:{name}", episode)
 
 
 def _run_of(run_id: str | None, server: ServerSettings) -> RunDirectory | None:
-    """The folder of a run; None: there is none here, which an episode of somebody else's has not."""
+    """The folder of a run; None: it is not here, as where another person sent the episode."""
     if run_id is None or not (server.runs_dir / run_id).is_dir():
         return None
     return RunDirectory.view(server.runs_dir, run_id)
@@ -190,10 +192,10 @@ async def _replayed(
 ) -> AsyncGenerator[tuple[Recorded, EpisodeReplay | str]]:
     """Each episode with its replay, or with why it was not played, which ends it."""
     for part in _orders(recorded):
-        episodes = [one.episode for one in part]
+        episodes = [entry.episode for entry in part]
         answer = await checker.replay(module, episodes, BUDGET_SECONDS, HOST_SECONDS)
-        for one, replay in zip(part, answer.replays, strict=False):
-            yield one, replay
+        for entry, replay in zip(part, answer.replays, strict=False):
+            yield entry, replay
         if len(answer.replays) < len(part):
             yield part[len(answer.replays)], answer.problem or "the browser did not play it"
             return
@@ -202,24 +204,24 @@ async def _replayed(
 def _orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
     """Parts small enough for a message."""
     part: list[Recorded] = []
-    for one in recorded:
-        size = sum(len(other.episode.actions.data) for other in [*part, one])
+    for entry in recorded:
+        size = sum(len(each.episode.actions.data) for each in [*part, entry])
         if part and (len(part) >= ORDER_EPISODES or size > ORDER_BYTES):
             yield part
             part = []
-        part.append(one)
+        part.append(entry)
     yield part
 
 
-def _say(console: CommandConsole, one: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
-    console.print(f"{one.name}: {_text(one, replay)}", markup=False, highlight=False, soft_wrap=True)
-    if not replay.equal and _is_other_build(one, module):
+def _say(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
+    console.print(f"{entry.name}: {_text(entry, replay)}", markup=False, highlight=False, soft_wrap=True)
+    if not replay.equal and _is_other_build(entry, module):
         text = "  it was recorded in another build of the game than this one"
         console.print(text, highlight=False, soft_wrap=True)
 
 
-def _text(one: Recorded, replay: EpisodeReplay) -> str:
-    episode, difference = one.episode, replay.difference
+def _text(entry: Recorded, replay: EpisodeReplay) -> str:
+    episode, difference = entry.episode, replay.difference
     if difference is not None:
         return f"differs at {difference.seconds:.1f} s (step {difference.step}): {difference.text}"
     how = f"failed: {episode.error.text.splitlines()[0]}" if episode.error else episode.end_reason
@@ -227,13 +229,13 @@ def _text(one: Recorded, replay: EpisodeReplay) -> str:
     return f"equal: {replay.num_steps} steps ({episode.seconds:.1f} s), return {returns}, {how}"
 
 
-def _is_other_build(one: Recorded, module: GameModule) -> bool:
-    return one.episode.game_sha256 not in (None, module.reference.sha256)
+def _is_other_build(entry: Recorded, module: GameModule) -> bool:
+    return entry.episode.game_sha256 not in (None, module.reference.sha256)
 
 
-def _row(one: Recorded, replay: EpisodeReplay, module: GameModule) -> dict[str, Any]:
+def _row(entry: Recorded, replay: EpisodeReplay, module: GameModule) -> dict[str, Any]:
     return {
-        "episode": one.name,
-        "other_build": _is_other_build(one, module),
+        "episode": entry.name,
+        "other_build": _is_other_build(entry, module),
         **replay.model_dump(mode="json"),
     }

@@ -19,7 +19,7 @@ SUFFIX: Final = ".episode.json"
 
 
 def read_episode(path: Path, folder: Path | None = None) -> RecordedEpisode:
-    """One episode, whoever wrote the file.
+    """The episode of a file, which may be a stranger's.
 
     Args:
         path: the file.
