@@ -57,7 +57,7 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
 
     Raises: ConfigurationError: there is no such episode, or no such game. AttractError: no browser.
     """
-    run_id, recorded = _found(order, server)
+    run_id, recorded = find_recorded(order, server)
     require_chromium()
     game, directory = order.game, None
     if game is not None:
@@ -100,7 +100,7 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
     return DONE if all(replay.equal for _, replay in results) else FAILED
 
 
-def _found(order: ReplayOptions, server: ServerSettings) -> tuple[str | None, list[Recorded]]:
+def find_recorded(order: ReplayOptions, server: ServerSettings) -> tuple[str | None, list[Recorded]]:
     """The run that was named, if one was, and the episodes; at least one."""
     path = Path(order.episode)
     if order.chosen is None and path.is_dir():
@@ -191,7 +191,7 @@ async def _replayed(
     checker: GameChecker, module: GameModule, recorded: Sequence[Recorded]
 ) -> AsyncGenerator[tuple[Recorded, EpisodeReplay | str]]:
     """Each episode with its replay, or with why it was not played, which ends it."""
-    for part in _orders(recorded):
+    for part in in_orders(recorded):
         episodes = [entry.episode for entry in part]
         answer = await checker.replay(module, episodes, BUDGET_SECONDS, HOST_SECONDS)
         for entry, replay in zip(part, answer.replays, strict=False):
@@ -201,7 +201,7 @@ async def _replayed(
             return
 
 
-def _orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
+def in_orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
     """Parts small enough for a message."""
     part: list[Recorded] = []
     for entry in recorded:
@@ -214,13 +214,15 @@ def _orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
 
 
 def _say(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
-    console.print(f"{entry.name}: {_text(entry, replay)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"{entry.name}: {replay_text(entry, replay)}", markup=False, highlight=False, soft_wrap=True
+    )
     if not replay.equal and _is_other_build(entry, module):
         text = "  it was recorded in another build of the game than this one"
         console.print(text, highlight=False, soft_wrap=True)
 
 
-def _text(entry: Recorded, replay: EpisodeReplay) -> str:
+def replay_text(entry: Recorded, replay: EpisodeReplay) -> str:
     episode, difference = entry.episode, replay.difference
     if difference is not None:
         return f"differs at {difference.seconds:.1f} s (step {difference.step}): {difference.text}"

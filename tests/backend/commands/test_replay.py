@@ -68,7 +68,7 @@ def test_best_and_worst_are_those_of_the_returns_and_a_failure_is_neither(tmp_pa
     )
     server = run_with(tmp_path, a=one(returns=[2.0]), b=one(returns=[5.0]), c=failed)
     chosen = {
-        name: module._found(ReplayOptions("run-1", name), server)[1][0].name
+        name: module.find_recorded(ReplayOptions("run-1", name), server)[1][0].name
         for name in ("best", "worst", "failed")
     }
     assert chosen == {"best": "run-1:b", "worst": "run-1:a", "failed": "run-1:c"}
@@ -76,11 +76,11 @@ def test_best_and_worst_are_those_of_the_returns_and_a_failure_is_neither(tmp_pa
 
 def test_many_episodes_are_ordered_in_parts_that_a_message_holds(monkeypatch: pytest.MonkeyPatch):
     recorded = [Recorded(str(n), one()) for n in range(40)]
-    parts = list(module._orders(recorded))
+    parts = list(module.in_orders(recorded))
     assert [len(part) for part in parts] == [16, 16, 8]
     assert [single.name for part in parts for single in part] == [str(n) for n in range(40)]
     monkeypatch.setattr(module, "ORDER_BYTES", 10)
-    assert [len(part) for part in module._orders(recorded[:5])] == [2, 2, 1]
+    assert [len(part) for part in module.in_orders(recorded[:5])] == [2, 2, 1]
 
 
 def test_a_difference_is_said_with_its_second_and_its_step():
@@ -94,7 +94,9 @@ def test_a_difference_is_said_with_its_second_and_its_step():
         play_seconds=0.1,
     )
     recorded = Recorded("one", one())
-    assert module._text(recorded, replay) == ("differs at 12.3 s (step 184): the agent sees something else")
+    assert module.replay_text(recorded, replay) == (
+        "differs at 12.3 s (step 184): the agent sees something else"
+    )
     equal = replay.model_copy(update={"equal": True, "difference": None, "num_steps": 3, "returns": [3.0]})
-    assert module._text(recorded, equal) == "equal: 3 steps (0.1 s), return 3, terminated"
+    assert module.replay_text(recorded, equal) == "equal: 3 steps (0.1 s), return 3, terminated"
     assert json.dumps(replay.model_dump(mode="json"))
