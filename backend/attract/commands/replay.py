@@ -223,6 +223,7 @@ def _say(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module
 
 
 def replay_text(entry: Recorded, replay: EpisodeReplay) -> str:
+    """What is printed of an episode after its name."""
     episode, difference = entry.episode, replay.difference
     if difference is not None:
         return f"differs at {difference.seconds:.1f} s (step {difference.step}): {difference.text}"
