@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.batches import AcceptedBlock, Pool
-from attract.collection.bounds import Bounds
 from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
-from attract.collection.plausibility import Plausibility
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
+from attract.collection.trust.admit import Admission
 from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block
@@ -33,18 +32,12 @@ class Acceptance:
     """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
 
     def __init__(
-        self,
-        book: LeaseBook,
-        seating: Seating,
-        capacity: int,
-        plausibility: Plausibility | None = None,
-        bounds: Bounds | None = None,
+        self, book: LeaseBook, seating: Seating, capacity: int, admission: Admission | None = None
     ) -> None:
-        """`plausibility` and `bounds` look at what strangers' leases give; None: nothing does."""
+        """`admission` looks at blocks before they count; None: nothing does."""
         self._book = book
         self._seating = seating
-        self._plausibility = plausibility
-        self._bounds = bounds
+        self._admission = admission
         self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
@@ -85,8 +78,8 @@ class Acceptance:
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
-                outside = self._outside(lease, block, columns)
-                if outside is not None:
+                admission = self._admission
+                if admission is not None and (outside := admission.admit(lease, block, columns)) is not None:
                     reason = f"outside of the game's own box: {outside}"
                     return Verdict(False, None, worker.worker_id, reason, is_outside=True)
                 received[columns] = True
@@ -94,21 +87,6 @@ class Acceptance:
                 self.rows.reserved -= count
                 return Verdict(True, self.rows.take(count), worker.worker_id)
         return Verdict(False, None, worker.worker_id, reason)
-
-    def _outside(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
-        """What the block has outside of the game's boxes. Raises: ProtocolError: it cannot be a true one."""
-        bounds = self._bounds
-        if lease.local:
-            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
-            if bounds is not None and bounds.wants_control:
-                bounds.control(block)
-            return None
-        if self._plausibility is not None and lease.is_strangers_play:
-            self._plausibility.check(lease, block, columns)
-        if bounds is None:
-            return None
-        bounds.check(block)
-        return bounds.outside(block) if bounds.binds else None
 
     def withdraw(self, block: Block, verdict: Verdict) -> None:
         """Undo an accepted offer: the block turned out to be unusable."""
@@ -119,8 +97,8 @@ class Acceptance:
         if lease is not None:
             columns = _int64(block.slot_id.data) - lease.first_slot
             lease.received[block.segment_index, columns] = False
-            if self._plausibility is not None:
-                self._plausibility.forget(lease.worker_id)
+            if self._admission is not None:
+                self._admission.plausibility.forget(lease.worker_id)
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 

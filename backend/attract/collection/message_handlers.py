@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from attract.collection.auditing import closed
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import (
     CloseConnection,
@@ -17,6 +16,7 @@ from attract.collection.inputs import Connected, Disconnected, MessageReceived
 from attract.collection.leases import Lease
 from attract.collection.reports import report_of
 from attract.collection.state import CollectionState, Described
+from attract.collection.trust.verdict import closed
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
 from attract.schema.api import LogLine

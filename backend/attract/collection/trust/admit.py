@@ -1,17 +1,24 @@
-"""Whether a block's numbers are ones that its game could give: rewards, choices and boxes as declared."""
+"""Door `admit`: whether a guest's block may count at all, and how much of a batch one guest may give."""
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.collection.batches import AcceptedBlock
+from attract.collection.fleet import Worker
+from attract.collection.leases import Lease
+from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
-from attract.schema.messages import Block, Tensor
+from attract.schema.messages import Block
 from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
-from attract.schema.tensor import DTYPES
+from attract.schema.tensor import view
 
 SLACK: Final = 1e-5
 """Tolerance as a share of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
@@ -19,6 +26,34 @@ UNBOUNDED: Final = float(np.finfo(np.float32).max)
 """What the SDK writes for infinity in a list of bounds."""
 CONTROLS: Final = 8
 """Blocks of the admin's own workers that must keep to the boxes before guests are held to them."""
+LARGEST_SHARE: Final = 1 / 8
+SLOWEST: Final = 2.0
+"""Caps hold where a batch fills within so many times the time that it would take without them (rule C2)."""
+
+
+class Admission:
+    """Looks at blocks before they count; owned by the acceptance."""
+
+    def __init__(self, description: GameDescription, horizon: int) -> None:
+        self.bounds = Bounds(description)
+        limits = GameLimits(description.num_agents, description.ticks_per_step, description.max_steps or 0)
+        self.plausibility = Plausibility(limits, horizon)
+
+    def admit(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
+        """What a block has outside of the game's boxes, in words; None: it may count.
+
+        Raises: ProtocolError: naming the field that no game of this description can give.
+        """
+        bounds = self.bounds
+        if lease.local:
+            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
+            if bounds.wants_control:
+                bounds.control(block)
+            return None
+        if lease.is_strangers_play:
+            self.plausibility.check(lease, block, columns)
+        bounds.check(block)
+        return bounds.outside(block) if bounds.binds else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +64,20 @@ class _Range:
     low: NDArray[np.float32] | None
     high: NDArray[np.float32] | None
     is_box: bool
+
+    def outside(self, numbers: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """[n, size]: which are outside; None where none is, which the extremes say."""
+        axis = 0 if self.size > 1 else None
+        is_low = self.low is not None and bool((numbers.min(axis=axis) < self.low).any())
+        is_high = self.high is not None and bool((numbers.max(axis=axis) > self.high).any())
+        if not is_low and not is_high:
+            return None
+        wrong = np.zeros(numbers.shape, np.bool_)
+        if self.low is not None:
+            wrong |= numbers < self.low
+        if self.high is not None:
+            wrong |= numbers > self.high
+        return wrong
 
 
 class Bounds:
@@ -67,9 +116,8 @@ class Bounds:
 
     def control(self, block: Block) -> None:
         """Look at a block of one of the admin's own workers."""
-        outside = self.outside(block)
         self._controls += 1
-        if outside is not None:
+        if (outside := self.outside(block)) is not None:
             self.off = f"a worker of the admin's own is outside as well: {outside}"
 
     def check(self, block: Block) -> None:
@@ -78,14 +126,14 @@ class Bounds:
         Raises: ProtocolError: naming the number that no game of this description can give.
         """
         if self._reward is not None:
-            rewards = _array(block.reward)
+            rewards = view(block.reward)
             low, high = self._reward
-            worst = _outside(float(rewards.min()), float(rewards.max()), low, high)
-            if worst is not None:
-                raise malformed(
-                    f"block.reward: {worst:g}",
-                    fix=f"the game declares rewards whose sum over a step is {low:g} to {high:g}",
-                )
+            for extreme in (float(rewards.min()), float(rewards.max())):
+                if not low <= extreme <= high:
+                    raise malformed(
+                        f"block.reward: {extreme:g}",
+                        fix=f"the game declares rewards whose sum over a step is {low:g} to {high:g}",
+                    )
         for key, bound in self._ranges.items():
             if not bound.is_box and (found := _find(block, key, bound)) is not None:
                 raise malformed(f"block.{found}", fix="choices are below their space's n")
@@ -100,62 +148,29 @@ class Bounds:
 
 def _find(block: Block, key: str, bound: _Range) -> str | None:
     """The first number that is outside, by the name of its field; a box's only where an agent takes part."""
-    steps = _array(block.observation[key]).reshape(-1, bound.size)
-    if (wrong := _wrong(steps, bound)) is not None:
+    steps = view(block.observation[key]).reshape(-1, bound.size)
+    if (wrong := bound.outside(steps)) is not None:
         if bound.is_box:
             # What a game leaves in the memory of an agent that takes no part means nothing (rule E9).
-            wrong &= _array(block.valid).astype(np.bool_).reshape(-1, 1)
+            wrong &= view(block.valid).astype(np.bool_).reshape(-1, 1)
         if wrong.any():
-            row, element = _first(wrong)
+            row, element = np.argwhere(wrong)[0].tolist()
             step, column = divmod(row, block.valid.shape[1])
             return f"observation.{key}[{element}]: {steps[row, element]:g}, step {step} of column {column}"
-    others = {"bootstrap_observation": block.bootstrap_observation}
+    others = {} if bound.is_box else {"bootstrap_observation": block.bootstrap_observation}
     if block.final_observations is not None:
         others["final_observations.observation"] = block.final_observations.observation
     for field, observation in others.items():
-        numbers = _array(observation[key]).reshape(-1, bound.size)
-        if (field == "bootstrap_observation" and bound.is_box) or not len(numbers):
-            continue
-        if (wrong := _wrong(numbers, bound)) is not None:
-            row, element = _first(wrong)
+        numbers = view(observation[key]).reshape(-1, bound.size)
+        if len(numbers) and (wrong := bound.outside(numbers)) is not None:
+            row, element = np.argwhere(wrong)[0].tolist()
             return f"{field}.{key}[{element}]: {numbers[row, element]:g}"
     return None
 
 
-def _wrong(numbers: NDArray[Any], bound: _Range) -> NDArray[np.bool_] | None:
-    """[n, size]: which are outside; None where none is, which the extremes say."""
-    is_low = bound.low is not None and bool((numbers.min(axis=_axis(bound.low)) < bound.low).any())
-    is_high = bound.high is not None and bool((numbers.max(axis=_axis(bound.high)) > bound.high).any())
-    if not is_low and not is_high:
-        return None
-    wrong = np.zeros(numbers.shape, np.bool_)
-    if bound.low is not None:
-        wrong |= numbers < bound.low
-    if bound.high is not None:
-        wrong |= numbers > bound.high
-    return wrong
-
-
-def _axis(bound: NDArray[np.float32]) -> int | None:
-    return 0 if bound.size > 1 else None
-
-
-def _first(wrong: NDArray[np.bool_]) -> tuple[int, int]:
-    row, element = np.argwhere(wrong)[0]
-    return int(row), int(element)
-
-
-def _outside(least: float, most: float, low: float, high: float) -> float | None:
-    if least < low:
-        return least
-    return most if most > high else None
-
-
 def _ranges(description: GameDescription) -> dict[str, _Range]:
     space = description.observation
-    spaces: dict[str, LeafSpace] = (
-        dict(space.spaces) if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
-    )
+    spaces = space.spaces if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
     found = {key: _range(space) for key, space in spaces.items()}
     return {key: bound for key, bound in found.items() if bound.low is not None or bound.high is not None}
 
@@ -180,5 +195,47 @@ def _limit(bound: float | list[float] | None, sign: float) -> NDArray[np.float32
     return np.where(unbounded, np.float32(sign * np.inf), limit).astype(np.float32)
 
 
-def _array(tensor: Tensor) -> NDArray[Any]:
-    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)
+def network_of(identity: str) -> str:
+    """The network that an identity came from: /24 of IPv4, /64 of IPv6; itself where that is not known.
+
+    An identity is a credential at an address, so who is bounded by network is bounded by identity too.
+    """
+    address = identity.rpartition("@")[2].partition("/")[0]
+    try:
+        prefix = 24 if ip_address(address).version == 4 else 64
+    except ValueError:
+        return identity
+    return str(ip_network((address, prefix), strict=False))
+
+
+class Caps:
+    """Share of a batch that one network may give, from the workers present at one moment."""
+
+    def __init__(self, workers: Iterable[Worker], target: int) -> None:
+        networks = Counter(
+            "" if worker.tier == "local" else network_of(worker.identity) for worker in workers
+        )
+        self.most = max(1, int(target * LARGEST_SHARE))
+        """Segments of a batch that one network may give."""
+        total, own = networks.total(), networks.pop("", 0)
+        shares = [min(SLOWEST * count / total, LARGEST_SHARE) for count in networks.values()]
+        self.hold = bool(networks) and SLOWEST * own / total + sum(shares) >= 1.0
+        """Whether the cap holds: the others can fill a batch in time."""
+
+    def keep(
+        self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Worker]
+    ) -> tuple[list[AcceptedBlock], list[AcceptedBlock]]:
+        """Those that a batch may take, and those that are too much; each network's first is always kept."""
+        kept: list[AcceptedBlock] = []
+        over: list[AcceptedBlock] = []
+        given: Counter[str] = Counter()
+        for block in blocks:
+            network = "" if block.local else network_of(worker_of(block.worker_id).identity)
+            size = len(block.rows)
+            fits = not network or not given[network] or given[network] + size <= self.most
+            if fits or not self.hold:
+                given[network] += size
+                kept.append(block)
+            else:
+                over.append(block)
+        return kept, over

@@ -1,24 +1,165 @@
-"""Whether a block can follow what its worker sent before: everything that can be told without playing again.
+"""Whether a block can follow what its worker sent before: everything that shows without playing again.
 
 Each slot's steps go on where they stopped; an episode's return is the sum of its rewards, its length the
 number of its steps, its end where the flags say. A game whose agents travel in several blocks is looked at
 when the last of a segment has come.
 """
 
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.collection.claims import Claim, Ends, joined_claim
 from attract.collection.leases import Lease
 from attract.errors import ProtocolError
 from attract.schema.frames import malformed
 from attract.schema.messages import Block, EpisodeColumns
+from attract.schema.tensor import view
 
 RETURN_SLACK: Final = 1e-5
 """Tolerance as a share of the sum of |reward|: rewards travel as 32 bits, returns are summed in 64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What one block, or several of one segment, say of k slots; [horizon, k] unless told otherwise."""
+
+    places: NDArray[np.int64]
+    """[k] of the slots among their lease's."""
+    first_step: NDArray[np.int64]
+    """[k]."""
+    reward: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    ticks: NDArray[np.uint16]
+    episodes: EpisodeColumns
+
+    @classmethod
+    def of(cls, block: Block, places: NDArray[np.int64]) -> Self:
+        """What a block that `check_block` passed says."""
+        return cls(
+            places=places,
+            first_step=view(block.first_step).astype(np.int64),
+            reward=view(block.reward),
+            terminated=view(block.terminated).view(np.bool_),
+            truncated=view(block.truncated).view(np.bool_),
+            valid=view(block.valid).view(np.bool_),
+            ticks=view(block.executed_ticks),
+            episodes=block.episodes,
+        )
+
+    def is_whole(self, num_agents: int) -> bool:
+        """Whether it has all agents of each of its games, side by side."""
+        if num_agents == 1:
+            return True
+        if len(self.places) % num_agents:
+            return False
+        games = self.places[::num_agents] // num_agents
+        wanted = games[:, None] * num_agents + np.arange(num_agents)
+        return bool((self.places.reshape(-1, num_agents) == wanted).all())
+
+
+def joined_claim(parts: Sequence[Claim]) -> Claim:
+    """What several blocks of one segment say, in the order of their slots."""
+    order = np.argsort(np.concatenate([part.places for part in parts]))
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., order]
+
+    names = ("instance_id", "episode", "step", "returns", "length_steps", "length_ticks", "end_reason")
+    columns = {name: [*chain.from_iterable(getattr(part.episodes, name) for part in parts)] for name in names}
+    arrays = ("places", "first_step", "reward", "terminated", "truncated", "valid", "ticks")
+    return Claim(
+        **{name: joined(name) for name in arrays}, episodes=EpisodeColumns.model_construct(None, **columns)
+    )
+
+
+class Ends:
+    """Where episodes end in a block of whole games: those that are told of, and steps in which a game failed.
+
+    `count` of them are told, in the order of the block's columns; `game` is the place of each among the
+    block's games.
+    """
+
+    def __init__(self, horizon: int, num_agents: int, claim: Claim, instances: NDArray[np.int64]) -> None:
+        columns = claim.episodes
+        self.count = len(columns.instance_id)
+        self._horizon, self._agents, self.num_games = horizon, num_agents, len(instances)
+        place_of = {instance: place for place, instance in enumerate(instances.tolist())}
+        self.game = np.array([place_of[instance_id] for instance_id in columns.instance_id], np.int64)
+        self.step = np.array(columns.step, np.int64)
+        self.is_finished = np.array([reason != "cut" for reason in columns.end_reason], np.bool_)
+        self.is_at_limit = np.array([reason == "time_limit" for reason in columns.end_reason], np.bool_)
+        places = self.game * horizon + self.step
+        if len(np.unique(places)) != self.count:
+            raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")
+        failed = self._failed(claim.valid)
+        marks = np.sort(np.concatenate([places, failed])) if len(failed) else np.sort(places)
+        self.marks = np.unique(marks)
+        """[m] ascending: game * horizon + step of each end."""
+        self._mark_of_episode = np.searchsorted(self.marks, places)
+        mark_game = self.marks // horizon
+        self._mark_is_first = np.ones(len(self.marks), np.bool_)
+        self._mark_is_first[1:] = mark_game[1:] != mark_game[:-1]
+        self.is_first = self._mark_is_first[self._mark_of_episode]
+        """[count]: whether the episode may have begun before the block."""
+        self.has_any = np.zeros(self.num_games, np.bool_)
+        self.has_any[mark_game] = True
+
+    def _failed(self, valid: NDArray[np.bool_]) -> NDArray[np.int64]:
+        if np.count_nonzero(valid) == valid.size:
+            return np.empty(0, np.int64)
+        is_empty = ~valid.reshape(self._horizon, self.num_games, self._agents).any(axis=2)
+        step, game = np.nonzero(is_empty)
+        return game * self._horizon + step
+
+    def lengths(self, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[count] steps of each episode that is told; [games] steps of the ones left open."""
+        marks, horizon = self.marks, self._horizon
+        if not len(marks):
+            return np.empty(0, np.int64), before + horizon
+        game = marks // horizon
+        begin = np.where(self._mark_is_first, game * horizon - before[game], 0)
+        begin[1:] = np.where(self._mark_is_first[1:], begin[1:], marks[:-1] + 1)
+        steps = marks + 1 - begin
+        last = np.full(self.num_games, -1, np.int64)
+        last[game] = marks
+        is_open = np.where(last >= 0, (np.arange(self.num_games) + 1) * horizon - 1 - last, before + horizon)
+        return steps[self._mark_of_episode], is_open
+
+    def sums(
+        self, numbers: NDArray[Any], before: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[count, agents] sums over each episode that is told; [slots] those of the ones left open.
+
+        Args:
+            numbers: [horizon, slots].
+            before: [slots] totals of the open episodes.
+        """
+        if not len(self.marks):
+            return np.empty((0, self._agents)), before + numbers.sum(axis=0, dtype=np.float64)
+        horizon, agents = self._horizon, self._agents
+        flat = np.ascontiguousarray(numbers.T).reshape(-1)
+        game, step = self.marks // horizon, self.marks % horizon
+        slot = (game[:, None] * agents + np.arange(agents)).reshape(-1)
+        end = slot * horizon + np.repeat(step, agents)
+        starts = np.unique(
+            np.concatenate([np.arange(numbers.shape[1]) * horizon, end[end % horizon < horizon - 1] + 1])
+        )
+        pieces = np.add.reduceat(flat, starts, dtype=np.float64)
+        slot_of = starts // horizon
+        begins_column = starts % horizon == 0
+        pieces[begins_column] += before[slot_of[begins_column]]
+        at = np.searchsorted(starts, end, "right") - 1
+        of_episodes = pieces[at].reshape(-1, agents)[self._mark_of_episode]
+        last = np.searchsorted(starts, (np.arange(numbers.shape[1]) + 1) * horizon - 1, "right") - 1
+        is_open = pieces[last]
+        is_open[slot[np.repeat(step, agents) == horizon - 1]] = 0.0
+        return of_episodes, is_open
 
 
 @dataclass(frozen=True)
@@ -29,19 +170,6 @@ class GameLimits:
     ticks_per_step: int
     most_steps: int
     """Steps after which an episode ends by the time limit; 0: there is none."""
-
-
-@dataclass(eq=False)
-class _Apart:
-    """Blocks of one segment whose games are not whole yet."""
-
-    key: tuple[int, int] | None = None
-    """Lease and segment."""
-    parts: list[Claim] = field(default_factory=list[Claim])
-
-    def take(self) -> list[Claim]:
-        parts, self.parts, self.key = self.parts, [], None
-        return parts
 
 
 class _Open:
@@ -59,7 +187,10 @@ class _Open:
         """The number after that of the last episode that was told."""
         self.is_known = np.zeros(num_slots // num_agents, np.bool_)
         """Whether all of the open episode was seen."""
-        self.apart = _Apart()
+        self.segment: tuple[int, int] | None = None
+        """Lease and segment of `parts`."""
+        self.parts: list[Claim] = []
+        """Blocks of one segment whose games are not whole yet."""
 
 
 class Plausibility:
@@ -90,16 +221,16 @@ class Plausibility:
         if claim.is_whole(agents):
             self._check_games(lease, state, claim)
             return
-        key = (lease.lease_id, block.segment_index)
-        if state.apart.key != key:
+        segment = (lease.lease_id, block.segment_index)
+        if state.segment != segment:
             # Blocks of a segment come one after the other: what is missing of the one before was refused.
-            for part in state.apart.take():
+            for part in state.parts:
                 self._lose_track(state, part)
-            state.apart.key = key
-        state.apart.parts.append(claim)
-        joined = joined_claim(state.apart.parts)
+            state.segment, state.parts = segment, []
+        state.parts.append(claim)
+        joined = joined_claim(state.parts)
         if joined.is_whole(agents):
-            state.apart.take()
+            state.segment, state.parts = None, []
             try:
                 self._check_games(lease, state, joined)
             except BaseException:
@@ -164,7 +295,7 @@ class Plausibility:
     def _check_lengths(
         self,
         columns: EpisodeColumns,
-        ends: "Ends",
+        ends: Ends,
         steps: NDArray[np.int64],
         is_known: NDArray[np.bool_],
     ) -> None:
@@ -193,7 +324,7 @@ class Plausibility:
     def _check_returns(
         self,
         columns: EpisodeColumns,
-        ends: "Ends",
+        ends: Ends,
         sums: NDArray[np.float64],
         sizes: NDArray[np.float64],
         is_known: NDArray[np.bool_],

@@ -1,4 +1,4 @@
-"""How each identity has behaved: who stalls sits out, who stays wrong is left out; used by the core alone."""
+"""What is remembered of each identity: how it has behaved, and how its audits went."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +21,12 @@ WRONG_MESSAGES: Final = 3
 """So many messages that say what cannot be."""
 UNREADABLE_MESSAGES: Final = 2
 """So many frames that hold no message: no worker sends one."""
+PROVEN: Final = 10
+"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
+MIN_CHANCE: Final = 0.05
+"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+MAX_OWED: Final = 10
+"""After so many audits that could not be done an identity counts as unknown."""
 
 
 @dataclass(eq=False)
@@ -54,8 +60,37 @@ class Record:
     clean_updates: int = 0
 
 
+@dataclass(eq=False)
+class AuditStanding:
+    """The audits of one identity so far, and the trust that it has for them."""
+
+    valid: int = 0
+    """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
+    ordered: int = 0
+    """Audits under way."""
+    owed: int = 0
+    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
+    caught: str | None = None
+    """What in its segment differed from the replay; None: nothing did."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its segments train at once."""
+        return self.valid >= PROVEN and self.owed < MAX_OWED and self.caught is None
+
+    @property
+    def chance(self) -> float:
+        """Probability that its next segment is audited; audits under way count as passed."""
+        sure = self.valid + self.ordered
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, MIN_CHANCE)
+
+
 class Conduct:
-    """Conduct of every identity of a run."""
+    """Conduct of every identity of a run: who stalls sits out, who stays wrong is left out."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attract.collection.leases import Lesson
 from attract.schema.episodes import Episode, Episodes
 from attract.schema.messages import Block, EpisodeTerms, ReplayOrder, Tensor
-from attract.schema.tensor import DTYPES, from_numpy
+from attract.schema.tensor import from_numpy, view
 
 MAX_HISTORY_BYTES: Final = 256 * 1024
 """Actions of one episode of one instance that are kept; a longer one cannot be played again."""
@@ -128,12 +128,11 @@ def order_of(instance_id: int, first_step: int, begin: Beginning, lesson: Lesson
 
 def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
     """What blocks that `check_block` passed say of one instance: together they have all of its agents."""
-    order = np.argsort(np.concatenate([_array(block.slot_id)[columns] for block, columns in parts]))
+    order = np.argsort(np.concatenate([view(block.slot_id)[columns] for block, columns in parts]))
 
     def joined(tensors: Sequence[Tensor], axis: int) -> NDArray[Any]:
         taken = [
-            np.take(_array(tensor), columns, axis)
-            for tensor, (_, columns) in zip(tensors, parts, strict=True)
+            np.take(view(tensor), columns, axis) for tensor, (_, columns) in zip(tensors, parts, strict=True)
         ]
         return np.take(np.concatenate(taken, axis) if len(taken) > 1 else taken[0], order, axis)
 
@@ -148,7 +147,7 @@ def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
     finals: dict[tuple[int, int], dict[str, NDArray[Any]]] = {}
     episodes: list[Episode] = []
     for block, columns in parts:
-        slots = _array(block.slot_id)
+        slots = view(block.slot_id)
         instance = int(slots[columns[0]]) // num_agents
         episodes += [
             episode for episode in Episodes(block.episodes, num_agents) if episode.instance_id == instance
@@ -253,8 +252,8 @@ def _finals(
     final = block.final_observations
     if final is None:
         return {}
-    steps, at = _array(final.step), _array(final.column)
-    arrays = {key: _array(tensor) for key, tensor in final.observation.items()}
+    steps, at = view(final.step), view(final.column)
+    arrays = {key: view(tensor) for key, tensor in final.observation.items()}
     return {
         (int(steps[i]), int(agents[at[i]])): {key: array[i].copy() for key, array in arrays.items()}
         for i in np.flatnonzero(np.isin(at, columns)).tolist()
@@ -263,7 +262,3 @@ def _finals(
 
 def _terms(lesson: Lesson) -> EpisodeTerms:
     return EpisodeTerms(lesson_id=lesson.lesson_id, parameters=dict(lesson.parameters))
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)
