@@ -67,16 +67,17 @@ class _Range:
 
     def outside(self, numbers: NDArray[Any]) -> NDArray[np.bool_] | None:
         """[n, size]: which are outside; None where none is, which the extremes say."""
-        axis = 0 if self.size > 1 else None
-        is_low = self.low is not None and bool((numbers.min(axis=axis) < self.low).any())
-        is_high = self.high is not None and bool((numbers.max(axis=axis) > self.high).any())
+        low, high = self.low, self.high
+        # Where all elements share one bound, one extreme is enough: extremes along axis 0 are far slower.
+        is_low = low is not None and bool((numbers.min(axis=0 if low.size > 1 else None) < low).any())
+        is_high = high is not None and bool((numbers.max(axis=0 if high.size > 1 else None) > high).any())
         if not is_low and not is_high:
             return None
         wrong = np.zeros(numbers.shape, np.bool_)
-        if self.low is not None:
-            wrong |= numbers < self.low
-        if self.high is not None:
-            wrong |= numbers > self.high
+        if low is not None:
+            wrong |= numbers < low
+        if high is not None:
+            wrong |= numbers > high
         return wrong
 
 

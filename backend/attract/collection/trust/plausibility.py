@@ -97,9 +97,7 @@ class Ends:
         places = self.game * horizon + self.step
         if len(np.unique(places)) != self.count:
             raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")
-        failed = self._failed(claim.valid)
-        marks = np.sort(np.concatenate([places, failed])) if len(failed) else np.sort(places)
-        self.marks = np.unique(marks)
+        self.marks = np.unique(np.concatenate([places, self._failed(claim.valid)]))
         """[m] ascending: game * horizon + step of each end."""
         self._mark_of_episode = np.searchsorted(self.marks, places)
         mark_game = self.marks // horizon
@@ -248,22 +246,18 @@ class Plausibility:
         follows = first_step == state.next_step[places]
         is_known = (state.is_known[games] & follows[::agents]) | (first_step[::agents] == 0)
         goes_on = follows[::agents] & (first_step[::agents] > 0)
-        carried = is_known & goes_on
-        of_slots = np.repeat(carried, agents)
-        columns = claim.episodes
+        carried = np.repeat(is_known & goes_on, agents)
         ends = Ends(self._horizon, agents, claim, games + lease.first_slot // agents)
-        if agents == 1:
-            _check_flags(ends, claim, self._limits.ticks_per_step)
-        else:
-            _check_flags_of_agents(ends, claim, self._limits.ticks_per_step)
+        is_sure = ends.is_finished & (is_known[ends.game] | ~ends.is_first)
+        check_flags = _check_flags if agents == 1 else _check_flags_of_agents
+        check_flags(ends, claim, self._limits.ticks_per_step)
         steps, open_steps = ends.lengths(np.where(goes_on, state.steps[games], 0))
-        self._check_lengths(columns, ends, steps, is_known)
-        self._check_open(open_steps)
-        episode = np.array(columns.episode, np.int64)
+        _check_lengths(self._limits, claim.episodes, ends, is_sure, steps, open_steps)
+        episode = np.array(claim.episodes.episode, np.int64)
         _check_numbers(episode, ends.game, state.next_episode[games])
-        sums, open_reward = ends.sums(claim.reward, np.where(of_slots, state.reward[places], 0.0))
-        sizes, open_size = ends.sums(np.abs(claim.reward), np.where(of_slots, state.magnitude[places], 0.0))
-        self._check_returns(columns, ends, sums, sizes, is_known)
+        sums, open_reward = ends.sums(claim.reward, np.where(carried, state.reward[places], 0.0))
+        sizes, open_size = ends.sums(np.abs(claim.reward), np.where(carried, state.magnitude[places], 0.0))
+        _check_returns(claim.episodes, is_sure, sums, sizes)
         state.next_step[places] = first_step + self._horizon
         state.reward[places], state.magnitude[places] = open_reward, open_size
         state.steps[games], state.is_known[games] = open_steps, is_known | ends.has_any
@@ -292,67 +286,55 @@ class Plausibility:
         if lease.first_steps is not None:
             lease.first_steps[places] = base
 
-    def _check_lengths(
-        self,
-        columns: EpisodeColumns,
-        ends: Ends,
-        steps: NDArray[np.int64],
-        is_known: NDArray[np.bool_],
-    ) -> None:
-        if not ends.count:
-            return
-        said = np.array(columns.length_steps, np.int64)
-        ticks = np.array(columns.length_ticks, np.int64)
-        per_step, most = self._limits.ticks_per_step, self._limits.most_steps
+
+def _check_lengths(
+    limits: GameLimits,
+    columns: EpisodeColumns,
+    ends: Ends,
+    is_sure: NDArray[np.bool_],
+    steps: NDArray[np.int64],
+    open_steps: NDArray[np.int64],
+) -> None:
+    per_step, most = limits.ticks_per_step, limits.most_steps
+    if ends.count:
+        said, ticks = np.array(columns.length_steps, np.int64), np.array(columns.length_ticks, np.int64)
         wrong = ends.is_finished & ((ticks > said * per_step) | (ticks <= (said - 1) * per_step))
         _refuse("length_ticks", ticks, wrong, "every step but the last runs all its ticks (rule T2)")
-        is_sure = ends.is_finished & (is_known[ends.game] | ~ends.is_first)
         _refuse("length_steps", said, is_sure & (said != steps), "an episode's length is that of its steps")
-        if most:
-            wrong = ends.is_finished & ((said > most) | (ends.is_at_limit & (said != most)))
-            _refuse("length_steps", said, wrong, f"an episode that reaches the time limit has {most} steps")
+        wrong = ends.is_finished & ((said > most) | (ends.is_at_limit & (said != most))) & (most > 0)
+        _refuse("length_steps", said, wrong, f"an episode that reaches the time limit has {most} steps")
+    # Where the beginning was not seen, the episode has these steps and more.
+    if most and len(open_steps) and int(open_steps.max()) > most:
+        raise malformed(
+            f"block.truncated: an episode of {int(open_steps.max())} steps goes on",
+            fix=f"the time limit ends it after {most} steps",
+        )
 
-    def _check_open(self, open_steps: NDArray[np.int64]) -> None:
-        # Where the beginning was not seen, the episode has these steps and more.
-        most = self._limits.most_steps
-        if most and len(open_steps) and int(open_steps.max()) > most:
-            raise malformed(
-                f"block.truncated: an episode of {int(open_steps.max())} steps goes on",
-                fix=f"the time limit ends it after {most} steps",
-            )
 
-    def _check_returns(
-        self,
-        columns: EpisodeColumns,
-        ends: Ends,
-        sums: NDArray[np.float64],
-        sizes: NDArray[np.float64],
-        is_known: NDArray[np.bool_],
-    ) -> None:
-        if not ends.count:
-            return
-        said = np.array(columns.returns).reshape(ends.count, self._limits.num_agents)
-        is_sure = ends.is_finished & (is_known[ends.game] | ~ends.is_first)
-        wrong = is_sure[:, None] & (np.abs(said - sums) > RETURN_SLACK * (1.0 + sizes))
-        if np.count_nonzero(wrong):
-            episode, agent = (int(index) for index in np.argwhere(wrong)[0])
-            raise malformed(
-                f"block.episodes.returns: {said[episode, agent]:g}, its rewards come to "
-                f"{sums[episode, agent]:g}",
-                fix="an episode's return is the sum of its rewards (rule T2)",
-            )
+def _check_returns(
+    columns: EpisodeColumns,
+    is_sure: NDArray[np.bool_],
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> None:
+    said = np.array(columns.returns).reshape(sums.shape)
+    wrong = is_sure[:, None] & (np.abs(said - sums) > RETURN_SLACK * (1.0 + sizes))
+    if np.count_nonzero(wrong):
+        episode, agent = np.argwhere(wrong)[0].tolist()
+        raise malformed(
+            f"block.episodes.returns: {said[episode, agent]:g}, its rewards come to {sums[episode, agent]:g}",
+            fix="an episode's return is the sum of its rewards (rule T2)",
+        )
 
 
 def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: NDArray[np.int64]) -> None:
     """What was played once is not told again: a game's episodes have ever higher numbers."""
     if not len(episode):
         return
-    pairs = np.stack((game, episode))
-    _refuse("episode", episode, episode < first[game], "a game's episodes are counted through (rule C5)")
-    if np.unique(pairs, axis=1).shape[1] < len(episode):
-        raise malformed(
-            "block.episodes.episode: one twice", fix="a game's episodes are counted through (rule C5)"
-        )
+    fix = "a game's episodes are counted through (rule C5)"
+    _refuse("episode", episode, episode < first[game], fix)
+    if np.unique(np.stack((game, episode)), axis=1).shape[1] < len(episode):
+        raise malformed("block.episodes.episode: one twice", fix=fix)
 
 
 def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
