@@ -20,10 +20,9 @@ from attract.collection.fleet import Fleet, Worker
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
-from attract.collection.reports import FailureCount
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.trust.admit import Admission, Caps
-from attract.collection.trust.conduct import Conduct
+from attract.collection.trust.conduct import Conduct, FailureCount
 from attract.collection.trust.sample import Audit
 from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport

@@ -172,7 +172,7 @@ def difference(claimed: Play, replayed: Play) -> str | None:
         differs &= valid if name in ("executed_ticks", "action_mask") or name.startswith("obs.") else True
         if differs.any():
             step, agent = (int(index) for index in np.argwhere(differs)[0])
-            what = f"{_shown(values[step, agent], replayed_values[step, agent])}"
+            what = _shown(values[step, agent], replayed_values[step, agent])
             found.append((step, f"{name} of agent {agent} at step {step}: {what}"))
     if found:
         return min(found)[1]
@@ -215,17 +215,14 @@ def _episodes_differ(claimed: Sequence[Episode], replayed: Sequence[Episode]) ->
 
 
 def _near(claimed: Sequence[float], replayed: Sequence[float]) -> bool:
-    if len(claimed) != len(replayed):
-        return False
-    return not _differs(np.array([claimed], np.float64), np.array([replayed], np.float64)).any()
+    pair = (np.array([numbers], np.float64) for numbers in (claimed, replayed))
+    return len(claimed) == len(replayed) and not _differs(*pair).any()
 
 
 def _differs(claimed: NDArray[Any], replayed: NDArray[Any]) -> NDArray[np.bool_]:
     """[a, b] of [a, b, ...], or [a] of [a, ...]: whether any number there differs."""
     if claimed.dtype.kind == "f":
-        tolerance = (
-            max(TOLERANCE, float(np.finfo(claimed.dtype).eps)) if claimed.dtype.itemsize < 4 else TOLERANCE
-        )
+        tolerance = max(TOLERANCE, float(np.finfo(claimed.dtype).eps))
         expected = replayed.astype(np.float64)
         away = np.abs(claimed.astype(np.float64) - expected) > tolerance * np.maximum(1.0, np.abs(expected))
     else:
@@ -239,11 +236,9 @@ def _shown(claimed: Any, replayed: Any) -> str:
     if np.ndim(claimed):
         place = tuple(np.argwhere(np.asarray(claimed) != np.asarray(replayed))[0])
         claimed, replayed = claimed[place], replayed[place]
-    return (
-        f"{claimed:.6g} told, {replayed:.6g} played again"
-        if not isinstance(claimed, str)
-        else f"{claimed}, {replayed}"
-    )
+    if isinstance(claimed, str):
+        return f"{claimed}, {replayed}"
+    return f"{claimed:.6g} told, {replayed:.6g} played again"
 
 
 def _finals(
