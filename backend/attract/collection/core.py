@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from attract.collection import inputs, learner_handlers, message_handlers
+from attract.collection import inputs, learner_handlers, message_handlers, trust_handlers
 from attract.collection.acceptance import num_valid
 from attract.collection.beginning import beginning_of
 from attract.collection.config import CollectionConfig
@@ -24,7 +24,6 @@ from attract.collection.message_handlers import (
 from attract.collection.planning import plan, warmup_deadline
 from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
-from attract.collection.trust import verdict as verdicts
 from attract.schema import close_codes, messages
 from attract.schema.api import BeginningView, FleetView
 from attract.schema.episodes import check_names
@@ -216,13 +215,12 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
             reason = "too old: an update began while it was written"
         elif described.counts_at_arrival and not waits and is_counted:
             state.count_episodes([accepted], accepted.episodes)
-        lease, waiting = state.book.get(block.lease_id), accepted if waits else None
-        described.audit.follow(worker, lease, block, waiting, has_guests=state.fleet.has_guests)
+        trust_handlers.follow(state, described, worker, block, accepted if waits else None)
     elif verdict.reason is None:
         described.audit.answer(block)
-    verdicts.settle(state, described, now)
+    trust_handlers.settle(state, described, now)
     if verdict.is_outside:
-        verdicts.outside(state, described, verdict)
+        trust_handlers.outside(state, described, verdict)
     if reason is not None:
         acceptance.num_refused += 1
         lease = state.book.get(block.lease_id)
@@ -305,10 +303,10 @@ HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] 
     inputs.Disconnected: message_handlers.disconnected,
     inputs.MessageReceived: message_handlers.message_received,
     inputs.BlockDecided: _block_decided,
-    inputs.MessageWrong: verdicts.message_wrong,
-    inputs.FrameUnreadable: verdicts.frame_unreadable,
+    inputs.MessageWrong: trust_handlers.message_wrong,
+    inputs.FrameUnreadable: trust_handlers.frame_unreadable,
     inputs.GameRemembered: _game_remembered,
-    inputs.GameChecked: verdicts.game_checked,
+    inputs.GameChecked: trust_handlers.game_checked,
     Ready: learner_handlers.ready,
     inputs.LearnerLost: learner_handlers.lost,
     Trained: learner_handlers.end_update,
@@ -318,7 +316,7 @@ HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] 
     inputs.SetLesson: _set_lesson,
     inputs.Pause: _pause,
     inputs.Resume: _resume,
-    inputs.LetIn: verdicts.let_in,
+    inputs.LetIn: trust_handlers.let_in,
     inputs.Tick: _tick,
     inputs.EndRun: _end_run,
 }

@@ -7,7 +7,7 @@ from typing import Final
 
 from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.throughput import DecayedRate
-from attract.collection.trust.conduct import Conduct
+from attract.collection.trust.verdict import Conduct
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
 from attract.schema.messages import Hello
 from attract.schema.tiers import Tier

@@ -15,7 +15,7 @@ from attract.collection.fleet import Host, Worker
 from attract.collection.inputs import Connected, Disconnected, MessageReceived
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
-from attract.collection.trust.verdict import closed
+from attract.collection.trust_handlers import closed
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
 from attract.schema.api import GameReport, LogLine

@@ -16,7 +16,7 @@ from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
 from attract.collection.trust.admit import network_of
-from attract.collection.trust.verdict import report_what_is_off, settle, trained_on
+from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
 from attract.schema.episodes import Episodes
 
 MAX_VERSIONS_HELD = 2

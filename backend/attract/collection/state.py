@@ -22,8 +22,8 @@ from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.trust.admit import Admission, Caps
-from attract.collection.trust.conduct import Conduct, FailureCount
 from attract.collection.trust.sample import Audit
+from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.batches import AcceptedBlock
-from attract.collection.fleet import Worker
 from attract.collection.leases import Lease
 from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.experience.layout import SINGLE_OBSERVATION
@@ -19,6 +18,7 @@ from attract.schema.game import GameDescription
 from attract.schema.messages import Block
 from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
 from attract.schema.tensor import view
+from attract.schema.tiers import Tier
 
 SLACK: Final = 1e-5
 """Tolerance as a share of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
@@ -209,10 +209,21 @@ def network_of(identity: str) -> str:
     return str(ip_network((address, prefix), strict=False))
 
 
+class Player(Protocol):
+    """A worker, as far as caps look at it."""
+
+    tier: Tier
+
+    @property
+    def identity(self) -> str:
+        """What its conduct is counted for."""
+        ...
+
+
 class Caps:
     """Share of a batch that one network may give, from the workers present at one moment."""
 
-    def __init__(self, workers: Iterable[Worker], target: int) -> None:
+    def __init__(self, workers: Iterable[Player], target: int) -> None:
         networks = Counter(
             "" if worker.tier == "local" else network_of(worker.identity) for worker in workers
         )
@@ -224,7 +235,7 @@ class Caps:
         """Whether the cap holds: the others can fill a batch in time."""
 
     def keep(
-        self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Worker]
+        self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Player]
     ) -> tuple[list[AcceptedBlock], list[AcceptedBlock]]:
         """Those that a batch may take, and those that are too much; each network's first is always kept."""
         kept: list[AcceptedBlock] = []

@@ -9,10 +9,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from attract.collection.batches import AcceptedBlock
-from attract.collection.fleet import Worker
-from attract.collection.leases import Lease, Lesson
-from attract.collection.trust.conduct import MAX_OWED, AuditStanding
+from attract.collection.leases import Lesson
 from attract.collection.trust.replays import Beginning, Columns, History, Play, difference, order_of, play_of
+from attract.collection.trust.verdict import MAX_OWED, AuditStanding
 from attract.schema.episodes import Episode, Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block, ReplayOrder
@@ -150,24 +149,6 @@ class Audit:
     def must_wait(self, identity: str) -> bool:
         """Whether a block of it may not train before its verdict."""
         return self.off is None and self.is_able and not self.of(identity).is_proven
-
-    def follow(
-        self,
-        worker: Worker,
-        lease: Lease | None,
-        block: Block,
-        waiting: AcceptedBlock | None,
-        *,
-        has_guests: bool,
-    ) -> None:
-        """See a block that was accepted under an open training lease; `waiting`: it waits for its verdict."""
-        if lease is None or lease.purpose != "train":
-            return
-        if worker.tier != "local":
-            self.take(worker.identity, worker.worker_id, block, waiting, lease.lesson)
-        elif has_guests and self.wants_control:
-            only = worker.instance_ids.start
-            self.take(worker.identity, worker.worker_id, block, None, lease.lesson, only=only)
 
     def take(
         self,

@@ -1,229 +1,277 @@
-"""Door `verdict`: what follows for an identity and the run: a ban, a pause, a rollback (rules C7, C10)."""
+"""Door `verdict`: what follows for an identity from how it behaved and how its audits went."""
 
-from collections import Counter
+from dataclasses import dataclass, field
 from typing import Final
 
-from attract.collection.batches import AcceptedBlock, ClosedBatch
-from attract.collection.effects import ForgerCaught, Unconfirmed, Verdict
-from attract.collection.fleet import Worker
-from attract.collection.inputs import FrameUnreadable, GameChecked, LetIn, MessageWrong
-from attract.collection.leases import Lease
-from attract.collection.state import CollectionState, Described
-from attract.collection.trust.sample import Caught
-from attract.schema.learner import RejectedRow
+from attract.schema.tiers import Tier
 
-MAX_NAMED: Final = 4
-"""A note names at most so many workers of a banned browser; of more it gives the number."""
-MAX_UNCONFIRMED_UPDATES: Final = 3
-"""After so many updates in a row in which every segment looked at was refused the run pauses."""
-NOT_REPRODUCIBLE: Final = frozenset(
-    {"not-reproducible", "needs-turns", "state-survives-start"}
-    | {"random", "clock", "timer", "network", "storage"}
-)
-"""Findings of `attract check` after which a replay proves nothing."""
-OUT_OF_BOUNDS: Final = "out-of-bounds"
-MAX_GUESTS: Final = 4096
-"""Guests whose first trained version is remembered."""
-
-
-def settle(state: CollectionState, described: Described, now: float) -> None:
-    """Do what the audit's verdicts since the last call mean."""
-    audit, acceptance = described.audit, described.acceptance
-    if not (audit.passed or audit.lost or audit.caught or audit.notes):
-        return
-    passed, lost, caught, notes = audit.passed, audit.lost, audit.caught, audit.notes
-    audit.passed, audit.lost, audit.caught, audit.notes = [], [], [], []
-    acceptance.num_refused += len(lost)
-    for block in lost:
-        acceptance.refuse(block)
-    for block in passed:
-        _pool(state, described, block)
-    for forger in caught:
-        _exclude(state, forger, now)
-    for text in notes:
-        state.note("audit", text)
+MAX_SIT_OUT_SECONDS: Final = 600.0
+MAX_SIT_OUT_STALLS: Final = 10.0
+"""The same as a multiple of its longest stall, where that is longer: it costs a run a tenth of its time."""
+QUARANTINE_SECONDS: Final = 300.0
+"""An identity that is left out is tried again after so long; twice as long each time."""
+PROBATION_UPDATES: Final = 10
+"""So many updates in a row its segments are all recomputed and none refused: then it is like any other."""
+WRONG_SEGMENTS: Final = 3
+"""A stranger is left out when so many of its segments were refused by the learner (rule C7)."""
+WRONG_UPDATES: Final = 3
+"""The same of a worker of the admin's own: in so many updates. Its machine may have a fault of its own."""
+WRONG_MESSAGES: Final = 3
+"""So many messages that say what cannot be."""
+UNREADABLE_MESSAGES: Final = 2
+"""So many frames that hold no message: no worker sends one."""
+WORKERS_PER_SEAT: Final = 3
+"""So many workers may end through the game, for each one expected ..."""
+STEPS_BETWEEN: Final = 1_000_000
+"""... before the run is given up, unless so many agent steps were trained since the last one ended."""
+PROVEN: Final = 10
+"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
+MIN_CHANCE: Final = 0.05
+"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+MAX_OWED: Final = 10
+"""After so many audits that could not be done an identity counts as unknown."""
 
 
-def _pool(state: CollectionState, described: Described, block: AcceptedBlock) -> None:
-    """A block that waited for its verdict may train."""
-    if not described.acceptance.admit(block, state.fresh(described)):
-        described.acceptance.num_refused += 1
-        return
-    if described.counts_at_arrival:
-        state.count_episodes([block], block.episodes)
-    # Its lease may be over: then this is the boundary that it would have been.
-    if state.book.get(block.lease_id) is None and state.is_full(described):
-        state.boundary = True
+class FailureCount:
+    """Counts the workers that the game brought down."""
+
+    def __init__(self, num_workers: int) -> None:
+        self._limit = WORKERS_PER_SEAT * num_workers
+        self._count = 0
+        self._steps_at_last = 0
+
+    def add(self, agent_steps: int) -> bool:
+        """One more worker ended through the game, after so many steps; True when that is one too many."""
+        if agent_steps - self._steps_at_last >= STEPS_BETWEEN:
+            self._count = 0
+        self._count += 1
+        self._steps_at_last = agent_steps
+        return self._count >= self._limit
 
 
-def _exclude(state: CollectionState, caught: Caught, now: float) -> None:
-    why = state.conduct.leave_out(caught.identity, f"C10: {caught.what}", now, is_final=True)
-    leave_out(state, caught.identity, why, now)
-    first = state.first_versions.get(caught.identity)
-    state.emit(ForgerCaught(*caught, first))
-    text = f"C10: the visitor {caught.identity} (worker {caught.worker_id}) is banned: {caught.what}"
-    if first is None:
-        state.note("audit", f"{text}; none of its results were used")
-        return
-    before = max(0, first - 1)
-    state.note(
-        "audit",
-        f"{text}; its results were used from version {first} on: stop the run, and "
-        f"`attract rollback {state.config.run_id} --to-version {before}` returns to the version before",
-        before,
-    )
+@dataclass(eq=False)
+class Record:
+    """What is remembered of one identity (`Worker.identity`)."""
+
+    stalls: int = 0
+    """Leases in a row in which it stood still while others went on."""
+    longest_stall: float = 0.0
+    """Seconds of the longest of them."""
+    out_until: float | None = None
+    """It gets no leases before that moment; None: it may have them."""
+    played_at: float | None = None
+    """When a block of it was accepted last."""
+    has_finished: bool = False
+    """Whether it ever played a lease to its end."""
+    failures: FailureCount = field(default_factory=lambda: FailureCount(1))
+    """Failures of its games that it reported."""
+    game_failed: bool = False
+    """It was left out for what it told of its games."""
+    wrong_messages: int = 0
+    unreadable_messages: int = 0
+    wrong_segments: int = 0
+    wrong_updates: int = 0
+    reason: str | None = None
+    """Why it is, or was lately, left out; None: it is like any other."""
+    times: int = 0
+    on_probation: bool = False
+    clean_updates: int = 0
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it gets no leases."""
+        return self.out_until is not None or (self.reason is not None and not self.on_probation)
 
 
-def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
-    """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
-    known = state.first_versions
-    for block in blocks:
-        if not block.local and len(known) < MAX_GUESTS:
-            known.setdefault(state.fleet.by_id(block.worker_id).identity, state.learner.version + 1)
+@dataclass(eq=False)
+class AuditStanding:
+    """The audits of one identity so far, and the trust that it has for them."""
+
+    valid: int = 0
+    """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
+    ordered: int = 0
+    """Audits under way."""
+    owed: int = 0
+    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
+    caught: str | None = None
+    """What in its segment differed from the replay; None: nothing did."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its segments train at once."""
+        return self.valid >= PROVEN and self.owed < MAX_OWED and self.caught is None
+
+    @property
+    def chance(self) -> float:
+        """Probability that its next segment is audited; audits under way count as passed."""
+        sure = self.valid + self.ordered
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, MIN_CHANCE)
 
 
-def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
-    """A guest says that all of a training lease was sent: what is missing was withheld.
+class Conduct:
+    """Conduct of every identity of a run: who stalls sits out, who stays wrong is left out."""
 
-    Blocks come in order and are sent again after a broken socket: of an honest guest only refused ones are
-    missing. A guest that withholds segments biases training, though each segment may be true.
-    """
-    if worker.tier == "local" or lease.purpose != "train" or not lease.remaining or lease.had_refusals:
-        return
-    state.require_described().audit.withheld(worker.identity, worker.worker_id)
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
 
+    def of(self, identity: str) -> Record:
+        """The record of an identity, a new one if it was never heard of."""
+        return self._records.setdefault(identity, Record())
 
-def outside(state: CollectionState, described: Described, verdict: Verdict) -> None:
-    """A guest's block was refused for numbers outside of the game's boxes.
+    # --- standing still ---
 
-    That is no proof, since a game may break its own boxes where it was not noticed yet: what the guest plays
-    waits for its verdicts again, which tell the two cases apart.
-    """
-    identity = state.fleet.by_id(verdict.worker_id).identity
-    described.audit.distrust(identity)
-    if identity not in described.bounds.refused:
-        described.bounds.refused.add(identity)
-        text = f"results of the visitor {identity} were refused: {verdict.reason}"
-        state.note("bounds", f"{text}; if the game itself does that, `attract check` says where")
+    def stalled(self, identity: str, since: float, now: float) -> float | None:
+        """A lease that it had from `since` on stood still until it lapsed.
 
+        If others played meanwhile, it sits out, so that a worker that only talks costs ever less. One that
+        has played before: from the second in a row on, twice as long as it held others up, then four times.
+        One that has never played: from the first on, four times as long, then eight times.
 
-def game_checked(state: CollectionState, event: GameChecked, now: float) -> None:
-    """Switch the audit or the boxes off before training, where a finding of `attract check` says so."""
-    described = state.described
-    if described is None:
-        return
-    for finding in event.findings:
-        if finding.id in NOT_REPRODUCIBLE:
-            described.audit.switch_off(
-                f"`attract check` found that the game cannot be replayed: {finding.text}"
-            )
-        elif finding.id == OUT_OF_BOUNDS and described.bounds.off is None:
-            described.bounds.off = f"`attract check` found that {finding.text}"
-    settle(state, described, now)
+        Returns: the seconds that it sits out now, None when it does not.
+        """
+        record = self.of(identity)
+        if not any(
+            other.played_at is not None and other.played_at >= since
+            for other in self._records.values()
+            if other is not record
+        ):
+            return None
+        record.stalls += 1
+        lasted = record.longest_stall = max(record.longest_stall, now - since)
+        doublings = record.stalls + 1 if record.played_at is None else record.stalls - 1
+        if doublings == 0 or record.reason is not None:
+            return None
+        seconds = min(lasted * 2.0**doublings, max(lasted * MAX_SIT_OUT_STALLS, MAX_SIT_OUT_SECONDS))
+        record.out_until = now + seconds
+        return seconds
 
+    def played(self, identity: str, now: float) -> None:
+        """A block of it was accepted."""
+        self.of(identity).played_at = now
 
-def report_what_is_off(state: CollectionState, described: Described) -> None:
-    """Say once which checks of guests do not take place."""
-    for kind, check, what in (
-        ("audit", described.audit, "what visitors play is not verified"),
-        ("bounds", described.bounds, "visitors' observations are not held to their bounds"),
-    ):
-        if check.off is not None and not check.is_off_reported:
-            check.is_off_reported = True
-            state.note(kind, f"{what}: {check.off}")
+    def finished(self, identity: str) -> None:
+        """It played a lease to its end."""
+        record = self.of(identity)
+        record.stalls, record.longest_stall, record.has_finished = 0, 0.0, True
 
+    # --- being wrong ---
 
-def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[RejectedRow], now: float) -> None:
-    """An update is done: who was wrong in it, and who is cleared by it.
+    def wrong_message(self, identity: str, now: float, what: str) -> str | None:
+        """It said what cannot be. Returns: why it is left out from now on; None when it is not yet."""
+        record = self.of(identity)
+        record.wrong_messages += 1
+        if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
+            return self.leave_out(identity, f"it sent results that are impossible: {what}", now)
+        return None
 
-    Where nothing could be confirmed, for any worker, the policy behaves differently in browsers than in the
-    learner: no worker is blamed, and after a few such updates the run pauses.
-    """
-    rows = {rejection.row for rejection in rejected}
-    blamed = Counter(
-        worker_id
-        for rejection in rejected
-        if rejection.is_blamed and (worker_id := batch.worker_of(rejection.row)) is not None
-    )
-    looked_at = set(batch.verify_rows if batch.verify == "sample" else batch.rows)
-    if blamed and looked_at and looked_at <= rows:
-        state.unconfirmed_updates += 1
-        if state.unconfirmed_updates >= MAX_UNCONFIRMED_UPDATES and not state.paused:
-            state.paused = True
-            state.emit(
-                Unconfirmed(
-                    f"C7: the run is paused: in {state.unconfirmed_updates} updates in a row every result "
-                    "that was recomputed differed, for every worker. The policy computes other numbers in "
-                    "browsers than in the learner. `attract doctor` and the newest version's policy_ack say "
-                    "more"
-                )
-            )
-        return
-    state.unconfirmed_updates = 0
-    wrong = Counter[str]()
-    workers: dict[str, Worker] = {}
-    for worker_id, count in blamed.items():
-        worker = state.fleet.by_id(worker_id)
-        wrong[worker.identity] += count
-        workers[worker.identity] = worker
-    for identity, count in wrong.items():
-        reason = state.conduct.wrong_segments(identity, workers[identity].tier, count, now)
-        leave_out(state, identity, reason, now)
-    if state.conduct.has_probation:
-        present = {state.fleet.by_id(int(worker_id)).identity for worker_id in set(batch.worker_id.tolist())}
-        for identity in sorted(present - wrong.keys()):
-            if state.conduct.clean_update(identity):
-                state.note(
-                    "conduct", f"the ban of the browser {identity} is lifted: all its results were confirmed"
-                )
+    def unreadable_message(self, identity: str, now: float, what: str) -> str | None:
+        """It sent a frame that holds no message. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        record.unreadable_messages += 1
+        if record.on_probation or record.unreadable_messages >= UNREADABLE_MESSAGES:
+            return self.leave_out(identity, f"it sent messages that cannot be read: {what}", now)
+        return None
 
+    def wrong_segments(self, identity: str, tier: Tier, count: int, now: float) -> str | None:
+        """The learner refused so many of its segments in one update. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        record.wrong_segments += count
+        record.wrong_updates += 1
+        record.clean_updates = 0
+        is_often = record.wrong_updates >= WRONG_UPDATES
+        is_much = record.wrong_segments >= WRONG_SEGMENTS
+        if record.on_probation or (is_often if tier == "local" else is_much):
+            number = f"{record.wrong_segments} results" if record.wrong_segments > 1 else "a result"
+            return self.leave_out(identity, f"{number} differed when recomputed", now)
+        return None
 
-def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:
-    """An identity gets no leases from now on: those it has lapse, what no update has yet is thrown away.
+    def clean_update(self, identity: str) -> bool:
+        """An update used segments of it and refused none. Returns: whether its probation is over now."""
+        record = self.of(identity)
+        if not record.on_probation:
+            return False
+        record.clean_updates += 1
+        if record.clean_updates < PROBATION_UPDATES:
+            return False
+        self.release(identity)
+        return True
 
-    `reason`: what `Conduct` says; None: nothing happens.
-    """
-    if reason is None:
-        return
-    workers = [worker for worker in state.fleet.workers.values() if worker.identity == identity]
-    for worker in workers:
-        if worker.admitted:
-            state.lapse_all(worker, f"left out: {reason}", now)
-    ids = {worker.worker_id for worker in workers if worker.admitted}
-    if state.described is not None:
-        acceptance = state.described.acceptance
-        for pool in (acceptance.pool, acceptance.warmup):
-            state.free_blocks(pool.drop_workers(ids))
-        state.described.audit.drop(identity)
-    state.fleet.look_at_conduct(state.conduct, now)
-    numbers = ", ".join(map(str, sorted(ids))) or "none yet"
-    workers = f"worker {numbers}" if len(ids) <= MAX_NAMED else f"{len(ids)} workers"
-    state.note("quarantine", f"the browser {identity} ({workers}) is banned: {reason}")
+    def game_failed(self, identity: str, agent_steps: int, now: float) -> str | None:
+        """A stranger's game ended its worker, as it says. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        if not record.failures.add(agent_steps) or record.reason is not None:
+            return None
+        record.game_failed = True
+        return self.leave_out(identity, "its games keep failing", now)
 
+    @property
+    def game_fails_for_all(self) -> bool:
+        """Several identities were banned for failing games, and no lease was ever played to its end."""
+        failed = sum(record.game_failed for record in self._records.values())
+        return failed >= 3 and not any(record.has_finished for record in self._records.values())
 
-def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
-    """Count what cannot be against its worker, and trust its earlier replays no more."""
-    worker = state.fleet.of(event.connection_id)
-    if isinstance(worker, Worker):
-        if state.described is not None:
-            state.described.audit.distrust(worker.identity)
-        leave_out(state, worker.identity, state.conduct.wrong_message(worker.identity, now, event.what), now)
+    # --- being left out ---
 
+    def leave_out(self, identity: str, reason: str, now: float, *, is_final: bool = False) -> str | None:
+        """It gets no leases any more, for a while or for good. Returns: why; None: it had none before.
 
-def frame_unreadable(state: CollectionState, event: FrameUnreadable, now: float) -> None:
-    """Count an unreadable frame against its sender."""
-    who = state.fleet.of(event.connection_id)
-    if who is not None:
-        leave_out(state, who.identity, state.conduct.unreadable_message(who.identity, now, event.what), now)
+        `is_final`: only a person lets it in again.
+        """
+        record = self.of(identity)
+        if record.reason is not None and not record.on_probation:
+            if is_final:
+                record.out_until = None
+            return None
+        record.times += 1
+        record.reason, record.on_probation = reason, False
+        record.clean_updates = 0
+        record.out_until = None if is_final else now + QUARANTINE_SECONDS * 2.0 ** (record.times - 1)
+        return reason
 
+    def release(self, identity: str) -> None:
+        """It is like any other from now on; how often it was left out stays known."""
+        old = self.of(identity)
+        self._records[identity] = Record(
+            played_at=old.played_at, has_finished=old.has_finished, times=old.times
+        )
 
-def let_in(state: CollectionState, event: LetIn, now: float) -> None:
-    """Lift a ban by hand. Raises: KeyError: there is none."""
-    identity = event.identity
-    if state.conduct.reason(identity) is None:
-        raise KeyError(identity)
-    state.conduct.release(identity)
-    state.fleet.look_at_conduct(state.conduct, now)
-    state.note("conduct", f"the ban of the browser {identity} is lifted by an admin")
-    if state.described is not None:
-        state.described.audit.standings.pop(identity, None)
+    def reason(self, identity: str) -> str | None:
+        """Why it is banned or on probation; None: it is neither."""
+        record = self._records.get(identity)
+        if record is None or record.reason is None:
+            return None
+        return f"on probation: {record.reason}" if record.on_probation else record.reason
+
+    def is_on_probation(self, identity: str) -> bool:
+        """Whether all that it plays is to be recomputed."""
+        record = self._records.get(identity)
+        return record is not None and record.on_probation
+
+    @property
+    def has_probation(self) -> bool:
+        """Whether any identity is on probation."""
+        return any(record.on_probation for record in self._records.values())
+
+    @property
+    def num_out(self) -> int:
+        """How many identities get no leases, for whatever reason."""
+        return sum(record.is_out for record in self._records.values())
+
+    def next_return(self) -> float | None:
+        """When the first of those who get none may have some again."""
+        waiting = [record.out_until for record in self._records.values() if record.out_until is not None]
+        return min(waiting, default=None)
+
+    def is_out(self, identity: str, now: float) -> bool:
+        """Whether it gets no leases now; who was left out and may try again is on probation."""
+        record = self._records.get(identity)
+        if record is None:
+            return False
+        if record.out_until is not None and now >= record.out_until:
+            record.out_until = None
+            record.on_probation = record.reason is not None
+        return record.is_out

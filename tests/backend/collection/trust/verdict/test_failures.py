@@ -1,4 +1,4 @@
-from attract.collection.trust.conduct import FailureCount
+from attract.collection.trust.verdict import FailureCount
 
 
 def test_the_third_worker_per_seat_is_one_too_many() -> None:
