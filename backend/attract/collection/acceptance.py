@@ -15,6 +15,7 @@ from attract.collection.trust.admit import Admission
 from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block
+from attract.schema.tensor import view
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Acceptance:
         self.rows.give_back(verdict.rows)
         lease = self._book.get(block.lease_id)
         if lease is not None:
-            columns = _int64(block.slot_id.data) - lease.first_slot
+            columns = view(block.slot_id).astype(np.int64) - lease.first_slot
             lease.received[block.segment_index, columns] = False
             if self._admission is not None:
                 self._admission.plausibility.forget(lease.worker_id)
@@ -108,14 +109,14 @@ class Acceptance:
         """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile.
 
         `local`: whether one segment of each lease is enough to look at (rule C7). `waits`: it goes into no
-        pool yet, `admit` or `refuse` follows (rule C10).
+        pool yet, `admit` follows, or its rows are freed (rule C10).
         """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
         accepted = AcceptedBlock(
             rows=verdict.rows,
-            slot_id=_int64(block.slot_id.data),
-            first_step=_int64(block.first_step.data),
+            slot_id=view(block.slot_id).astype(np.int64),
+            first_step=view(block.first_step).astype(np.int64),
             lease_id=block.lease_id,
             policy_version=block.policy_version,
             worker_id=verdict.worker_id,
@@ -135,12 +136,8 @@ class Acceptance:
         if block.policy_version in fresh:
             self.pool.add(block)
             return True
-        self.refuse(block)
-        return False
-
-    def refuse(self, block: AcceptedBlock) -> None:
-        """A block will not be trained: its rows are free."""
         self.rows.give_back(block.rows)
+        return False
 
     def is_record(self, lease_id: int) -> bool:
         """Whether the lease is, or was, for random play or a replay, which count nowhere."""
@@ -151,9 +148,9 @@ class Acceptance:
 
         An agent that takes no part (rule E9) shows none, so each game's is the largest of its agents'.
         """
-        ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(block.executed_ticks.shape)
+        ticks = view(block.executed_ticks)
         if self._num_agents > 1:
-            slots = _int64(block.slot_id.data)
+            slots = view(block.slot_id).astype(np.int64)
             games, game_of_column = np.unique(slots // self._num_agents, return_inverse=True)
             of_games = np.zeros((len(ticks), len(games)), ticks.dtype)
             for agent in range(self._num_agents):
@@ -165,11 +162,14 @@ class Acceptance:
 
     def _columns(self, lease: Lease, block: Block) -> slice | NDArray[np.int64]:
         """Places of the block's slots among the lease's; a slice where they are neighbours."""
-        slots = _int64(block.slot_id.data)
+        slots = view(block.slot_id).astype(np.int64)
         columns = slots - lease.first_slot
         # Workers send neighbours, and then the ends say it all.
         is_run = len(columns) > 0 and np.count_nonzero(columns[1:] - columns[:-1] == 1) == len(columns) - 1
-        lowest, highest = (int(columns[0]), int(columns[-1])) if is_run else _ends(columns)
+        if is_run:
+            lowest, highest = int(columns[0]), int(columns[-1])
+        else:
+            lowest, highest = int(columns.min(initial=0)), int(columns.max(initial=-1))
         if not len(slots) or lowest < 0 or highest >= lease.num_slots:
             last = lease.first_slot + lease.num_slots - 1
             raise malformed(
@@ -221,12 +221,4 @@ class Acceptance:
 
 def num_valid(block: Block) -> int:
     """Valid steps of a block whose flags were checked."""
-    return int(np.count_nonzero(np.frombuffer(block.valid.data, np.uint8)))
-
-
-def _ends(columns: NDArray[np.int64]) -> tuple[int, int]:
-    return (int(columns.min()), int(columns.max())) if len(columns) else (0, 0)
-
-
-def _int64(data: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(data, "<i4").astype(np.int64)
+    return int(np.count_nonzero(view(block.valid)))

@@ -1,6 +1,7 @@
 """Handlers of the collection core for what its trust finds: a block trains, a browser is banned (C7, C10)."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 
 from attract.collection.batches import AcceptedBlock, ClosedBatch
@@ -9,7 +10,6 @@ from attract.collection.fleet import Worker
 from attract.collection.inputs import FrameUnreadable, GameChecked, LetIn, MessageWrong
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
-from attract.collection.trust.sample import Caught
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import Block
 
@@ -49,8 +49,7 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
     passed, lost, caught, notes = audit.passed, audit.lost, audit.caught, audit.notes
     audit.passed, audit.lost, audit.caught, audit.notes = [], [], [], []
     acceptance.num_refused += len(lost)
-    for block in lost:
-        acceptance.refuse(block)
+    state.free_blocks(lost)
     for block in passed:
         _pool(state, described, block)
     for forger in caught:
@@ -71,11 +70,11 @@ def _pool(state: CollectionState, described: Described, block: AcceptedBlock) ->
         state.boundary = True
 
 
-def _exclude(state: CollectionState, caught: Caught, now: float) -> None:
+def _exclude(state: CollectionState, caught: ForgerCaught, now: float) -> None:
     why = state.conduct.leave_out(caught.identity, f"C10: {caught.what}", now, is_final=True)
     leave_out(state, caught.identity, why, now)
     first = state.first_versions.get(caught.identity)
-    state.emit(ForgerCaught(*caught, first))
+    state.emit(replace(caught, first_version=first))
     text = f"C10: the visitor {caught.identity} (worker {caught.worker_id}) is banned: {caught.what}"
     if first is None:
         state.note("audit", f"{text}; none of its results were used")

@@ -4,11 +4,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 
 from attract.collection.batches import AcceptedBlock
+from attract.collection.effects import ForgerCaught
 from attract.collection.leases import Lesson
 from attract.collection.trust.replays import Beginning, Columns, History, Play, difference, order_of, play_of
 from attract.collection.trust.verdict import MAX_OWED, AuditStanding
@@ -85,14 +86,6 @@ class Gathering:
         return play_of(self.parts, self.num_agents)
 
 
-class Caught(NamedTuple):
-    """An identity whose segment differs from its replay."""
-
-    identity: str
-    worker_id: int
-    what: str
-
-
 class Audit:
     """Follows what strangers play, draws what is played again, and judges. Pure; used by the core alone.
 
@@ -105,7 +98,7 @@ class Audit:
         """Blocks that may be trained from now on."""
         self.lost: list[AcceptedBlock] = []
         """Blocks that never will."""
-        self.caught: list[Caught] = []
+        self.caught: list[ForgerCaught] = []
         self.notes: list[str] = []
         self.off: str | None = None
         """Why this game cannot be audited."""
@@ -254,14 +247,11 @@ class Audit:
         for index in chances.permutation(len(whole)).tolist():
             instance, gathering = whole[index]
             first_step, beginning = self._follow(instance, gathering, lesson, claimed)
-            if beginning is None:
-                unknown.append(gathering)
-                continue
             if is_control:
-                drawn = self._is_control_due(beginning)
+                drawn = beginning is not None and self._is_control_due(beginning)
             else:
-                drawn = self.is_able and float(chances.random()) < standing.chance
-            if drawn and len(self.waiting) >= MAX_WAITING:
+                drawn = beginning is not None and self.is_able and chances.random() < standing.chance
+            if beginning is None or (drawn and len(self.waiting) >= MAX_WAITING):
                 unknown.append(gathering)
             elif drawn:
                 play = gathering.play
@@ -401,24 +391,18 @@ class Audit:
                 f"results of your own browser could not be replayed ({what}): "
                 "the game is not decided by seed and actions alone, see `attract check`"
             )
-        elif self._can_accuse(item):
-            self._accuse(item, what)
         else:
             self._suspects.append((item, what))
+            self._look_at_suspects()
 
     def _can_accuse(self, item: Item) -> bool:
         return self._controls >= 1 and (self._late_controls >= 1 or not item.is_late)
-
-    def _accuse(self, item: Item, what: str) -> None:
-        # First: when its last audit is finished, what waits for it must not be clear.
-        self._leave_out(item.identity, item.worker_id, what)
-        self._finish(item, "forged")
 
     def _leave_out(self, identity: str, worker_id: int, what: str) -> None:
         standing = self.of(identity)
         if standing.caught is None:
             standing.caught = what
-            self.caught.append(Caught(identity, worker_id, what))
+            self.caught.append(ForgerCaught(identity, worker_id, what))
         self.drop(identity)
 
     def _finish(self, item: Item, outcome: Outcome, *, is_let_go: bool = False) -> None:
@@ -445,7 +429,9 @@ class Audit:
         for item, what in list(self._suspects):
             if self._can_accuse(item):
                 self._suspects.remove((item, what))
-                self._accuse(item, what)
+                # First: when its last audit is finished, what waits for it must not be clear.
+                self._leave_out(item.identity, item.worker_id, what)
+                self._finish(item, "forged")
 
     def _held_of(self, identity: str) -> list[Held]:
         return [held for held in self._held.values() if held.identity == identity]
