@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from attract.collection.bounds import Bounds
 from attract.collection.leases import Lease as OpenLease
-from attract.collection.plausibility import GameLimits, Plausibility
+from attract.collection.trust.admit import Bounds
+from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.games.library import GameLibrary

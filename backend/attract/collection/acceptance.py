@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.batches import AcceptedBlock, Pool
-from attract.collection.bounds import Bounds
 from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
-from attract.collection.plausibility import Plausibility
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
+from attract.collection.trust.admit import Admission
 from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block
+from attract.schema.tensor import view
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,12 @@ class Acceptance:
     """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
 
     def __init__(
-        self,
-        book: LeaseBook,
-        seating: Seating,
-        capacity: int,
-        plausibility: Plausibility | None = None,
-        bounds: Bounds | None = None,
+        self, book: LeaseBook, seating: Seating, capacity: int, admission: Admission | None = None
     ) -> None:
-        """`plausibility` and `bounds` look at what strangers' leases give; None: nothing does."""
+        """`admission` looks at blocks before they count; None: nothing does."""
         self._book = book
         self._seating = seating
-        self._plausibility = plausibility
-        self._bounds = bounds
+        self._admission = admission
         self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
@@ -85,8 +79,8 @@ class Acceptance:
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
-                outside = self._outside(lease, block, columns)
-                if outside is not None:
+                admission = self._admission
+                if admission is not None and (outside := admission.admit(lease, block, columns)) is not None:
                     reason = f"outside of the game's own box: {outside}"
                     return Verdict(False, None, worker.worker_id, reason, is_outside=True)
                 received[columns] = True
@@ -95,21 +89,6 @@ class Acceptance:
                 return Verdict(True, self.rows.take(count), worker.worker_id)
         return Verdict(False, None, worker.worker_id, reason)
 
-    def _outside(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
-        """What the block has outside of the game's boxes. Raises: ProtocolError: it cannot be a true one."""
-        bounds = self._bounds
-        if lease.local:
-            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
-            if bounds is not None and bounds.wants_control:
-                bounds.control(block)
-            return None
-        if self._plausibility is not None and lease.is_strangers_play:
-            self._plausibility.check(lease, block, columns)
-        if bounds is None:
-            return None
-        bounds.check(block)
-        return bounds.outside(block) if bounds.binds else None
-
     def withdraw(self, block: Block, verdict: Verdict) -> None:
         """Undo an accepted offer: the block turned out to be unusable."""
         if verdict.rows is None:
@@ -117,10 +96,10 @@ class Acceptance:
         self.rows.give_back(verdict.rows)
         lease = self._book.get(block.lease_id)
         if lease is not None:
-            columns = _int64(block.slot_id.data) - lease.first_slot
+            columns = view(block.slot_id).astype(np.int64) - lease.first_slot
             lease.received[block.segment_index, columns] = False
-            if self._plausibility is not None:
-                self._plausibility.forget(lease.worker_id)
+            if self._admission is not None:
+                self._admission.plausibility.forget(lease.worker_id)
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 
@@ -130,14 +109,14 @@ class Acceptance:
         """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile.
 
         `local`: whether one segment of each lease is enough to look at (rule C7). `waits`: it goes into no
-        pool yet, `admit` or `refuse` follows (rule C10).
+        pool yet, `admit` follows, or its rows are freed (rule C10).
         """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
         accepted = AcceptedBlock(
             rows=verdict.rows,
-            slot_id=_int64(block.slot_id.data),
-            first_step=_int64(block.first_step.data),
+            slot_id=view(block.slot_id).astype(np.int64),
+            first_step=view(block.first_step).astype(np.int64),
             lease_id=block.lease_id,
             policy_version=block.policy_version,
             worker_id=verdict.worker_id,
@@ -157,12 +136,8 @@ class Acceptance:
         if block.policy_version in fresh:
             self.pool.add(block)
             return True
-        self.refuse(block)
-        return False
-
-    def refuse(self, block: AcceptedBlock) -> None:
-        """A block will not be trained: its rows are free."""
         self.rows.give_back(block.rows)
+        return False
 
     def is_record(self, lease_id: int) -> bool:
         """Whether the lease is, or was, for random play or a replay, which count nowhere."""
@@ -173,9 +148,9 @@ class Acceptance:
 
         An agent that takes no part (rule E9) shows none, so each game's is the largest of its agents'.
         """
-        ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(block.executed_ticks.shape)
+        ticks = view(block.executed_ticks)
         if self._num_agents > 1:
-            slots = _int64(block.slot_id.data)
+            slots = view(block.slot_id).astype(np.int64)
             games, game_of_column = np.unique(slots // self._num_agents, return_inverse=True)
             of_games = np.zeros((len(ticks), len(games)), ticks.dtype)
             for agent in range(self._num_agents):
@@ -187,11 +162,14 @@ class Acceptance:
 
     def _columns(self, lease: Lease, block: Block) -> slice | NDArray[np.int64]:
         """Places of the block's slots among the lease's; a slice where they are neighbours."""
-        slots = _int64(block.slot_id.data)
+        slots = view(block.slot_id).astype(np.int64)
         columns = slots - lease.first_slot
         # Workers send neighbours, and then the ends say it all.
         is_run = len(columns) > 0 and np.count_nonzero(columns[1:] - columns[:-1] == 1) == len(columns) - 1
-        lowest, highest = (int(columns[0]), int(columns[-1])) if is_run else _ends(columns)
+        if is_run:
+            lowest, highest = int(columns[0]), int(columns[-1])
+        else:
+            lowest, highest = int(columns.min(initial=0)), int(columns.max(initial=-1))
         if not len(slots) or lowest < 0 or highest >= lease.num_slots:
             last = lease.first_slot + lease.num_slots - 1
             raise malformed(
@@ -243,12 +221,4 @@ class Acceptance:
 
 def num_valid(block: Block) -> int:
     """Valid steps of a block whose flags were checked."""
-    return int(np.count_nonzero(np.frombuffer(block.valid.data, np.uint8)))
-
-
-def _ends(columns: NDArray[np.int64]) -> tuple[int, int]:
-    return (int(columns.min()), int(columns.max())) if len(columns) else (0, 0)
-
-
-def _int64(data: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(data, "<i4").astype(np.int64)
+    return int(np.count_nonzero(view(block.valid)))

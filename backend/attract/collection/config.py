@@ -210,10 +210,6 @@ class CollectionConfig:
             return 0
         return max(1, round(description.max_seconds / description.seconds_per_step))
 
-    def most_episode_steps(self, description: GameDescription) -> int:
-        """Steps after which the time limit has ended every episode; 0 without one."""
-        return description.max_steps or 0
-
     def longest_episode(self, description: GameDescription) -> int:
         """Steps after which an evaluation episode is stopped."""
         return self.time_limit(description) or ENDLESS_STEPS

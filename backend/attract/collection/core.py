@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from attract.collection import inputs, judging, learner_handlers, message_handlers
+from attract.collection import inputs, learner_handlers, message_handlers, trust_handlers
 from attract.collection.acceptance import num_valid
-from attract.collection.auditing import believe_check, follow, must_wait, outside, settle
 from attract.collection.beginning import beginning_of
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import CloseConnection, Effect, Verdict
@@ -207,20 +206,21 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
     acceptance, reason = described.acceptance, verdict.reason
     if verdict.accepted:
         worker = state.fleet.by_id(verdict.worker_id)
-        waits = must_wait(described, worker, block)
+        is_counted = not acceptance.is_record(block.lease_id)
+        waits = worker.tier != "local" and is_counted and described.audit.must_wait(worker.identity)
         local = worker.tier == "local" and not state.conduct.is_on_probation(worker.identity)
         fresh = state.fresh(described)
         accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
         if accepted is None:
             reason = "too old: an update began while it was written"
-        elif described.counts_at_arrival and not waits and not acceptance.is_record(block.lease_id):
+        elif described.counts_at_arrival and not waits and is_counted:
             state.count_episodes([accepted], accepted.episodes)
-        follow(state, described, worker, block, accepted if waits else None)
+        trust_handlers.follow(state, described, worker, block, accepted if waits else None)
     elif verdict.reason is None:
         described.audit.answer(block)
-    settle(state, described, now)
+    trust_handlers.settle(state, described, now)
     if verdict.is_outside:
-        outside(state, described, state.fleet.by_id(verdict.worker_id), verdict)
+        trust_handlers.outside(state, described, verdict)
     if reason is not None:
         acceptance.num_refused += 1
         lease = state.book.get(block.lease_id)
@@ -241,11 +241,6 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
 def _game_remembered(state: CollectionState, event: inputs.GameRemembered, now: float) -> None:
     if state.described is None and not state.stopped:
         learn_game(state, event.description)
-
-
-def _game_checked(state: CollectionState, event: inputs.GameChecked, now: float) -> None:
-    if state.described is not None:
-        believe_check(state, state.described, event.findings, now)
 
 
 def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation, now: float) -> None:
@@ -308,10 +303,10 @@ HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] 
     inputs.Disconnected: message_handlers.disconnected,
     inputs.MessageReceived: message_handlers.message_received,
     inputs.BlockDecided: _block_decided,
-    inputs.MessageWrong: judging.message_wrong,
-    inputs.FrameUnreadable: judging.frame_unreadable,
+    inputs.MessageWrong: trust_handlers.message_wrong,
+    inputs.FrameUnreadable: trust_handlers.frame_unreadable,
     inputs.GameRemembered: _game_remembered,
-    inputs.GameChecked: _game_checked,
+    inputs.GameChecked: trust_handlers.game_checked,
     Ready: learner_handlers.ready,
     inputs.LearnerLost: learner_handlers.lost,
     Trained: learner_handlers.end_update,
@@ -321,7 +316,7 @@ HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] 
     inputs.SetLesson: _set_lesson,
     inputs.Pause: _pause,
     inputs.Resume: _resume,
-    inputs.LetIn: judging.let_in,
+    inputs.LetIn: trust_handlers.let_in,
     inputs.Tick: _tick,
     inputs.EndRun: _end_run,
 }

@@ -131,7 +131,7 @@ class ForgerCaught:
     worker_id: int
     what: str
     """The first thing that differed, in words."""
-    first_version: int | None
+    first_version: int | None = None
     """The first version trained on a segment of it; None: there is none."""
 
 

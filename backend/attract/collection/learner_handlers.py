@@ -2,9 +2,9 @@
 
 from attract.collection.effects import StartUpdate
 from attract.collection.inputs import LearnerLost
-from attract.collection.judging import judge_update
 from attract.collection.planning import start_warmup
 from attract.collection.state import CollectionState
+from attract.collection.trust_handlers import judge_update
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
 

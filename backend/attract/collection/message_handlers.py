@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from attract.collection.auditing import closed
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import (
     CloseConnection,
@@ -15,15 +14,15 @@ from attract.collection.effects import (
 from attract.collection.fleet import Host, Worker
 from attract.collection.inputs import Connected, Disconnected, MessageReceived
 from attract.collection.leases import Lease
-from attract.collection.reports import report_of
 from attract.collection.state import CollectionState, Described
+from attract.collection.trust_handlers import closed
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
-from attract.schema.api import LogLine
+from attract.schema.api import GameReport, LogLine
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
-from attract.schema.messages import FromBrowser
+from attract.schema.messages import FromBrowser, GameFailed
 
 STAND_IN_SECONDS: Final = 30.0
 """So long a host of the admin's own is waited for before a stranger may say what the game is."""
@@ -124,6 +123,25 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             pass
         case _:
             raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
+
+
+def report_of(message: GameFailed, host_id: str, worker_index: int | None) -> GameReport:
+    """The report a person reads."""
+    seed = message.seed
+    return GameReport(
+        kind=message.kind,
+        name=message.name,
+        text=message.text,
+        stack=message.stack,
+        host_id=host_id,
+        worker_index=worker_index,
+        slot_id=message.slot_id,
+        instance_id=message.instance_id,
+        episode=message.episode,
+        tick=message.tick,
+        step_values=message.step_values,
+        seed=None if seed is None else f"{seed.high:08x}{seed.low:08x}",
+    )
 
 
 def handle_worker_message(state: CollectionState, worker: Worker, message: FromBrowser, now: float) -> None:

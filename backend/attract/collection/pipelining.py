@@ -8,8 +8,9 @@ from typing import Final, Protocol
 
 from attract.collection.config import CollectionConfig
 from attract.collection.fleet import Worker
-from attract.collection.load_balancing import segments_by_speed
 
+LARGEST_SHARE: Final = 4
+"""No worker is asked for more than this many times the usual segments under one lease."""
 MAX_BATCHES_AHEAD: Final = 1
 """`async`: leases are issued while at most so many full batches wait for the learner or are promised."""
 
@@ -236,6 +237,24 @@ class AsyncSchedule(OverlapSchedule):
     def _may_issue(self, progress: CollectionStatus, version: int) -> bool:
         # Back-pressure, however large the lag.
         return progress.batches_ahead <= MAX_BATCHES_AHEAD and super()._may_issue(progress, version)
+
+
+def segments_by_speed(usual: int, speed: float | None, speeds: list[float]) -> int:
+    """Segments per slot for a worker, so that fast and slow ones finish a lease together (rule C4).
+
+    Slots never change (rule S1), so a share is a whole number of segments of each slot, at least 1.
+
+    Args:
+        usual: segments per slot for a worker of mean speed, >= 1.
+        speed: steps per second of this worker, > 0; None when not measured yet: it gets the usual.
+        speeds: those of all measured workers of the fleet.
+
+    Returns: segments per slot, in [1, 4 x usual].
+    """
+    if speed is None or not speeds:
+        return usual
+    mean = sum(speeds) / len(speeds)
+    return max(1, min(LARGEST_SHARE * usual, round(usual * speed / mean)))
 
 
 def resolve_schedule(config: CollectionConfig, slots_per_worker: int) -> Schedule:

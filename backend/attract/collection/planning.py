@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from attract.collection.auditing import order_replays, trained_on
 from attract.collection.batches import (
     AcceptedBlock,
     close_batch,
@@ -11,12 +10,13 @@ from attract.collection.batches import (
     sorted_rows,
 )
 from attract.collection.beginning import note_stage
-from attract.collection.caps import network_of
 from attract.collection.config import MAX_WARMUP_SECONDS
 from attract.collection.effects import StartUpdate, StartWarmup, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
+from attract.collection.trust.admit import network_of
+from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
 from attract.schema.episodes import Episodes
 
 MAX_VERSIONS_HELD = 2
@@ -41,7 +41,7 @@ def _plan(state: CollectionState, described: Described, now: float) -> None:
         _seal_batch(state, described, now)
         _publish(state, described, now)
         _evaluate(state, described, now)
-        order_replays(state, described, now)
+        _order_replays(state, described, now)
         _issue_leases(state, described, now)
 
 
@@ -205,6 +205,34 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
             episodes = tuple(evaluation.next_share(len(workers)))
             evaluation.confirmed = evaluation.confirmed and worker.tier == "local"
             state.issue(described, worker, "evaluate", now, evaluation=evaluation, episodes=episodes)
+
+
+def _order_replays(state: CollectionState, described: Described, now: float) -> None:
+    """What waits is played again by workers of the admin's own; without one nothing is audited."""
+    audit = described.audit
+    if not state.fleet.has_guests:
+        return
+    report_what_is_off(state, described)
+    if audit.off is not None:
+        return
+    able = [worker for worker in state.fleet.connected() if worker.tier == "local"]
+    if not able and (audit.is_able or (audit.standings and not audit.is_missed)):
+        state.note("audit", "what visitors play is not verified while no browser of your own is connected")
+        audit.is_missed = True
+        audit.give_up()
+    audit.is_able = bool(able)
+    settle(state, described, now)
+    for worker in sorted(able, key=lambda candidate: (len(candidate.leases), candidate.worker_id)):
+        if not audit.waiting:
+            return
+        if not worker.present or any(lease.purpose == "replay" for lease in worker.leases):
+            continue
+        items = audit.next_orders()
+        if items:
+            replays = tuple(item.order for item in items)
+            lease = state.issue(described, worker, "replay", now, num_segments=len(items), replays=replays)
+            audit.leased(lease.lease_id, items)
+    settle(state, described, now)
 
 
 def _issue_leases(state: CollectionState, described: Described, now: float) -> None:

@@ -5,11 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
-from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
-from attract.collection.bounds import Bounds
-from attract.collection.caps import Caps
-from attract.collection.conduct import Conduct
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     Effect,
@@ -24,9 +20,10 @@ from attract.collection.fleet import Fleet, Worker
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
-from attract.collection.plausibility import GameLimits, Plausibility
-from attract.collection.reports import FailureCount
 from attract.collection.start_barrier import StartBarrier
+from attract.collection.trust.admit import Admission, Caps
+from attract.collection.trust.sample import Audit
+from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes
@@ -42,14 +39,9 @@ class Described:
         self.target = config.batch_target(description)
         """Rule S1's, for the fleet that is here."""
         self.seating = config.seating(description)
-        limits = GameLimits(
-            description.num_agents, description.ticks_per_step, config.most_episode_steps(description)
-        )
-        plausibility = Plausibility(limits, config.horizon)
-        self.bounds = Bounds(description)
-        self.acceptance = Acceptance(
-            book, self.seating, config.store_capacity(description), plausibility, self.bounds
-        )
+        admission = Admission(description, config.horizon)
+        self.bounds = admission.bounds
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), admission)
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"

@@ -59,6 +59,11 @@ def to_numpy(
     return array
 
 
+def view(tensor: Tensor) -> NDArray[Any]:
+    """[*shape] read-only view of a tensor that was checked, in its own dtype; no bytes are copied."""
+    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)
+
+
 def to_flags(tensor: Tensor, name: str, shape: Sequence[int | None]) -> NDArray[np.bool_]:
     """A read-only boolean view of a uint8 tensor of zeros and ones.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.collection.replays import Columns, Play, play_of
+from attract.collection.trust.replays import Columns, Play, play_of
 from attract.errors import ConfigurationError, ProtocolError
 from attract.games.library import GameModule
 from attract.schema.episode_actions import unpack_actions

@@ -3,13 +3,19 @@
 import pytest
 
 from attract.collection import effects, inputs
-from attract.collection.message_handlers import STAND_IN_SECONDS, choose_describer, describe_deadline
+from attract.collection.message_handlers import (
+    STAND_IN_SECONDS,
+    choose_describer,
+    describe_deadline,
+    report_of,
+)
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema.messages import (
     Assignment,
     EvaluationResult,
     GameDescribed,
+    GameFailed,
     GameLog,
     Goodbye,
     HostStatus,
@@ -228,3 +234,21 @@ def test_an_evaluation_has_a_return_for_each_agent_and_names_what_the_game_decla
                 inputs.MessageReceived(connection, result.model_copy(update={"episodes": wrong})), driven.now
             )
     assert not driven.wanted(effects.EvaluationDone)
+
+
+def test_a_report_keeps_what_a_person_needs_to_see_it_again() -> None:
+    message = GameFailed(
+        run_id="run-1",
+        kind="throw",
+        name="RangeError",
+        text="out of the board",
+        stack="at update (snake.ts:12)",
+        slot_id=7,
+        instance_id=7,
+        episode=3,
+        tick=1000,
+        seed=Seed(low=0xABCDEF01, high=0x23456789),
+    )
+    report = report_of(message, "a" * 32, 2)
+    assert (report.seed, report.slot_id, report.tick, report.worker_index) == ("23456789abcdef01", 7, 1000, 2)
+    assert report.stack == "at update (snake.ts:12)"

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import LeaseBook
 from attract.collection.pipelining import (
@@ -9,6 +11,7 @@ from attract.collection.pipelining import (
     OverlapSchedule,
     Schedule,
     SyncSchedule,
+    segments_by_speed,
 )
 
 
@@ -166,3 +169,21 @@ def test_async_issues_leases_while_a_batch_waits_and_no_more_than_that() -> None
     assert (
         next_order(AsyncSchedule(1, 3), progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is not None
     )
+
+
+@pytest.mark.parametrize(
+    ("usual", "speed", "speeds", "expected"),
+    [
+        (4, 100.0, [100.0, 100.0], 4),
+        (4, 150.0, [150.0, 50.0], 6),  # 4 x 150 / 100
+        (4, 50.0, [150.0, 50.0], 2),
+        (1, 10.0, [100.0, 10.0], 1),  # never less than one segment per slot
+        (1, 1000.0, [1000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 4),  # 8 would be too many at once
+        (4, None, [100.0], 4),
+        (4, None, [], 4),
+    ],
+)
+def test_C4_shares_follow_measured_speed(
+    usual: int, speed: float | None, speeds: list[float], expected: int
+) -> None:
+    assert segments_by_speed(usual, speed, speeds) == expected

@@ -5,7 +5,7 @@ import pytest
 
 from attract.errors import ProtocolError
 from attract.schema.messages import Tensor
-from attract.schema.tensor import DTYPES, from_numpy, to_flags, to_numpy
+from attract.schema.tensor import DTYPES, from_numpy, to_flags, to_numpy, view
 
 
 def test_round_trip_keeps_every_dtype_and_value():
@@ -17,6 +17,8 @@ def test_round_trip_keeps_every_dtype_and_value():
         assert tensor.dtype == dtype
         assert back.dtype == kind
         np.testing.assert_array_equal(back, array)
+        assert view(tensor).dtype == kind
+        np.testing.assert_array_equal(view(tensor), array)
 
 
 def test_bytes_are_little_endian_in_c_order():
@@ -29,10 +31,10 @@ def test_bytes_are_little_endian_in_c_order():
 
 def test_view_shares_the_tensors_memory_and_cannot_be_written():
     tensor = from_numpy(np.ones((4, 2), np.float32))
-    view = to_numpy(tensor, "x", np.float32, [4, None])
-    assert np.shares_memory(view, np.frombuffer(tensor.data, np.uint8))
-    with pytest.raises(ValueError, match="read-only"):
-        view[0, 0] = 2
+    for array in (to_numpy(tensor, "x", np.float32, [4, None]), view(tensor)):
+        assert np.shares_memory(array, np.frombuffer(tensor.data, np.uint8))
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 2
 
 
 def test_scalar_and_empty_arrays_pass():

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attract.collection.replays import Play
+from attract.collection.trust.replays import Play
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch, Finals
 from attract.games.library import GameModule

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attract.collection.replays import Play
+from attract.collection.trust.replays import Play
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.learner.imitation.demonstrations import (

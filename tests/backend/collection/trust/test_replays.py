@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attract.collection.leases import Lesson
-from attract.collection.replays import (
+from attract.collection.trust.replays import (
     LAST_EPISODE,
     MAX_HISTORY_BYTES,
     Beginning,

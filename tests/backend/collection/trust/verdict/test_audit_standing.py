@@ -1,6 +1,6 @@
 """How often an identity is looked at, by what was found of it before (rule C10)."""
 
-from attract.collection.audit_standing import MIN_CHANCE, PROVEN, AuditStanding
+from attract.collection.trust.verdict import MIN_CHANCE, PROVEN, AuditStanding
 
 
 def test_C10_every_segment_until_ten_agreed_then_one_in_so_many_and_never_less_than_a_twentieth() -> None:

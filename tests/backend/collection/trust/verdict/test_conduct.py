@@ -1,4 +1,4 @@
-from attract.collection.conduct import Conduct
+from attract.collection.trust.verdict import Conduct
 
 
 def test_hostile_03_who_stalls_again_sits_out_twice_as_long_as_it_held_others_up_then_four_times() -> None:

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from attract.collection.audit import Audit
-from attract.collection.audit_segments import Item
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
+from attract.collection.trust.sample import Audit, Item
 from attract.schema.episodes import Episodes
 from attract.schema.messages import Block, EpisodeColumns, FromBrowser
 from attract.schema.tensor import from_numpy

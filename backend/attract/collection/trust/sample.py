@@ -1,27 +1,22 @@
-"""Replay audit: what guests say they played is played again by a worker of the admin's own (rule C10)."""
+"""Door `sample`: which segments of guests are replayed, and what each replay shows (rule C10)."""
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
 
-from attract.collection.audit_segments import (
-    Caught,
-    Gathering,
-    Held,
-    Item,
-    LazyPlay,
-    columns_of,
-    last_episodes,
-)
-from attract.collection.audit_standing import MAX_OWED, AuditStanding
 from attract.collection.batches import AcceptedBlock
+from attract.collection.effects import ForgerCaught
 from attract.collection.leases import Lesson
-from attract.collection.replays import Beginning, History, Play, difference, order_of, play_of
-from attract.schema.episodes import Episode
+from attract.collection.trust.replays import Beginning, Columns, History, Play, difference, order_of, play_of
+from attract.collection.trust.verdict import MAX_OWED, AuditStanding
+from attract.schema.episodes import Episode, Episodes
 from attract.schema.frames import malformed
-from attract.schema.messages import Block
+from attract.schema.messages import Block, ReplayOrder
+from attract.schema.tensor import view
 
 CONTROLS: Final = 4
 """Segments of the admin's own workers that are played again before any guest is accused."""
@@ -38,6 +33,59 @@ MAX_ORDER_BYTES: Final = 1 << 20
 Outcome = Literal["valid", "forged", "unknown"]
 
 
+@dataclass(eq=False)
+class Held:
+    """A block of an unproven identity, until all that was drawn of it is judged."""
+
+    block: AcceptedBlock
+    identity: str
+    waiting: int = 0
+    """Audits that decide about it."""
+    is_lost: bool = False
+    """Something of it could not be confirmed."""
+
+
+@dataclass(eq=False)
+class Item:
+    """One segment that is to be played again."""
+
+    identity: str
+    worker_id: int
+    order: ReplayOrder
+    claimed: Play
+    held: list[Held]
+    is_control: bool = False
+    answer: Play | None = None
+    """What the first replay gave, if that differed."""
+    tries: int = 0
+    parts: list[Columns] = field(default_factory=list[Columns])
+    """Blocks of the answer so far."""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is of an episode after the first: what an earlier one left behind may show in it."""
+        return self.order.episode > 0
+
+
+@dataclass(eq=False)
+class Gathering:
+    """One segment of one instance whose agents may come in several blocks."""
+
+    num_agents: int
+    parts: list[Columns] = field(default_factory=list[Columns])
+    held: list[Held] = field(default_factory=list[Held])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all agents have come."""
+        return sum(len(columns) for _, columns in self.parts) >= self.num_agents
+
+    @cached_property
+    def play(self) -> Play:
+        """What it says its game did; read once it is whole."""
+        return play_of(self.parts, self.num_agents)
+
+
 class Audit:
     """Follows what strangers play, draws what is played again, and judges. Pure; used by the core alone.
 
@@ -50,7 +98,7 @@ class Audit:
         """Blocks that may be trained from now on."""
         self.lost: list[AcceptedBlock] = []
         """Blocks that never will."""
-        self.caught: list[Caught] = []
+        self.caught: list[ForgerCaught] = []
         self.notes: list[str] = []
         self.off: str | None = None
         """Why this game cannot be audited."""
@@ -119,29 +167,32 @@ class Audit:
             if accepted is not None:
                 self.passed.append(accepted)
             return
-        held = self._hold(identity, accepted)
-        slots = np.frombuffer(block.slot_id.data, "<i4")
-        instances = slots // self._num_agents
-        claimed = last_episodes(block, self._num_agents)
+        held = None
+        if accepted is not None:
+            # One more than there are segments, until all of them were looked at.
+            held = self._held[id(accepted)] = Held(accepted, identity, waiting=1)
+            self.num_held += len(accepted.rows)
+        instances = view(block.slot_id) // self._num_agents
+        ended = sorted(Episodes(block.episodes, self._num_agents), key=lambda episode: episode.step)
+        claimed = {episode.instance_id: episode for episode in ended}
         whole: list[tuple[int, Gathering]] = []
         for instance in np.unique(instances).tolist() if only is None else [only]:
             columns = np.flatnonzero(instances == instance)
             if not len(columns):
                 continue
             key = (block.lease_id, block.segment_index, instance)
-            gathering = self._gathering.setdefault(key, Gathering())
+            gathering = self._gathering.setdefault(key, Gathering(self._num_agents))
             gathering.parts.append((block, columns))
-            gathering.num_slots += len(columns)
             if held is not None:
                 gathering.held.append(held)
                 held.waiting += 1
-            if gathering.num_slots >= self._num_agents:
+            if gathering.is_whole:
                 del self._gathering[key]
                 whole.append((instance, gathering))
         if whole:
             self._draw(identity, worker_id, whole, lesson, claimed, is_control=only is not None)
         if held is not None:
-            self._looked_at(held)
+            self._judged(held)
 
     def distrust(self, identity: str) -> None:
         """It said what cannot be: its segments wait for their verdicts again, as those of a stranger."""
@@ -152,7 +203,7 @@ class Audit:
 
     def drop(self, identity: str) -> None:
         """It is left out: what waits of it never trains."""
-        for held in [held for held in self._held.values() if held.identity == identity]:
+        for held in self._held_of(identity):
             held.is_lost = True
             self._release(held)
 
@@ -177,16 +228,6 @@ class Audit:
             for held in self._gathering.pop(key).held:
                 self._judged(held, is_good=False)
 
-    def _hold(self, identity: str, accepted: AcceptedBlock | None) -> Held | None:
-        if accepted is None:
-            return None
-        held = Held(accepted, identity)
-        # One more than there are segments, until `take` has looked at all of them.
-        held.waiting = 1
-        self._held[id(held)] = held
-        self.num_held += len(accepted.rows)
-        return held
-
     def _draw(
         self,
         identity: str,
@@ -205,19 +246,17 @@ class Audit:
         unknown: list[Gathering] = []
         for index in chances.permutation(len(whole)).tolist():
             instance, gathering = whole[index]
-            first_step, beginning, play = self._follow(instance, gathering, lesson, claimed)
-            if beginning is None:
-                unknown.append(gathering)
-                continue
+            first_step, beginning = self._follow(instance, gathering, lesson, claimed)
             if is_control:
-                drawn = self._is_control_due(beginning)
+                drawn = beginning is not None and self._is_control_due(beginning)
             else:
-                drawn = self.is_able and float(chances.random()) < standing.chance
-            if drawn and len(self.waiting) >= MAX_WAITING:
+                drawn = beginning is not None and self.is_able and chances.random() < standing.chance
+            if beginning is None or (drawn and len(self.waiting) >= MAX_WAITING):
                 unknown.append(gathering)
             elif drawn:
-                order = order_of(instance, first_step, beginning, lesson, play())
-                self._order(Item(identity, worker_id, order, play(), gathering.held, is_control), standing)
+                play = gathering.play
+                order = order_of(instance, first_step, beginning, lesson, play)
+                self._order(Item(identity, worker_id, order, play, gathering.held, is_control), standing)
             else:
                 for held in gathering.held:
                     self._judged(held)
@@ -231,17 +270,18 @@ class Audit:
 
     def _follow(
         self, instance: int, gathering: Gathering, lesson: Lesson, claimed: dict[int, Episode]
-    ) -> tuple[int, Beginning | None, LazyPlay]:
-        play = LazyPlay(gathering.parts, self._num_agents)
+    ) -> tuple[int, Beginning | None]:
+        """The first step of a whole segment, and how its instance came there; None: that is not known."""
         block, columns = gathering.parts[0]
-        first_step = int(np.frombuffer(block.first_step.data, "<i4")[columns[0]])
+        first_step = int(view(block.first_step)[columns[0]])
         if len(gathering.parts) > 1:
-            action, failed = play().action, play().steps["valid"]
-            ended = play().episodes[-1] if play().episodes else None
+            play = gathering.play
+            action, valid = play.action, play.steps["valid"]
+            ended = play.episodes[-1] if play.episodes else None
         else:
-            action = columns_of(block, "action", columns)
-            failed, ended = columns_of(block, "valid", columns), claimed.get(instance)
-        empty = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
+            action, valid = view(block.action)[:, columns], view(block.valid)[:, columns]
+            ended = claimed.get(instance)
+        empty = np.flatnonzero(~valid.astype(np.bool_).any(axis=1))
         failed_at = int(empty[-1]) if len(empty) else -1
         history = self._histories.setdefault(instance, History())
         before = history.num_bytes
@@ -250,7 +290,7 @@ class Audit:
         if self._num_bytes > MAX_BYTES:
             self._num_bytes -= history.num_bytes
             history.forget()
-        return first_step, beginning, play
+        return first_step, beginning
 
     def _is_control_due(self, beginning: Beginning) -> bool:
         wanted = self._controls < CONTROLS or beginning.episode > 0
@@ -273,7 +313,7 @@ class Audit:
         num_bytes = 0
         while self.waiting and len(chosen) < ORDERS_PER_LEASE and num_bytes < MAX_ORDER_BYTES:
             item = self.waiting.popleft()
-            if self._is_moot(item):
+            if not item.is_control and self.of(item.identity).caught is not None:
                 self._finish(item, "unknown")
                 continue
             chosen.append(item)
@@ -288,7 +328,7 @@ class Audit:
         """A block of a replay lease. Raises: ProtocolError: when it was not ordered."""
         items = self._leased.get(block.lease_id, [])
         item = items[block.segment_index] if block.segment_index < len(items) else None
-        slots = np.frombuffer(block.slot_id.data, "<i4")
+        slots = view(block.slot_id)
         if item is None or (slots // self._num_agents != item.order.instance_id).any():
             raise malformed(
                 f"block.segment_index: {block.segment_index} of replay lease {block.lease_id}",
@@ -333,9 +373,6 @@ class Audit:
 
     # --- verdicts ---
 
-    def _is_moot(self, item: Item) -> bool:
-        return not item.is_control and self.of(item.identity).caught is not None
-
     def _compare(self, item: Item, answer: Play) -> None:
         if self.off is not None:
             return
@@ -354,24 +391,18 @@ class Audit:
                 f"results of your own browser could not be replayed ({what}): "
                 "the game is not decided by seed and actions alone, see `attract check`"
             )
-        elif self._can_accuse(item):
-            self._accuse(item, what)
         else:
             self._suspects.append((item, what))
+            self._look_at_suspects()
 
     def _can_accuse(self, item: Item) -> bool:
         return self._controls >= 1 and (self._late_controls >= 1 or not item.is_late)
-
-    def _accuse(self, item: Item, what: str) -> None:
-        # First: when its last audit is finished, what waits for it must not be clear.
-        self._leave_out(item.identity, item.worker_id, what)
-        self._finish(item, "forged")
 
     def _leave_out(self, identity: str, worker_id: int, what: str) -> None:
         standing = self.of(identity)
         if standing.caught is None:
             standing.caught = what
-            self.caught.append(Caught(identity, worker_id, what))
+            self.caught.append(ForgerCaught(identity, worker_id, what))
         self.drop(identity)
 
     def _finish(self, item: Item, outcome: Outcome, *, is_let_go: bool = False) -> None:
@@ -391,20 +422,22 @@ class Audit:
             standing.valid = 0
         for held in item.held:
             self._judged(held, is_good=outcome == "valid" or is_let_go)
-        for held in [held for held in self._held.values() if held.identity == item.identity]:
+        for held in self._held_of(item.identity):
             self._release_if_clear(held)
 
     def _look_at_suspects(self) -> None:
         for item, what in list(self._suspects):
             if self._can_accuse(item):
                 self._suspects.remove((item, what))
-                self._accuse(item, what)
+                # First: when its last audit is finished, what waits for it must not be clear.
+                self._leave_out(item.identity, item.worker_id, what)
+                self._finish(item, "forged")
+
+    def _held_of(self, identity: str) -> list[Held]:
+        return [held for held in self._held.values() if held.identity == identity]
 
     def _judged(self, held: Held, *, is_good: bool = True) -> None:
         held.is_lost = held.is_lost or not is_good
-        self._looked_at(held)
-
-    def _looked_at(self, held: Held) -> None:
         held.waiting -= 1
         self._release_if_clear(held)
 
@@ -415,6 +448,6 @@ class Audit:
             self._release(held)
 
     def _release(self, held: Held) -> None:
-        if self._held.pop(id(held), None) is not None:
+        if self._held.pop(id(held.block), None) is not None:
             self.num_held -= len(held.block.rows)
             (self.lost if held.is_lost else self.passed).append(held.block)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attract.collection.claims import Claim, Ends, joined_claim
+from attract.collection.trust.plausibility import Claim, Ends, joined_claim
 from attract.errors import ProtocolError
 from attract.schema.messages import EpisodeColumns
 from attract.schema.tensor import to_numpy

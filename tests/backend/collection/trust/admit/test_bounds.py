@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attract.collection import effects, inputs
-from attract.collection.bounds import CONTROLS, Bounds
+from attract.collection.trust.admit import CONTROLS, Bounds
 from attract.errors import ProtocolError
 from attract.schema.api import CheckFinding
 from attract.schema.game import GameDescription, RewardRange

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attract.collection.leases import Lesson
 from attract.schema.episodes import Episode, Episodes
 from attract.schema.messages import Block, EpisodeTerms, ReplayOrder, Tensor
-from attract.schema.tensor import DTYPES, from_numpy
+from attract.schema.tensor import from_numpy, view
 
 MAX_HISTORY_BYTES: Final = 256 * 1024
 """Actions of one episode of one instance that are kept; a longer one cannot be played again."""
@@ -128,12 +128,11 @@ def order_of(instance_id: int, first_step: int, begin: Beginning, lesson: Lesson
 
 def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
     """What blocks that `check_block` passed say of one instance: together they have all of its agents."""
-    order = np.argsort(np.concatenate([_array(block.slot_id)[columns] for block, columns in parts]))
+    order = np.argsort(np.concatenate([view(block.slot_id)[columns] for block, columns in parts]))
 
     def joined(tensors: Sequence[Tensor], axis: int) -> NDArray[Any]:
         taken = [
-            np.take(_array(tensor), columns, axis)
-            for tensor, (_, columns) in zip(tensors, parts, strict=True)
+            np.take(view(tensor), columns, axis) for tensor, (_, columns) in zip(tensors, parts, strict=True)
         ]
         return np.take(np.concatenate(taken, axis) if len(taken) > 1 else taken[0], order, axis)
 
@@ -148,7 +147,7 @@ def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
     finals: dict[tuple[int, int], dict[str, NDArray[Any]]] = {}
     episodes: list[Episode] = []
     for block, columns in parts:
-        slots = _array(block.slot_id)
+        slots = view(block.slot_id)
         instance = int(slots[columns[0]]) // num_agents
         episodes += [
             episode for episode in Episodes(block.episodes, num_agents) if episode.instance_id == instance
@@ -173,7 +172,7 @@ def difference(claimed: Play, replayed: Play) -> str | None:
         differs &= valid if name in ("executed_ticks", "action_mask") or name.startswith("obs.") else True
         if differs.any():
             step, agent = (int(index) for index in np.argwhere(differs)[0])
-            what = f"{_shown(values[step, agent], replayed_values[step, agent])}"
+            what = _shown(values[step, agent], replayed_values[step, agent])
             found.append((step, f"{name} of agent {agent} at step {step}: {what}"))
     if found:
         return min(found)[1]
@@ -216,17 +215,14 @@ def _episodes_differ(claimed: Sequence[Episode], replayed: Sequence[Episode]) ->
 
 
 def _near(claimed: Sequence[float], replayed: Sequence[float]) -> bool:
-    if len(claimed) != len(replayed):
-        return False
-    return not _differs(np.array([claimed], np.float64), np.array([replayed], np.float64)).any()
+    pair = (np.array([numbers], np.float64) for numbers in (claimed, replayed))
+    return len(claimed) == len(replayed) and not _differs(*pair).any()
 
 
 def _differs(claimed: NDArray[Any], replayed: NDArray[Any]) -> NDArray[np.bool_]:
     """[a, b] of [a, b, ...], or [a] of [a, ...]: whether any number there differs."""
     if claimed.dtype.kind == "f":
-        tolerance = (
-            max(TOLERANCE, float(np.finfo(claimed.dtype).eps)) if claimed.dtype.itemsize < 4 else TOLERANCE
-        )
+        tolerance = max(TOLERANCE, float(np.finfo(claimed.dtype).eps))
         expected = replayed.astype(np.float64)
         away = np.abs(claimed.astype(np.float64) - expected) > tolerance * np.maximum(1.0, np.abs(expected))
     else:
@@ -240,11 +236,9 @@ def _shown(claimed: Any, replayed: Any) -> str:
     if np.ndim(claimed):
         place = tuple(np.argwhere(np.asarray(claimed) != np.asarray(replayed))[0])
         claimed, replayed = claimed[place], replayed[place]
-    return (
-        f"{claimed:.6g} told, {replayed:.6g} played again"
-        if not isinstance(claimed, str)
-        else f"{claimed}, {replayed}"
-    )
+    if isinstance(claimed, str):
+        return f"{claimed}, {replayed}"
+    return f"{claimed:.6g} told, {replayed:.6g} played again"
 
 
 def _finals(
@@ -253,8 +247,8 @@ def _finals(
     final = block.final_observations
     if final is None:
         return {}
-    steps, at = _array(final.step), _array(final.column)
-    arrays = {key: _array(tensor) for key, tensor in final.observation.items()}
+    steps, at = view(final.step), view(final.column)
+    arrays = {key: view(tensor) for key, tensor in final.observation.items()}
     return {
         (int(steps[i]), int(agents[at[i]])): {key: array[i].copy() for key, array in arrays.items()}
         for i in np.flatnonzero(np.isin(at, columns)).tolist()
@@ -263,7 +257,3 @@ def _finals(
 
 def _terms(lesson: Lesson) -> EpisodeTerms:
     return EpisodeTerms(lesson_id=lesson.lesson_id, parameters=dict(lesson.parameters))
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection.throughput import DecayedRate
+from attract.collection.fleet import DecayedRate
 
 
 def test_a_steady_stream_is_measured_exactly_from_the_start() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attract.collection.leases import Lease, LeaseBook
-from attract.collection.plausibility import GameLimits, Plausibility
+from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.errors import ProtocolError
 from attract.schema.messages import Block, Tensor
 from attract.schema.tensor import from_numpy

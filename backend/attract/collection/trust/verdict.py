@@ -1,9 +1,8 @@
-"""How each identity has behaved: who stalls sits out, who stays wrong is left out; used by the core alone."""
+"""Door `verdict`: what follows for an identity from how it behaved and how its audits went."""
 
 from dataclasses import dataclass, field
 from typing import Final
 
-from attract.collection.reports import FailureCount
 from attract.schema.tiers import Tier
 
 MAX_SIT_OUT_SECONDS: Final = 600.0
@@ -21,6 +20,33 @@ WRONG_MESSAGES: Final = 3
 """So many messages that say what cannot be."""
 UNREADABLE_MESSAGES: Final = 2
 """So many frames that hold no message: no worker sends one."""
+WORKERS_PER_SEAT: Final = 3
+"""So many workers may end through the game, for each one expected ..."""
+STEPS_BETWEEN: Final = 1_000_000
+"""... before the run is given up, unless so many agent steps were trained since the last one ended."""
+PROVEN: Final = 10
+"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
+MIN_CHANCE: Final = 0.05
+"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+MAX_OWED: Final = 10
+"""After so many audits that could not be done an identity counts as unknown."""
+
+
+class FailureCount:
+    """Counts the workers that the game brought down."""
+
+    def __init__(self, num_workers: int) -> None:
+        self._limit = WORKERS_PER_SEAT * num_workers
+        self._count = 0
+        self._steps_at_last = 0
+
+    def add(self, agent_steps: int) -> bool:
+        """One more worker ended through the game, after so many steps; True when that is one too many."""
+        if agent_steps - self._steps_at_last >= STEPS_BETWEEN:
+            self._count = 0
+        self._count += 1
+        self._steps_at_last = agent_steps
+        return self._count >= self._limit
 
 
 @dataclass(eq=False)
@@ -47,15 +73,47 @@ class Record:
     wrong_updates: int = 0
     reason: str | None = None
     """Why it is, or was lately, left out; None: it is like any other."""
-    is_final: bool = False
-    """Only a person lets it in again."""
     times: int = 0
     on_probation: bool = False
     clean_updates: int = 0
 
+    @property
+    def is_out(self) -> bool:
+        """Whether it gets no leases."""
+        return self.out_until is not None or (self.reason is not None and not self.on_probation)
+
+
+@dataclass(eq=False)
+class AuditStanding:
+    """The audits of one identity so far, and the trust that it has for them."""
+
+    valid: int = 0
+    """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
+    ordered: int = 0
+    """Audits under way."""
+    owed: int = 0
+    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
+    caught: str | None = None
+    """What in its segment differed from the replay; None: nothing did."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its segments train at once."""
+        return self.valid >= PROVEN and self.owed < MAX_OWED and self.caught is None
+
+    @property
+    def chance(self) -> float:
+        """Probability that its next segment is audited; audits under way count as passed."""
+        sure = self.valid + self.ordered
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, MIN_CHANCE)
+
 
 class Conduct:
-    """Conduct of every identity of a run."""
+    """Conduct of every identity of a run: who stalls sits out, who stays wrong is left out."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
@@ -124,12 +182,9 @@ class Conduct:
         record.wrong_segments += count
         record.wrong_updates += 1
         record.clean_updates = 0
-        is_enough = (
-            record.wrong_updates >= WRONG_UPDATES
-            if tier == "local"
-            else record.wrong_segments >= WRONG_SEGMENTS
-        )
-        if record.on_probation or is_enough:
+        is_often = record.wrong_updates >= WRONG_UPDATES
+        is_much = record.wrong_segments >= WRONG_SEGMENTS
+        if record.on_probation or (is_often if tier == "local" else is_much):
             number = f"{record.wrong_segments} results" if record.wrong_segments > 1 else "a result"
             return self.leave_out(identity, f"{number} differed when recomputed", now)
         return None
@@ -162,25 +217,26 @@ class Conduct:
     # --- being left out ---
 
     def leave_out(self, identity: str, reason: str, now: float, *, is_final: bool = False) -> str | None:
-        """It gets no leases any more, for a while or for good. Returns: why; None when it had none before."""
+        """It gets no leases any more, for a while or for good. Returns: why; None: it had none before.
+
+        `is_final`: only a person lets it in again.
+        """
         record = self.of(identity)
         if record.reason is not None and not record.on_probation:
-            record.is_final = record.is_final or is_final
             if is_final:
                 record.out_until = None
             return None
         record.times += 1
-        record.reason, record.is_final, record.on_probation = reason, is_final, False
+        record.reason, record.on_probation = reason, False
         record.clean_updates = 0
         record.out_until = None if is_final else now + QUARANTINE_SECONDS * 2.0 ** (record.times - 1)
         return reason
 
     def release(self, identity: str) -> None:
         """It is like any other from now on; how often it was left out stays known."""
+        old = self.of(identity)
         self._records[identity] = Record(
-            played_at=self.of(identity).played_at,
-            has_finished=self.of(identity).has_finished,
-            times=self.of(identity).times,
+            played_at=old.played_at, has_finished=old.has_finished, times=old.times
         )
 
     def reason(self, identity: str) -> str | None:
@@ -203,7 +259,7 @@ class Conduct:
     @property
     def num_out(self) -> int:
         """How many identities get no leases, for whatever reason."""
-        return sum(_is_out(record) for record in self._records.values())
+        return sum(record.is_out for record in self._records.values())
 
     def next_return(self) -> float | None:
         """When the first of those who get none may have some again."""
@@ -218,8 +274,4 @@ class Conduct:
         if record.out_until is not None and now >= record.out_until:
             record.out_until = None
             record.on_probation = record.reason is not None
-        return _is_out(record)
-
-
-def _is_out(record: Record) -> bool:
-    return record.out_until is not None or (record.reason is not None and not record.on_probation)
+        return record.is_out

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from attract.collection.batches import AcceptedBlock
-from attract.collection.caps import Caps, network_of
 from attract.collection.fleet import Host as FleetHost
 from attract.collection.fleet import Tier, Worker
+from attract.collection.trust.admit import Caps, network_of
 from attract.schema.episodes import Episodes
 from attract.schema.messages import EpisodeColumns
 from driven_core import changed

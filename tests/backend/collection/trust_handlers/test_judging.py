@@ -2,7 +2,7 @@ import pytest
 
 from attract.collection import inputs
 from attract.collection.effects import Note, Unconfirmed
-from attract.collection.judging import leave_out
+from attract.collection.trust_handlers import leave_out
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import LeaseVoid
 from driven_core import DrivenCore

@@ -1,0 +1,253 @@
+"""Door `admit`: whether a guest's block may count at all, and how much of a batch one guest may give."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.collection.batches import AcceptedBlock
+from attract.collection.leases import Lease
+from attract.collection.trust.plausibility import GameLimits, Plausibility
+from attract.experience.layout import SINGLE_OBSERVATION
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
+from attract.schema.messages import Block
+from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
+from attract.schema.tensor import view
+from attract.schema.tiers import Tier
+
+SLACK: Final = 1e-5
+"""Tolerance as a share of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
+UNBOUNDED: Final = float(np.finfo(np.float32).max)
+"""What the SDK writes for infinity in a list of bounds."""
+CONTROLS: Final = 8
+"""Blocks of the admin's own workers that must keep to the boxes before guests are held to them."""
+LARGEST_SHARE: Final = 1 / 8
+SLOWEST: Final = 2.0
+"""Caps hold where a batch fills within so many times the time that it would take without them (rule C2)."""
+
+
+class Admission:
+    """Looks at blocks before they count; owned by the acceptance."""
+
+    def __init__(self, description: GameDescription, horizon: int) -> None:
+        self.bounds = Bounds(description)
+        limits = GameLimits(description.num_agents, description.ticks_per_step, description.max_steps or 0)
+        self.plausibility = Plausibility(limits, horizon)
+
+    def admit(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
+        """What a block has outside of the game's boxes, in words; None: it may count.
+
+        Raises: ProtocolError: naming the field that no game of this description can give.
+        """
+        bounds = self.bounds
+        if lease.local:
+            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
+            if bounds.wants_control:
+                bounds.control(block)
+            return None
+        if lease.is_strangers_play:
+            self.plausibility.check(lease, block, columns)
+        bounds.check(block)
+        return bounds.outside(block) if bounds.binds else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Range:
+    """Bounds of one key: [size] or one number each; None where no element is bounded on that side."""
+
+    size: int
+    low: NDArray[np.float32] | None
+    high: NDArray[np.float32] | None
+    is_box: bool
+
+    def outside(self, numbers: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """[n, size]: which are outside; None where none is, which the extremes say."""
+        low, high = self.low, self.high
+        # Where all elements share one bound, one extreme is enough: extremes along axis 0 are far slower.
+        is_low = low is not None and bool((numbers.min(axis=0 if low.size > 1 else None) < low).any())
+        is_high = high is not None and bool((numbers.max(axis=0 if high.size > 1 else None) > high).any())
+        if not is_low and not is_high:
+            return None
+        wrong = np.zeros(numbers.shape, np.bool_)
+        if low is not None:
+            wrong |= numbers < low
+        if high is not None:
+            wrong |= numbers > high
+        return wrong
+
+
+class Bounds:
+    """What one game's description says of its numbers, and whether its own workers keep to it.
+
+    The SDK lets no game give a reward or a choice outside of its range: a block that has one was forged. A
+    box is not enforced while a game is played: it binds guests only where the admin's own workers keep to it,
+    and who is outside is refused and not accused.
+    """
+
+    def __init__(self, description: GameDescription) -> None:
+        self._ranges = _ranges(description)
+        self._reward: tuple[float, float] | None = None
+        if description.reward is not None:
+            low, high, ticks = description.reward.low, description.reward.high, description.ticks_per_step
+            # A step has 1 to `ticks` updates; one in which an agent takes no part has 0.
+            low, high = min(0.0, low, low * ticks), max(0.0, high, high * ticks)
+            self._reward = (low - SLACK * max(1.0, abs(low)), high + SLACK * max(1.0, abs(high)))
+        self.has_boxes = any(bound.is_box for bound in self._ranges.values())
+        self.off: str | None = None
+        """Why the boxes are not enforced; None: they are."""
+        self.is_off_reported = False
+        self.refused: set[str] = set()
+        """Identities that had a block refused."""
+        self._controls = 0
+
+    @property
+    def wants_control(self) -> bool:
+        """Whether blocks of the admin's own workers are to be looked at."""
+        return self.has_boxes and self.off is None and self._controls < CONTROLS
+
+    @property
+    def binds(self) -> bool:
+        """Whether guests are held to the boxes."""
+        return self.has_boxes and self.off is None and self._controls >= CONTROLS
+
+    def control(self, block: Block) -> None:
+        """Look at a block of one of the admin's own workers."""
+        self._controls += 1
+        if (outside := self.outside(block)) is not None:
+            self.off = f"a worker of the admin's own is outside as well: {outside}"
+
+    def check(self, block: Block) -> None:
+        """Look at rewards and choices of a stranger's block that `check_block` passed.
+
+        Raises: ProtocolError: naming the number that no game of this description can give.
+        """
+        if self._reward is not None:
+            rewards = view(block.reward)
+            low, high = self._reward
+            for extreme in (float(rewards.min()), float(rewards.max())):
+                if not low <= extreme <= high:
+                    raise malformed(
+                        f"block.reward: {extreme:g}",
+                        fix=f"the game declares rewards whose sum over a step is {low:g} to {high:g}",
+                    )
+        for key, bound in self._ranges.items():
+            if not bound.is_box and (found := _find(block, key, bound)) is not None:
+                raise malformed(f"block.{found}", fix="choices are below their space's n")
+
+    def outside(self, block: Block) -> str | None:
+        """The first number of an agent that takes part that lies outside of its box, in words."""
+        for key, bound in self._ranges.items():
+            if bound.is_box and (found := _find(block, key, bound)) is not None:
+                return found
+        return None
+
+
+def _find(block: Block, key: str, bound: _Range) -> str | None:
+    """The first number that is outside, by the name of its field; a box's only where an agent takes part."""
+    steps = view(block.observation[key]).reshape(-1, bound.size)
+    if (wrong := bound.outside(steps)) is not None:
+        if bound.is_box:
+            # What a game leaves in the memory of an agent that takes no part means nothing (rule E9).
+            wrong &= view(block.valid).astype(np.bool_).reshape(-1, 1)
+        if wrong.any():
+            row, element = np.argwhere(wrong)[0].tolist()
+            step, column = divmod(row, block.valid.shape[1])
+            return f"observation.{key}[{element}]: {steps[row, element]:g}, step {step} of column {column}"
+    others = {} if bound.is_box else {"bootstrap_observation": block.bootstrap_observation}
+    if block.final_observations is not None:
+        others["final_observations.observation"] = block.final_observations.observation
+    for field, observation in others.items():
+        numbers = view(observation[key]).reshape(-1, bound.size)
+        if len(numbers) and (wrong := bound.outside(numbers)) is not None:
+            row, element = np.argwhere(wrong)[0].tolist()
+            return f"{field}.{key}[{element}]: {numbers[row, element]:g}"
+    return None
+
+
+def _ranges(description: GameDescription) -> dict[str, _Range]:
+    space = description.observation
+    spaces = space.spaces if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
+    found = {key: _range(space) for key, space in spaces.items()}
+    return {key: bound for key, bound in found.items() if bound.low is not None or bound.high is not None}
+
+
+def _range(space: LeafSpace) -> _Range:
+    if isinstance(space, BoxSpace):
+        if space.dtype == "uint8" and space.low in (None, 0) and space.high in (None, 255):
+            return _Range(space.size, None, None, True)
+        return _Range(space.size, _limit(space.low, -1.0), _limit(space.high, 1.0), True)
+    highest = np.array(space.choices, np.float32) - 1
+    return _Range(highest.size, np.zeros(1, np.float32), highest, False)
+
+
+def _limit(bound: float | list[float] | None, sign: float) -> NDArray[np.float32] | None:
+    """As the observation is stored; a side on which nothing is bounded needs no look."""
+    if bound is None:
+        return None
+    limit = np.atleast_1d(np.array(bound, np.float32))
+    unbounded = sign * limit >= UNBOUNDED
+    if unbounded.all():
+        return None
+    return np.where(unbounded, np.float32(sign * np.inf), limit).astype(np.float32)
+
+
+def network_of(identity: str) -> str:
+    """The network that an identity came from: /24 of IPv4, /64 of IPv6; itself where that is not known.
+
+    An identity is a credential at an address, so who is bounded by network is bounded by identity too.
+    """
+    address = identity.rpartition("@")[2].partition("/")[0]
+    try:
+        prefix = 24 if ip_address(address).version == 4 else 64
+    except ValueError:
+        return identity
+    return str(ip_network((address, prefix), strict=False))
+
+
+class Player(Protocol):
+    """A worker, as far as caps look at it."""
+
+    tier: Tier
+
+    @property
+    def identity(self) -> str:
+        """What its conduct is counted for."""
+        ...
+
+
+class Caps:
+    """Share of a batch that one network may give, from the workers present at one moment."""
+
+    def __init__(self, workers: Iterable[Player], target: int) -> None:
+        networks = Counter(
+            "" if worker.tier == "local" else network_of(worker.identity) for worker in workers
+        )
+        self.most = max(1, int(target * LARGEST_SHARE))
+        """Segments of a batch that one network may give."""
+        total, own = networks.total(), networks.pop("", 0)
+        shares = [min(SLOWEST * count / total, LARGEST_SHARE) for count in networks.values()]
+        self.hold = bool(networks) and SLOWEST * own / total + sum(shares) >= 1.0
+        """Whether the cap holds: the others can fill a batch in time."""
+
+    def keep(
+        self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Player]
+    ) -> tuple[list[AcceptedBlock], list[AcceptedBlock]]:
+        """Those that a batch may take, and those that are too much; each network's first is always kept."""
+        kept: list[AcceptedBlock] = []
+        over: list[AcceptedBlock] = []
+        given: Counter[str] = Counter()
+        for block in blocks:
+            network = "" if block.local else network_of(worker_of(block.worker_id).identity)
+            size = len(block.rows)
+            fits = not network or not given[network] or given[network] + size <= self.most
+            if fits or not self.hold:
+                given[network] += size
+                kept.append(block)
+            else:
+                over.append(block)
+        return kept, over
