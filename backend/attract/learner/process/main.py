@@ -29,7 +29,7 @@ from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 if TYPE_CHECKING:
-    from attract.learner.cells.group import LearnerGroup
+    from attract.learner.group.lockstep import LearnerGroup
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
@@ -153,14 +153,14 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
 
 def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
     """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
-    from attract.learner.cells.group import SINGLE_PROCESS
+    from attract.learner.group.lockstep import SINGLE_PROCESS
 
     if begin.cell is None:
         return SINGLE_PROCESS
     cell = Cell.from_mapping(begin.cell)
     settings = RunSettings.from_mapping(begin.settings)
     check_for_cells(settings)
-    from attract.learner.cells.torch_group import TorchGroup
+    from attract.learner.group.torch_group import TorchGroup
     from attract.learner.process.machine import resolve_device
 
     log.info("cell %d of %d, at %s:%d", cell.rank, cell.size, cell.address, cell.port)

@@ -1,6 +1,6 @@
 import torch
 
-from attract.learner.cells.group import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
+from attract.learner.group.lockstep import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
 from other_cells import Beside
 
 

@@ -1,8 +1,8 @@
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.cells.group import SINGLE_PROCESS
-from attract.learner.cells.moments import merged, variance
+from attract.learner.group.lockstep import SINGLE_PROCESS
+from attract.learner.group.moments import merged, variance
 from other_cells import Beside
 
 

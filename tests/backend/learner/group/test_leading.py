@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from attract.errors import GroupError
-from attract.learner.cells.leading import broadcast_state, join_update
 from attract.learner.checkpoints.checkpoint import Snapshot, versions_in
+from attract.learner.group.leading import broadcast_state, join_update
 from attract.schema.learner import Counters, Export, Train, Warmup
 from cell_processes import part, start_cells
 from learner_world import LearnerHere, SignsFleet, begin_for, train_message
