@@ -13,7 +13,7 @@ from torch import Tensor
 from attract.errors import AttractError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.group.lockstep import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.torch_group import TorchGroup
 from attract.learner.ppo.algorithm import Ppo
 from attract.settings.base import LearnerName

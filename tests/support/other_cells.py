@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attract.learner.group.lockstep import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 
 
 class Beside(LearnerGroup):

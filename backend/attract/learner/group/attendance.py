@@ -12,9 +12,9 @@ class Posting:
 
     rank: int
     number: int
-    """Of the round."""
+    """Number of the round."""
     name: str
-    """Of its share on the store."""
+    """Name of its share on the store."""
     lineage: Lineage
 
 

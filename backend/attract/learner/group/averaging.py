@@ -172,7 +172,7 @@ class Averaging:
         if store.has(f"out/{number}"):
             data = store.get(json.loads(store.read([f"out/{number}"])[0])["name"])
             if data is not None:
-                # Of no lineage: the next round gives this trainer all the rest.
+                # It has no lineage: the next round gives this trainer all the rest.
                 return Round(Share(share_of(data).weights, share.optimizer, share.gathered), Lineage(), ())
         return Round(share, Lineage(), ())
 

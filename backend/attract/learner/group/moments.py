@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoints.state_tensors import moments_by_name, moments_tensors
-from attract.learner.group.lockstep import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 
 
 def merged(group: LearnerGroup, moments: Mapping[str, RunningMoments]) -> dict[str, RunningMoments]:

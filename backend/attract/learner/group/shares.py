@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoints.state_tensors import moments_by_name, moments_tensors, within
-from attract.learner.group.lockstep import ordered_sum
+from attract.learner.group.cells import ordered_sum
 
 ADAM_STEP = "/step"
 """How the names of Adam's step counts end; they are no means of anything."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from attract.errors import GroupError, GroupOverError
-from attract.learner.group.lockstep import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 from attract.learner.group.meeting import meet
 from attract.learner.group.membership import HEARTBEAT_SECONDS, Membership, in_words
 from attract.learner.group.store import StoreLostError

@@ -14,7 +14,7 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
-from attract.learner.group.lockstep import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.moments import merged
 from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters

@@ -15,8 +15,8 @@ from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint,
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.group.averaging import Averaging
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.leading import broadcast_state, join_update
-from attract.learner.group.lockstep import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.kept import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state

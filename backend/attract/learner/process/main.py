@@ -29,7 +29,7 @@ from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 if TYPE_CHECKING:
-    from attract.learner.group.lockstep import LearnerGroup
+    from attract.learner.group.cells import LearnerGroup
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
@@ -153,7 +153,7 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
 
 def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
     """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
-    from attract.learner.group.lockstep import SINGLE_PROCESS
+    from attract.learner.group.cells import SINGLE_PROCESS
 
     if begin.cell is None:
         return SINGLE_PROCESS

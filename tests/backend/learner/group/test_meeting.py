@@ -11,7 +11,7 @@ from free_port import free_port
 
 @pytest.fixture
 def port():
-    """Of a store that outlives learners, as `torchrun` keeps one."""
+    """Port of a store that outlives learners, as `torchrun` keeps one."""
     port = free_port()
     store = KeyValueStore.open("127.0.0.1", port, 10.0, serves=True)
     yield port
