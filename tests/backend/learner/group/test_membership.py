@@ -2,6 +2,7 @@ import threading
 
 import pytest
 
+from attract.learner.group import membership
 from attract.learner.group.membership import HEARTBEAT_SECONDS, NOTHING, Heartbeats, Membership, in_words
 from attract.learner.group.store import KeyValueStore, StoreLostError
 from free_port import free_port
@@ -96,10 +97,11 @@ def test_the_end_is_heard_by_all_before_rank_0_goes(served):
     assert all(member.is_over.is_set() and member.store(WAIT_SECONDS) is None for member in others)
 
 
-def test_rank_0_does_not_wait_for_one_that_has_left_and_waits_for_one_that_reads(served):
+def test_rank_0_does_not_wait_for_one_that_has_left_and_waits_for_one_that_reads(served, monkeypatch):
+    monkeypatch.setattr(membership, "SHUTDOWN_SECONDS", 100 * WAIT_SECONDS)
     first, second, third = (served.member(rank, 3) for rank in range(3))
     second.leave()
-    ended = threading.Thread(target=first.leave)
+    ended = threading.Thread(target=first.leave, daemon=True)
     with third.in_use():
         ended.start()
         ended.join(6 * HEARTBEAT_SECONDS)
