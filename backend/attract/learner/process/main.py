@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from attract.errors import (
     CheckpointError,
     ConfigurationError,
-    FederationError,
     GroupError,
     GroupOverError,
 )
@@ -70,8 +69,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
-        has_word = isinstance(error, FederationError | GroupError)
-        is_final = error.is_final if has_word else isinstance(error, HOPELESS)
+        is_final = error.is_final if isinstance(error, GroupError) else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:
