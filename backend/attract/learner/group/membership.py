@@ -226,7 +226,7 @@ class Membership:
             self.is_over.set()
             self._changed.notify_all()
         self._on_over()
-        store.write(f"gone/{self._rank}", "it goes on alone, since rank 0 has ended")
+        store.write(f"gone/{self._rank}", "it goes on alone")
 
 
 def _counts(store: KeyValueStore, ranks: Collection[int]) -> dict[int, int]:

@@ -57,19 +57,20 @@ def test_scale_12_a_member_whose_heartbeat_stands_still_is_silent_after_a_while(
     assert heartbeats.silent() == []
 
 
-def test_one_that_never_came_to_this_store_may_still_be_starting():
+def test_0064_one_that_never_came_to_this_store_may_still_be_starting():
     heartbeats = Heartbeats(15.0)
     for now in (100.0, 699.0):
         heartbeats.observe({1: 0}, now)
     assert heartbeats.silent() == []
 
 
-def test_a_member_that_was_paused_takes_nobody_for_lost():
+def test_0064_after_a_pause_of_its_own_a_member_takes_nobody_for_lost():
     heartbeats = Heartbeats(15.0)
-    heartbeats.observe({1: 1}, 100.0)
-    # Nothing was seen for a minute, for this process stood still; what it sees first counts.
-    heartbeats.observe({1: 200}, 160.0)
+    heartbeats.observe({1: 1, 2: 7}, 100.0)
+    # It stood still for a minute: the others are judged by what it sees then, and not before.
     assert heartbeats.silent() == []
+    heartbeats.observe({1: 200, 2: 7}, 160.0)
+    assert heartbeats.silent() == [2]
 
 
 def test_the_lost_are_found_and_all_get_what_the_first_found(served):
@@ -97,7 +98,7 @@ def test_the_end_is_heard_by_all_before_rank_0_goes(served):
     assert all(member.is_over.is_set() and member.store(WAIT_SECONDS) is None for member in others)
 
 
-def test_rank_0_does_not_wait_for_one_that_has_left_and_waits_for_one_that_reads(served, monkeypatch):
+def test_0064_rank_0_does_not_wait_for_one_that_has_left_and_waits_for_one_that_reads(served, monkeypatch):
     monkeypatch.setattr(membership, "SHUTDOWN_SECONDS", 100 * WAIT_SECONDS)
     first, second, third = (served.member(rank, 3) for rank in range(3))
     second.leave()
