@@ -22,7 +22,7 @@ WHOLE_SYSTEM = tuple(
         "benchmarks",
         "backend/browser",
         "backend/processes",
-        "backend/learner/federated",
+        "backend/learner/group/test_averaging.py",
         "backend/run/service",
         "backend/server",
         "backend/vector",

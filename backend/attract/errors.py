@@ -19,8 +19,8 @@
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
-        ├── FederationError         another trainer is gone, late or of another kind
         ├── GroupError              another cell of the group is gone, late or of another kind
+        │   └── FederationError     another trainer is gone, late or of another kind
         └── GroupOverError          cell 0 has ended the run of all cells
 
 A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of these.
@@ -156,20 +156,8 @@ class NonFiniteUpdateError(LearnerError):
         super().__init__(f"P8: {what} was not finite{where}; the update was undone and its batch dropped")
 
 
-class FederationError(LearnerError):
-    """Averaging between trainers failed; the text names the trainer and what to do.
-
-    `is_final`: a restarted learner would fail too.
-    """
-
-    def __init__(self, problem: str, *, is_final: bool = True) -> None:
-        self.problem = problem
-        self.is_final = is_final
-        super().__init__(problem)
-
-
 class GroupError(LearnerError):
-    """Distributed training failed; the text names the missing cell and what it was waited for.
+    """A group of learners failed; the text names the missing cell or trainer, and what it was waited for.
 
     `is_final`: a restarted learner would fail too.
     """
@@ -178,6 +166,13 @@ class GroupError(LearnerError):
         self.problem = problem
         self.is_final = is_final
         super().__init__(problem)
+
+
+class FederationError(GroupError):
+    """Averaging between trainers failed; the text names the trainer and what to do."""
+
+    def __init__(self, problem: str, *, is_final: bool = True) -> None:
+        super().__init__(problem, is_final=is_final)
 
 
 class GroupOverError(LearnerError):

@@ -16,9 +16,13 @@ from free_port import free_port
 
 
 def weights(runs_dir: Path, run_id: str) -> dict[int, str]:
-    """Hash of the weights of each version that is kept."""
+    """Hash of the weights of each version that is kept; not of those that were set aside."""
     documents = (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json")
-    return {int(path.parent.name): json.loads(path.read_text())["weights_sha256"] for path in documents}
+    return {
+        int(path.parent.name): json.loads(path.read_text())["weights_sha256"]
+        for path in documents
+        if path.parent.name.isdigit()
+    }
 
 
 @pytest.mark.long

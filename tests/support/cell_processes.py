@@ -13,8 +13,8 @@ from torch import Tensor
 from attract.errors import AttractError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
-from attract.learner.cells.torch_group import TorchGroup
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.torch_group import TorchGroup
 from attract.learner.ppo.algorithm import Ppo
 from attract.settings.base import LearnerName
 from attract.settings.cells import Cell
@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 _CONTEXT = multiprocessing.get_context("forkserver")
 # What takes seconds to import; this module itself is not found there.
 _CONTEXT.set_forkserver_preload(
-    ["attract.learner.process.loop", "attract.learner.cells.torch_group", "onnxruntime"]
+    ["attract.learner.process.loop", "attract.learner.group.torch_group", "onnxruntime"]
 )
 
 

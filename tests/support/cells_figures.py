@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from statistics import median
 
 from attract.learner.algorithms.algorithm import Progress
-from attract.learner.cells.group import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 from cell_processes import Case, part, start_cells
 
 ROUNDS = 2

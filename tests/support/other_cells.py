@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from attract.learner.cells.group import SingleProcess, ordered_sum
+from attract.learner.group.cells import LearnerGroup
 
 
-class Beside(SingleProcess):
+class Beside(LearnerGroup):
     """`LearnerGroup` of rank `rank`; the other one's tensors are given, in the order of the calls."""
 
     size = 2
@@ -25,9 +25,6 @@ class Beside(SingleProcess):
 
     def barrier(self, what: str, words: Tensor) -> Tensor:
         return self.all_gather(words)
-
-    def all_reduce(self, tensor: Tensor) -> None:
-        tensor.copy_(ordered_sum(self.all_gather(tensor)))
 
     def broadcast(self, data: bytes) -> bytes:
         self.words.append(data)

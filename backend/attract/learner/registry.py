@@ -8,8 +8,8 @@ from typing import Any
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.exploration.rnd import WithRnd
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
 from attract.settings.base import LearnerName

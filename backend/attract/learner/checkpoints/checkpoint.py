@@ -76,7 +76,7 @@ class Snapshot:
         document: Mapping[str, Any],
     ) -> Self:
         """Serialise the version as it stands; `document` holds JSON values."""
-        files = {POLICY_FILE: _saved(policy), OPTIMIZER_FILE: _saved(optimizer)}
+        files = {POLICY_FILE: to_bytes(policy), OPTIMIZER_FILE: to_bytes(optimizer)}
         described = {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
             for name, data in files.items()
@@ -170,7 +170,8 @@ def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _saved(tensors: Mapping[str, torch.Tensor]) -> bytes:
+def to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    """The tensors in safetensors' format, sorted by name: equal tensors give equal bytes."""
     # The same bytes as safetensors gives for torch's tensors, in a third of the time: it looks for shared
     # memory first.
     return safetensors.numpy.save(

@@ -55,6 +55,13 @@ def moments_of(name: str, tensors: Mapping[str, Tensor]) -> RunningMoments | Non
     return RunningMoments(float(count), mean, squared)
 
 
+def moments_by_name(tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments]:
+    """All moments among the tensors that `moments_tensors` gave, by name."""
+    names = [name.removesuffix(f".{_MOMENTS[0]}") for name in tensors if name.endswith(f".{_MOMENTS[0]}")]
+    found = {name: moments_of(name, tensors) for name in names}
+    return {name: moments for name, moments in found.items() if moments is not None}
+
+
 def within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
     """The tensors whose names begin with the prefix, without it."""
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

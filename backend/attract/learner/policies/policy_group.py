@@ -7,8 +7,8 @@ import torch
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, Report
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
 from attract.learner.checkpoints.checkpoint import Checkpoint
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.policies.training_state import TrainingState

@@ -18,7 +18,7 @@ from attract.learner.algorithms.algorithm import (
 )
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.checkpoints.state_tensors import moments_of, moments_tensors
-from attract.learner.federated.averaging import FederatedStatistics
+from attract.learner.group.shares import FederatedStatistics
 from attract.learner.verification import Tolerance
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription

@@ -9,8 +9,8 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Progress, Report
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
-from attract.learner.cells.moments import merged
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.moments import merged
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.verification import VersionHistory, verify
 from attract.schema.learner import RejectedRow

@@ -14,7 +14,7 @@ from attract.errors import CheckpointError
 from attract.learner.algorithms.algorithm import AlgorithmChoice
 from attract.learner.checkpoints.checkpoint import Checkpoint, Snapshot, weights_sha256
 from attract.learner.checkpoints.tensor_namespaces import with_prefixes
-from attract.learner.federated.averaging import Lineage
+from attract.learner.group.shares import Lineage
 from attract.learner.policies.policy_state import PolicyState
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters

@@ -13,9 +13,9 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
-from attract.learner.cells.moments import merged
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.moments import merged
 from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory

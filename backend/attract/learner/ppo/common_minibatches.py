@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.losses import AdvantageMoments
-from attract.learner.cells.group import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 
 
 def common_number(group: LearnerGroup, num_parts: int, num_units: int) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import clipped_surrogate_loss, value_loss
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.minibatches import Inputs, Minibatch
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.policy.network import Policy

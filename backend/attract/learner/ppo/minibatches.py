@@ -10,7 +10,7 @@ from torch import Tensor
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
 from attract.experience.batch import Batch, finite_where_invalid, start_states, upload
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.common_minibatches import common_number, unite
 from attract.learner.ppo.estimates import Estimates
 from attract.policy.network import Policy

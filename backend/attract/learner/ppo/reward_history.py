@@ -6,7 +6,7 @@ from typing import Any, Self
 import torch
 
 from attract.experience.batch import Batch
-from attract.learner.cells.group import LearnerGroup
+from attract.learner.group.cells import LearnerGroup
 
 MAX_FROZEN_STEPS = 20_000
 """Steps after which a policy is no longer frozen, though no reward was found."""

@@ -12,8 +12,8 @@ from attract.algorithm.losses import approx_kl, clip_fraction, explained_varianc
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup, any_rank, weighted_mean
-from attract.learner.cells.moments import variance
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup, any_rank, weighted_mean
+from attract.learner.group.moments import variance
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.fused_steps import FusedSteps, can_be_fused
 from attract.learner.ppo.gradient_steps import AutogradSteps, GradientSteps

@@ -11,13 +11,12 @@ from attract.collection.seating import MAIN, Seating
 from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, run_metrics
-from attract.learner.cells.group import SINGLE_PROCESS, LearnerGroup
-from attract.learner.cells.leading import broadcast_state, join_update
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
-from attract.learner.federated.averaging import FederatedAveraging
-from attract.learner.federated.meetings import Meetings
+from attract.learner.group.averaging import Averaging
+from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
+from attract.learner.group.leading import broadcast_state, join_update
 from attract.learner.imitation.kept import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
@@ -117,7 +116,7 @@ class Learner:
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
         )
-        self._averaging: FederatedAveraging | None = None
+        self._averaging: Averaging | None = None
         if settings.federated is not None:
             for policy in self._state.policies.values():
                 policy.begin_federated()
@@ -152,7 +151,7 @@ class Learner:
         if self._group.size > 1:
             self._begin_together()
         if self._settings.federated is not None:
-            self._averaging = Meetings(
+            self._averaging = Averaging(
                 self._settings.federated,
                 description_sha256(self._begin.description),
                 has_begun=not is_fresh,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from attract.errors import (
     CheckpointError,
     ConfigurationError,
-    FederationError,
     GroupError,
     GroupOverError,
 )
@@ -29,7 +28,7 @@ from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 if TYPE_CHECKING:
-    from attract.learner.cells.group import LearnerGroup
+    from attract.learner.group.cells import LearnerGroup
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
@@ -70,8 +69,7 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
         stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
         log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
-        has_word = isinstance(error, FederationError | GroupError)
-        is_final = error.is_final if has_word else isinstance(error, HOPELESS)
+        is_final = error.is_final if isinstance(error, GroupError) else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:
@@ -153,14 +151,14 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
 
 def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
     """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
-    from attract.learner.cells.group import SINGLE_PROCESS
+    from attract.learner.group.cells import SINGLE_PROCESS
 
     if begin.cell is None:
         return SINGLE_PROCESS
     cell = Cell.from_mapping(begin.cell)
     settings = RunSettings.from_mapping(begin.settings)
     check_for_cells(settings)
-    from attract.learner.cells.torch_group import TorchGroup
+    from attract.learner.group.torch_group import TorchGroup
     from attract.learner.process.machine import resolve_device
 
     log.info("cell %d of %d, at %s:%d", cell.rank, cell.size, cell.address, cell.port)

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from attract.learner.checkpoints.tensor_namespaces import strip_prefix, with_prefixes
-from attract.learner.federated.averaging import FederatedAveraging, FederatedStatistics, Share
+from attract.learner.group.averaging import Averaging
+from attract.learner.group.shares import FederatedStatistics, Share
 from attract.learner.policies.training_state import TrainingState
 
 
-def join(state: TrainingState, averaging: FederatedAveraging) -> None:
+def join(state: TrainingState, averaging: Averaging) -> None:
     """Begin with the weights that all trainers begin with; before version 0.
 
     Raises: FederationError: when the others are not there, or do not begin.
@@ -20,7 +21,7 @@ def join(state: TrainingState, averaging: FederatedAveraging) -> None:
     state.lineage = begun.lineage
 
 
-def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> tuple[int, ...]:
+def average(state: TrainingState, averaging: Averaging, rounds: Sequence[int]) -> tuple[int, ...]:
     """Do these rounds: weights, Adam's state and observation statistics become the average.
 
     All policies of a run are averaged in one round, each with its namesakes.

@@ -1,7 +1,7 @@
 import torch
 
 from attract.algorithm.losses import AdvantageMoments, normalise_advantages
-from attract.learner.cells.group import SINGLE_PROCESS
+from attract.learner.group.cells import SINGLE_PROCESS
 from attract.learner.ppo.common_minibatches import common_number, unite
 from other_cells import Beside
 

@@ -4,7 +4,8 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoints.checkpoint import load_checkpoint, write_checkpoint
 from attract.learner.checkpoints.tensor_namespaces import with_prefixes
-from attract.learner.federated.averaging import FederatedStatistics, Lineage, Round, Share, average_shares
+from attract.learner.group.averaging import Averaging
+from attract.learner.group.shares import FederatedStatistics, Lineage, Round, Share, average_shares
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.rounds import average, join
@@ -15,7 +16,7 @@ from learner_world import describe_signs
 PPO = choose_algorithm("ppo", {})
 
 
-class WithOther:
+class WithOther(Averaging):
     """A second trainer in the same thread, whose share is always this one."""
 
     def __init__(self, other: Share) -> None:
@@ -29,12 +30,6 @@ class WithOther:
         self.lineages.append(lineage)
         result = average_shares([self.other, share])
         return Round(result, Lineage(lineage.rounds + 1, f"after {lineage.rounds + 1}"), (0, 1))
-
-    def leave(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 def sole(state: TrainingState) -> PolicyState:

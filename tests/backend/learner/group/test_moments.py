@@ -1,12 +1,12 @@
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.cells.group import SINGLE_PROCESS
-from attract.learner.cells.moments import merged, variance
+from attract.learner.group.cells import SINGLE_PROCESS
+from attract.learner.group.moments import merged, variance
 from other_cells import Beside
 
 
-def test_0051_moments_are_those_of_all_rows_together():
+def test_0064_moments_are_those_of_all_rows_together():
     rows = torch.randn(10, 3, generator=torch.Generator().manual_seed(1))
     everything = torch.ones(10, dtype=torch.bool)
     parts = [
@@ -27,7 +27,7 @@ def test_0051_moments_are_those_of_all_rows_together():
     assert merged(SINGLE_PROCESS, parts[0]) == parts[0]
 
 
-def test_0051_a_variance_is_that_of_both_parts():
+def test_0064_a_variance_is_that_of_both_parts():
     # 1, 3 | 5, 7: mean 4, deviations 9 + 1 + 1 + 9 over 4.
     other = torch.tensor([2.0, 6.0, 2.0], dtype=torch.float64)
     assert variance(Beside(other), torch.tensor([1.0, 3.0])) == 5.0

@@ -6,28 +6,23 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.cells.group import LearnerGroup
+from attract.learner.checkpoints.state_tensors import moments_by_name, moments_tensors
+from attract.learner.group.cells import LearnerGroup
 
 
 def merged(group: LearnerGroup, moments: Mapping[str, RunningMoments]) -> dict[str, RunningMoments]:
     """Per key the moments of what all learners saw; all have the same keys and shapes."""
     if group.size == 1 or not moments:
         return dict(moments)
-    names = sorted(moments)
-    parts: list[Tensor] = []
-    for name in names:
-        own = moments[name]
-        parts += [torch.tensor([own.count], dtype=torch.float64), own.mean, own.squared_deviations]
-    found = {name: RunningMoments.empty(tuple(moments[name].mean.shape)) for name in names}
-    for vector in group.all_gather(torch.cat([part.reshape(-1) for part in parts])):
-        start = 0
-        for name in names:
-            shape = moments[name].mean.shape
-            size = moments[name].mean.numel()
-            mean = vector[start + 1 : start + 1 + size].view(shape)
-            squared = vector[start + 1 + size : start + 1 + 2 * size].view(shape)
-            found[name] = found[name].merge(RunningMoments(float(vector[start]), mean, squared))
-            start += 1 + 2 * size
+    own: dict[str, Tensor] = {}
+    for name in sorted(moments):
+        own |= moments_tensors(name, moments[name])
+    found = {name: RunningMoments.empty(tuple(seen.mean.shape)) for name, seen in moments.items()}
+    sizes = [tensor.numel() for tensor in own.values()]
+    for vector in group.all_gather(torch.cat([tensor.reshape(-1) for tensor in own.values()])):
+        parts = zip(own.items(), vector.split(sizes), strict=True)
+        theirs = moments_by_name({name: part.view(tensor.shape) for (name, tensor), part in parts})
+        found = {name: seen.merge(theirs[name]) for name, seen in found.items()}
     return found
 
 

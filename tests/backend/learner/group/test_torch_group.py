@@ -63,7 +63,7 @@ def two_cells():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_0051_two_cells_hold_the_same_bits_and_what_one_learner_makes_of_all_rows(
+def test_0064_two_cells_hold_the_same_bits_and_what_one_learner_makes_of_all_rows(
     monkeypatch, two_cells, name
 ):
     assert_like_one(two_cells[name], alone(monkeypatch, CASES[name], 2))

@@ -1,6 +1,6 @@
 import torch
 
-from attract.learner.cells.group import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
+from attract.learner.group.cells import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
 from other_cells import Beside
 
 
@@ -18,19 +18,19 @@ def test_a_learner_alone_gets_back_what_it_gave():
     assert weighted_mean(SINGLE_PROCESS, 3.0, 0.0) == 3.0
 
 
-def test_0051_parts_are_added_in_the_order_of_the_ranks():
+def test_0064_parts_are_added_in_the_order_of_the_ranks():
     # (1e8 + -1e8) + 1 is 1; 1e8 + (-1e8 + 1) is 0 in float32.
     parts = torch.tensor([[1e8], [-1e8], [1.0]])
     assert ordered_sum(parts).tolist() == [1.0]
     assert ordered_sum(parts.flip(0)).tolist() == [0.0]
 
 
-def test_0051_one_that_says_so_is_enough():
+def test_0064_one_that_says_so_is_enough():
     assert any_rank(Beside(torch.tensor([1], dtype=torch.uint8)), False)
     assert not any_rank(Beside(torch.tensor([0], dtype=torch.uint8)), False)
 
 
-def test_0051_a_mean_weighs_each_cell_by_what_it_has():
+def test_0064_a_mean_weighs_each_cell_by_what_it_has():
     theirs = torch.tensor([5.0 * 3.0, 3.0], dtype=torch.float64)
     other = Beside(theirs, theirs)
     # (1 x 1 + 5 x 3) / 4

@@ -1,31 +1,24 @@
-"""Protocol of the group of learners that make an update together, and the group of one."""
-
-from typing import Protocol
+"""A group of learners that make each update together, and what all of them compute of their parts."""
 
 import torch
 from torch import Tensor
 
 
-class LearnerGroup(Protocol):
-    """N learners in lockstep, each with its own rows. Used by the learner's main thread.
+class LearnerGroup:
+    """N learners in lockstep, each with its own rows. This class is the group of one.
 
-    All ranks call every method but `durable`, in the same order. Results are bit-identical on all ranks:
-    they are combined from the same parts in rank order.
+    Used by the learner's main thread. All ranks call every method but `durable`, in the same order. Results
+    are bit-identical on all ranks: they are combined from the same parts in rank order.
 
     Every method raises:
         GroupError: another rank is gone or late; names it and the operation.
         GroupOverError: rank 0 has ended the run.
     """
 
-    @property
-    def rank(self) -> int:
-        """Rank of this process, from 0."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        ...
+    rank: int = 0
+    """Rank of this process, from 0."""
+    size: int = 1
+    """Number of ranks."""
 
     def barrier(self, what: str, words: Tensor) -> Tensor:
         """Wait for all ranks for as long as they live; returns [size, n], the `words` of each rank.
@@ -34,66 +27,33 @@ class LearnerGroup(Protocol):
             what: what is awaited, for messages.
             words: [n] int64 on the CPU.
         """
-        ...
-
-    def all_gather(self, tensor: Tensor) -> Tensor:
-        """[size, ...]: the tensors of all ranks, which have the same shape and dtype."""
-        ...
-
-    def all_reduce(self, tensor: Tensor) -> None:
-        """Replace the tensor by the sum over all ranks, in place; added in rank order."""
-        ...
-
-    def broadcast(self, data: bytes) -> bytes:
-        """The `data` of rank 0."""
-        ...
-
-    def durable(self, policy_version: int) -> None:
-        """Rank 0: report that its version is on disk. Others: wait for that. On the writer's thread (D1)."""
-        ...
-
-    def leave(self) -> None:
-        """End this rank's part of the run; rank 0 ends the run of all ranks. Never fails."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
-class SingleProcess:
-    """The group of one: nothing is awaited and no number changes."""
-
-    rank = 0
-    size = 1
-
-    def barrier(self, what: str, words: Tensor) -> Tensor:
-        """See `LearnerGroup`."""
         del what
         return words.unsqueeze(0)
 
     def all_gather(self, tensor: Tensor) -> Tensor:
-        """See `LearnerGroup`."""
+        """[size, ...]: the tensors of all ranks, which have the same shape and dtype."""
         return tensor.unsqueeze(0)
 
     def all_reduce(self, tensor: Tensor) -> None:
-        """See `LearnerGroup`."""
+        """Replace the tensor by the sum over all ranks, in place; added in rank order."""
+        if self.size > 1:
+            tensor.copy_(ordered_sum(self.all_gather(tensor)))
 
     def broadcast(self, data: bytes) -> bytes:
-        """See `LearnerGroup`."""
+        """The `data` of rank 0."""
         return data
 
     def durable(self, policy_version: int) -> None:
-        """See `LearnerGroup`."""
+        """Rank 0: report that its version is on disk. Others: wait for that. On the writer's thread (D1)."""
 
     def leave(self) -> None:
-        """See `LearnerGroup`."""
+        """End this rank's part of the run; rank 0 ends the run of all ranks. Never fails."""
 
     def close(self) -> None:
-        """See `LearnerGroup`."""
+        """Close the connections."""
 
 
-SINGLE_PROCESS = SingleProcess()
+SINGLE_PROCESS = LearnerGroup()
 
 
 def ordered_sum(parts: Tensor) -> Tensor:

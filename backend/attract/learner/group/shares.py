@@ -1,13 +1,15 @@
-"""Federated averaging: what one trainer brings to a round, and what all of them take away from it."""
+"""Averaging of trainers: what one brings to a round, and what all of them take away from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
+import safetensors.torch
 import torch
 from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.learner.checkpoints.state_tensors import moments_by_name, moments_tensors, within
+from attract.learner.group.cells import ordered_sum
 
 ADAM_STEP = "/step"
 """How the names of Adam's step counts end; they are no means of anything."""
@@ -71,35 +73,6 @@ class FederatedStatistics:
         self.own = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.own.items()}
 
 
-class FederatedAveraging(Protocol):
-    """N trainers that become their average; used by the learner's main thread alone."""
-
-    def join(self, share: Share) -> Round:
-        """Begin together: all trainers get the weights of the first. Only for new runs.
-
-        Raises: FederationError: when another trainer does not come, or is of another kind.
-        """
-        ...
-
-    def average(self, share: Share, lineage: Lineage) -> Round:
-        """The next round: the average of all that take part, bit-identical for each of them.
-
-        Trainers that are gone or late are left out. A trainer of another lineage contributes nothing, and
-        takes over the weights of the others. If this trainer is alone there: its own share.
-
-        Raises: FederationError: when this trainer is of another kind than the others.
-        """
-        ...
-
-    def leave(self) -> None:
-        """Leave in good order: the others get a message, and go on without this one."""
-        ...
-
-    def close(self) -> None:
-        """Hang up; without `leave` before it, the others notice after a while."""
-        ...
-
-
 def average_shares(shares: Sequence[Share]) -> Share:
     """The average of what each trainer brought.
 
@@ -130,49 +103,37 @@ def average_shares(shares: Sequence[Share]) -> Share:
     )
 
 
-def to_vector(share: Share) -> Tensor:
-    """All numbers of a share as one [n] float64 vector, by sorted name; exact for float32."""
-    parts = [share.weights[name] for name in sorted(share.weights)]
-    parts += [share.optimizer[name] for name in sorted(share.optimizer)]
-    for seen in (share.gathered, share.common):
-        for _, moments in sorted(seen.items()):
-            parts += [torch.tensor([moments.count]), moments.mean, moments.squared_deviations]
-    return torch.cat([part.detach().to("cpu", torch.float64).reshape(-1) for part in parts])
+def tensors_of(share: Share) -> dict[str, Tensor]:
+    """All tensors of a share, by unique names."""
+    parts: dict[str, Mapping[str, Tensor]] = {"weights": share.weights, "optimizer": share.optimizer}
+    for part, moments in (("gathered", share.gathered), ("common", share.common)):
+        parts[part] = dict(
+            item for name, seen in moments.items() for item in moments_tensors(name, seen).items()
+        )
+    return {f"{part}/{name}": tensor for part, found in parts.items() for name, tensor in found.items()}
 
 
-def from_vector(vector: Tensor, like: Share) -> Share:
-    """The share that `to_vector` made `vector` of; names and shapes are those of `like`."""
-    at = 0
+def share_of(data: bytes) -> Share:
+    """The share whose tensors these are, in safetensors' format. Raises: SafetensorError."""
+    tensors = safetensors.torch.load(data)
+    return Share(
+        within(tensors, "weights/"),
+        within(tensors, "optimizer/"),
+        moments_by_name(within(tensors, "gathered/")),
+        moments_by_name(within(tensors, "common/")),
+    )
 
-    def take(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-        nonlocal at
-        size = int(torch.Size(shape).numel())
-        part = vector[at : at + size].reshape(tuple(shape)).to(dtype)
-        at += size
-        return part.clone()
 
-    weights = {
-        name: take(like.weights[name].shape, like.weights[name].dtype) for name in sorted(like.weights)
-    }
-    optimizer = {
-        name: take(like.optimizer[name].shape, like.optimizer[name].dtype) for name in sorted(like.optimizer)
-    }
-
-    def take_moments(like: Mapping[str, RunningMoments]) -> dict[str, RunningMoments]:
-        found: dict[str, RunningMoments] = {}
-        for key, moments in sorted(like.items()):
-            count = float(take((1,), torch.float64))
-            mean = take(moments.mean.shape, torch.float64)
-            found[key] = RunningMoments(count, mean, take(moments.mean.shape, torch.float64))
-        return found
-
-    return Share(weights, optimizer, take_moments(like.gathered), take_moments(like.common))
+def is_like(share: Share, other: Share) -> bool:
+    """Whether both have the same names and shapes, and can be averaged."""
+    shapes, others = (
+        {name: tensor.shape for name, tensor in tensors_of(each).items()} for each in (share, other)
+    )
+    return shapes == others
 
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:
-    total = tensors[0].double()
-    for tensor in tensors[1:]:
-        total = total + tensor.double()
+    total = ordered_sum(torch.stack([tensor.double() for tensor in tensors]))
     return (total / len(tensors)).to(tensors[0].dtype)
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from attract.errors import GroupError
-from attract.learner.cells.leading import broadcast_state, join_update
 from attract.learner.checkpoints.checkpoint import Snapshot, versions_in
+from attract.learner.group.leading import broadcast_state, join_update
 from attract.schema.learner import Counters, Export, Train, Warmup
 from cell_processes import part, start_cells
 from learner_world import LearnerHere, SignsFleet, begin_for, train_message
@@ -31,7 +31,7 @@ def test_D2_the_others_have_what_cell_0_has_but_for_its_slots():
     assert list(found.policy) == ["weight"] and list(found.optimizer) == ["weight/step"]
 
 
-def test_0051_a_cell_that_trains_something_else_is_refused_for_good():
+def test_0064_a_cell_that_trains_something_else_is_refused_for_good():
     with pytest.raises(GroupError, match="cell 1 and cell 0 differ in seed") as refused:
         broadcast_state(
             Beside(rank=1, led=led_by({"seed": 1, "game": "a"})), snapshot(0), {"seed": 2, "game": "a"}
@@ -63,7 +63,7 @@ def test_T4_counters_are_those_of_all_cells_together():
     )
 
 
-def test_0051_one_without_anything_to_learn_from_is_enough_and_another_version_is_an_error():
+def test_0064_one_without_anything_to_learn_from_is_enough_and_another_version_is_an_error():
     before, theirs = Counters(), torch.tensor([0, 3, 0, 0, 0, 0, 0, 0])
     assert not join_update(Beside(theirs), train(), before, 3, 0, can_learn=True).can_learn
     with pytest.raises(GroupError, match=r"cells are at versions \[4, 3\]"):

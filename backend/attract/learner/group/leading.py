@@ -10,8 +10,8 @@ import safetensors.torch
 import torch
 
 from attract.errors import GroupError
-from attract.learner.cells.group import LearnerGroup
 from attract.learner.checkpoints.checkpoint import OPTIMIZER_FILE, POLICY_FILE, Checkpoint, Snapshot
+from attract.learner.group.cells import LearnerGroup
 from attract.schema.learner import Counters, GroupState, Train
 
 PER_SLOT = ".slots."

@@ -10,12 +10,13 @@ from typing import Final, NoReturn
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed import PrefixStore  # pyright: ignore[reportPrivateImportUsage]
+from typing_extensions import override
 
 from attract.errors import GroupError, GroupOverError
-from attract.learner.cells.group import ordered_sum
-from attract.learner.cells.meeting import connect, erase, meet, open_store
-from attract.learner.cells.presence import HEARTBEAT_SECONDS, Presence
+from attract.learner.group.cells import LearnerGroup
+from attract.learner.group.meeting import meet
+from attract.learner.group.membership import HEARTBEAT_SECONDS, Membership, in_words
+from attract.learner.group.store import StoreLostError
 from attract.settings.cells import Cell
 
 MEETING_SECONDS: Final = 600.0
@@ -25,10 +26,11 @@ LIMIT_SECONDS: Final = 120.0
 _FOREVER: Final = timedelta(days=30)
 _KEPT_VERSIONS: Final = 8
 _LONGEST_NAP_SECONDS: Final = 0.002
+_STORE_LOST: Final = "cell 0 or the store of the group is lost"
 log = logging.getLogger(__name__)
 
 
-class TorchGroup:
+class TorchGroup(LearnerGroup):
     """`LearnerGroup` of several processes; there is one in a process, while it lives.
 
     Identities are not checked and nothing is encrypted: the group belongs on a private network.
@@ -56,18 +58,17 @@ class TorchGroup:
         self.size = cell.size
         self._limit_seconds = limit_seconds
         self._has_failed = False
-        store = open_store(cell, meeting_seconds)
-        number = meet(store, cell, meeting_seconds)
+        store, number = meet(cell, meeting_seconds)
         try:
-            own, self._of_writer = (PrefixStore(f"{number}", connect(cell)) for _ in range(2))
-        except RuntimeError as error:
-            raise GroupError("cell 0 or the store of the group is lost") from error
-        self._presence = Presence(own, cell.rank, cell.size, on_over)
+            self._of_writer = store.beside(f"{number}")
+            self._membership = Membership(cell.rank, cell.size, store.beside(f"{number}"), on_over=on_over)
+        except StoreLostError as error:
+            raise GroupError(_STORE_LOST) from error
         backend = "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl"
         try:
             dist.init_process_group(
                 backend,
-                store=PrefixStore(f"{number}/torch", store),
+                store=store.for_torch(f"{number}/torch"),
                 rank=cell.rank,
                 world_size=cell.size,
                 timeout=timedelta(seconds=limit_seconds),
@@ -77,18 +78,21 @@ class TorchGroup:
         except RuntimeError as error:
             self._fail("the connections of the group", error)
 
+    @override
     def barrier(self, what: str, words: Tensor) -> Tensor:
-        """See `LearnerGroup`."""
         parts = [torch.empty_like(words) for _ in range(self.size)]
         try:
             work = dist.all_gather(parts, words, group=self._patient, async_op=True)
             nap = _LONGEST_NAP_SECONDS / 16
             while work is not None and not work.is_completed():
-                if self._presence.is_over.is_set():
+                if self._membership.is_over.is_set():
                     raise GroupOverError
-                if timed_out := self._presence.timed_out():
+                if silent := self._membership.silent():
                     self._has_failed = True
-                    raise GroupError(f"cell {timed_out[0]} sends no heartbeat; {what} was awaited from it")
+                    raise GroupError(f"cell {silent[0]} sends no heartbeat; {what} was awaited from it")
+                if self._membership.why_away:
+                    self._has_failed = True
+                    raise GroupError(f"{_STORE_LOST}; {what} was awaited")
                 time.sleep(nap)
                 nap = min(2 * nap, _LONGEST_NAP_SECONDS)
             if work is not None:
@@ -97,20 +101,16 @@ class TorchGroup:
             self._fail(what, error)
         return torch.stack(parts)
 
+    @override
     def all_gather(self, tensor: Tensor) -> Tensor:
-        """See `LearnerGroup`."""
         parts = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
         self._within(
             "its part of an update", partial(dist.all_gather, list(parts.unbind()), tensor.contiguous())
         )
         return parts
 
-    def all_reduce(self, tensor: Tensor) -> None:
-        """See `LearnerGroup`."""
-        tensor.copy_(ordered_sum(self.all_gather(tensor)))
-
+    @override
     def broadcast(self, data: bytes) -> bytes:
-        """See `LearnerGroup`."""
         size = torch.tensor([len(data)])
         self._within("its word", partial(dist.broadcast, size, 0))
         led = torch.empty(int(size), dtype=torch.uint8)
@@ -119,33 +119,32 @@ class TorchGroup:
         self._within("its word", partial(dist.broadcast, led, 0))
         return led.numpy().tobytes()
 
+    @override
     def durable(self, policy_version: int) -> None:
-        """See `LearnerGroup`."""
         key = f"durable/{policy_version}"
         try:
             if self.rank == 0:
-                self._of_writer.set(key, "yes")
-                erase(self._of_writer, f"durable/{policy_version - _KEPT_VERSIONS}")
+                self._of_writer.write(key, "yes")
+                self._of_writer.erase(f"durable/{policy_version - _KEPT_VERSIONS}")
             else:
-                self._of_writer.wait([key], timedelta(seconds=self._limit_seconds))
-        except RuntimeError as error:
-            if self._presence.is_over.is_set():
+                self._of_writer.wait(key, self._limit_seconds)
+        except StoreLostError as error:
+            if self._membership.is_over.is_set():
                 raise GroupOverError from error
             raise GroupError(
                 f"version {policy_version} is not durable at cell 0 within {self._limit_seconds:g} s"
             ) from error
 
+    @override
     def leave(self) -> None:
-        """See `LearnerGroup`."""
-        if self.rank == 0:
-            self._presence.end()
+        self._membership.leave()
 
+    @override
     def close(self) -> None:
-        """See `LearnerGroup`."""
         if self._has_failed and self.rank == 0:
             # The others may still read from the store which cells are lost.
             time.sleep(4 * HEARTBEAT_SECONDS)
-        self._presence.close()
+        self._membership.close()
         if dist.is_initialized() and not self._has_failed:
             dist.destroy_process_group()
 
@@ -156,8 +155,13 @@ class TorchGroup:
             self._fail(what, error)
 
     def _fail(self, what: str, error: RuntimeError) -> NoReturn:
-        if self._presence.is_over.is_set():
+        if self._membership.is_over.is_set():
             raise GroupOverError from error
         log.info("the group broke: %s", error)
         self._has_failed = True
-        raise GroupError(f"{self._presence.find_gone()}; {what} was awaited") from error
+        try:
+            lost = self._membership.find_lost()
+            who = f"{in_words('cell', lost)} is lost" if lost else "a connection between cells broke"
+        except StoreLostError:
+            who = _STORE_LOST
+        raise GroupError(f"{who}; {what} was awaited") from error

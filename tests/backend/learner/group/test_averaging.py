@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from attract.learner.checkpoints.checkpoint import load_checkpoint
-from attract.learner.federated.rendezvous import NOTHING
-from attract.learner.federated.store import KeyValueStore
+from attract.learner.group.membership import NOTHING
+from attract.learner.group.store import KeyValueStore
 from attract.schema.learner import Failed, FromLearner, Noted, Published, Ready, Shutdown, Warmup
 from free_port import free_port
 from learner_world import GatewayEnd, SignsFleet, begin_for, train_message
@@ -217,7 +217,7 @@ def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_b
         assert ready.weights_sha256 == killed.last.weights_sha256
         assert ready.policy_version == killed.last.policy_version
         # Until it has found the rendezvous the others would not wait for it.
-        store = KeyValueStore.reach("127.0.0.1", port, WAIT_SECONDS)
+        store = KeyValueStore.open("127.0.0.1", port, WAIT_SECONDS, serves=False)
         while store.read(["gone/2"]) != [NOTHING]:
             pass
         assert set(meet(trainers, [4])) == {(first_of(trainers), 2.0)}

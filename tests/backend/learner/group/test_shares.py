@@ -1,13 +1,17 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.federated.averaging import (
+from attract.learner.checkpoints.checkpoint import to_bytes
+from attract.learner.group.shares import (
     FederatedStatistics,
     Share,
     average_shares,
-    from_vector,
-    to_vector,
+    is_like,
+    share_of,
+    tensors_of,
 )
 
 
@@ -50,7 +54,7 @@ def test_moments_are_those_of_all_observations_together():
     )  # 4 + 1 + 9
 
 
-def test_a_share_goes_through_a_vector_bit_for_bit():
+def test_a_share_goes_through_bytes_bit_for_bit():
     generator = torch.Generator().manual_seed(1)
     one = Share(
         weights={"b": torch.randn(3, 2, generator=generator), "a": torch.randn(4, generator=generator)},
@@ -59,7 +63,8 @@ def test_a_share_goes_through_a_vector_bit_for_bit():
             "x": RunningMoments.of(torch.randn(5, 2, 2, generator=generator), torch.ones(5, dtype=torch.bool))
         },
     )
-    back = from_vector(to_vector(one), one)
+    back = share_of(to_bytes(tensors_of(one)))
+    assert is_like(back, one)
     for name in ("a", "b"):
         assert torch.equal(back.weights[name], one.weights[name])
     assert torch.equal(back.optimizer["a/exp_avg"], one.optimizer["a/exp_avg"])
@@ -86,3 +91,11 @@ def test_P7_what_was_seen_before_a_round_is_not_counted_again_in_the_next():
     assert torch.equal(
         trainers[0].common["obs"].squared_deviations, trainers[1].common["obs"].squared_deviations
     )
+
+
+def test_shares_of_other_names_or_shapes_are_not_averaged():
+    one = share(1.0, 4.0, 1.0)
+    assert is_like(one, share(2.0, 7.0, 1.0, 2.0))
+    assert not is_like(one, replace(one, optimizer={}))
+    assert not is_like(one, replace(one, weights={**one.weights, "bias": torch.ones(2)}))
+    assert not is_like(one, replace(one, gathered={}))

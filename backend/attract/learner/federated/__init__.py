@@ -1,1 +1,0 @@
-"""Averaging with other learners."""
