@@ -133,7 +133,7 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     store.close(unlink=True)
     directory.close()
     check_for_cells(settings)
-    assert settings.hyperparameters["schedule_steps"] == 77
+    assert settings.hyperparameters.model_dump()["schedule_steps"] == 77
     printed = plan_lines(settings, DESCRIPTION, GAME)
     assert "minibatches: drawn from 12" in printed
     assert "schedules: epsilon change over 77 agent steps, and then stay" in printed

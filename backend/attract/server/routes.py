@@ -181,7 +181,8 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
     @app.post("/api/runs", status_code=201)
     @role("admin")
     async def start_run(body: StartRun) -> RunView:
-        return await service.start_run(body.game, body.settings, run_id=body.run_id, check=True)
+        settings = service.settings_of(body.game, body.settings)
+        return await service.start_run(body.game, settings, run_id=body.run_id, check=True)
 
     @app.get("/api/runs/{run_id}")
     @role("viewer")

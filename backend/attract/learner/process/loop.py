@@ -67,6 +67,7 @@ class Learner:
 
     Args:
         begin: the run.
+        settings: those of `begin`, checked.
         send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
@@ -77,6 +78,7 @@ class Learner:
     def __init__(
         self,
         begin: Begin,
+        settings: RunSettings,
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
         group: LearnerGroup = SINGLE_PROCESS,
@@ -85,18 +87,14 @@ class Learner:
         self._group = group
         self._is_group_over = False
         self._send = send
-        self._settings = settings = RunSettings.from_mapping(begin.settings)
+        self._settings = settings
         self._device = resolve_device(settings.device)
         torch.set_num_threads(threads_for(settings))
         self._seating = Seating(settings.collection.seats or (MAIN,) * begin.description.num_agents)
         source = settings.cloning.demonstrations
         self._algorithm = choose_algorithm(
-            settings.algorithm,
-            settings.hyperparameters,
-            learner=settings.learner,
+            settings,
             group=group,
-            exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
-            cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
             demonstrations=None
             if source is None
             else demonstrations_of(
@@ -133,7 +131,7 @@ class Learner:
             "description_sha256": description_sha256(begin.description),
             "seed": settings.seed,
             "policy": settings.policy.model_dump(mode="json"),
-            settings.algorithm: settings.hyperparameters,
+            settings.algorithm: settings.hyperparameters.model_dump(mode="json"),
         }
 
     def start(self) -> None:
