@@ -22,7 +22,7 @@ from attract.diagnosis.verdict import Measured, judge
 from attract.run.service import RunService
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from attract.vector.gymnasium_environment import GymnasiumVectorEnv
+from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
 from attract_benchmarks.harness.page_returns import played_returns
 from started_run import start_run
 

@@ -98,7 +98,7 @@ async def _recorded(module: GameModule, server: ServerSettings) -> Path:
 
     Raises: ConfigurationError: nothing was.
     """
-    from attract.vector.replaying import EpisodeReplayer
+    from attract.vector.environments.replaying import EpisodeReplayer
 
     def game_id() -> str:
         with EpisodeReplayer(module) as replayer:

@@ -17,7 +17,7 @@ from attract.games.library import GameModule
 from attract.runs.demonstrations import read_demonstration
 from attract.schema.demonstrations import Demonstration
 from attract.schema.game import GameDescription
-from attract.vector.replaying import EpisodeReplayer
+from attract.vector.environments.replaying import EpisodeReplayer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from attract.games.library import GameLibrary, GameModule
 from attract.learner.imitation.kept import demonstrations_of
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
-from attract.vector.replaying import EpisodeReplayer
+from attract.vector.environments.replaying import EpisodeReplayer
 from demonstration_recorder import keydoor_player, record, write_demonstrations
 
 

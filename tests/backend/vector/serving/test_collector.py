@@ -6,12 +6,12 @@ import pytest
 from attract.errors import ProtocolError
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
-from attract.inference.collector import CentralCollector, Outgoing
-from attract.inference.segments import Decision
 from attract.schema.messages import Act, Block, Lease, RolloutClose, Seat, Seed
 from attract.schema.tensor import from_numpy, to_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout
+from attract.vector.serving.collector import CentralCollector, Outgoing
+from attract.vector.serving.segments import Decision
 from fake_worker import counting_description
 from step_server import FakeStepServer
 

@@ -1,15 +1,15 @@
-"""Starts the inference process: `python -m attract.inference --fd N`, N a socket of the gateway's."""
+"""Starts the inference process: `python -m attract.vector.serving --fd N`, N a socket of the gateway's."""
 
 import argparse
 import os
 import sys
 
-from attract.inference.process import run
+from attract.vector.serving.process import run
 
 
 def main() -> int:
     """Parse the command line and run; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m attract.inference")
+    parser = argparse.ArgumentParser(prog="python -m attract.vector.serving")
     parser.add_argument(
         "--fd", type=int, required=True, help="inherited socket, see attract.schema.inference"
     )

@@ -6,7 +6,7 @@ from gymnasium import spaces
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.vector.gymnasium_spaces import GameSpaces, require_one_agent
+from attract.vector.environments.gymnasium_spaces import GameSpaces, require_one_agent
 from fake_worker import counting_description
 
 

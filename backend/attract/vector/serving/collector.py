@@ -7,14 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.inference.memory import StateMemory
-from attract.inference.playing import LeaseQueues, Playing
-from attract.inference.segments import BlockIdentity, Decision, SegmentBuilder
 from attract.schema.messages import Act, Block, Lease, Observe, RolloutClose
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.core import Part, StepRequest, VectorCore
 from attract.vector.layout import VectorLayout
+from attract.vector.serving.memory import StateMemory
+from attract.vector.serving.playing import LeaseQueues, Playing
+from attract.vector.serving.segments import BlockIdentity, Decision, SegmentBuilder
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 
@@ -105,8 +105,6 @@ class CentralCollector:
         self._lost: set[int] = set()
         self._rounds: dict[int, dict[int, _Segment]] = {}
         """Segments by worker of the rounds that some group has not finished."""
-        self._sends = 0
-        self._recvs = 0
         self._says: list[Outgoing] = []
 
     # --- what comes in ---
@@ -178,15 +176,10 @@ class CentralCollector:
         rounds = max((group.round for group in self._groups), default=0)
         self._groups = []
         for index in range(self.num_groups):
-            columns: dict[int, slice] = {}
-            at = 0
-            for part in (candidate for candidate in parts if candidate.group == index):
-                size = len(part.instance_ids) * self._layout.num_agents
-                columns[part.worker_id] = slice(at, at + size)
-                at += size
-            builder = SegmentBuilder(self._layout, at, self._memory.state_size)
-            self._groups.append(_Group(index, builder, columns, round=rounds))
-        self._core, self._is_reset, self._sends, self._recvs = core, False, 0, 0
+            slots = core.slots_of(index)
+            builder = SegmentBuilder(self._layout, slots.stop - slots.start, self._memory.state_size)
+            self._groups.append(_Group(index, builder, core.columns_of(index), round=rounds))
+        self._core, self._is_reset = core, False
         self._rounds.clear()
         leases = {worker: front.lease.lease_id for worker, front in fronts.items() if front is not None}
         self._order(core.start(self._clock()), leases)
@@ -225,7 +218,7 @@ class CentralCollector:
         """Begin the next round of the group whose turn it is to get actions, if it stands at a boundary."""
         if self._core is None or not self._is_reset:
             return False
-        group = self._groups[self._sends % self.num_groups]
+        group = self._groups[self._core.next_sent]
         if group.batch is None:
             return False
         if group.index == 0:
@@ -256,11 +249,10 @@ class CentralCollector:
     def _take(self) -> bool:
         """Take the outcome of the group in turn, if it has come, and go on with it."""
         core = self._core
-        if core is None or not self._is_reset or self._recvs >= self._sends or not core.is_ready:
+        if core is None or not self._is_reset or not core.num_under_way or not core.is_ready:
             return False
-        group = self._groups[self._recvs % self.num_groups]
+        group = self._groups[core.next_received]
         batch = core.recv()
-        self._recvs += 1
         now = self._clock()
         if self._timeline is not None:
             track, seconds = games_track(group.index), batch.step_seconds
@@ -365,7 +357,6 @@ class CentralCollector:
         group.step = batch.slot_step.copy()
         group.sent_at = self._clock()
         orders = self._core.send(group.decision.action, group.sent_at)
-        self._sends += 1
         segments = self._rounds[group.round]
         self._order(orders, {worker: segment.playing.lease.lease_id for worker, segment in segments.items()})
 

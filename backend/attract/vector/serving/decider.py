@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError, PolicyError
 from attract.experience.layout import observation_fields
-from attract.inference.segments import Decision
 from attract.policy.action_kinds.table import resolve_distribution
 from attract.schema.game import GameDescription
 from attract.schema.messages import Seed
 from attract.schema.philox import action_uniforms
 from attract.vector.batch import StepBatch
+from attract.vector.serving.segments import Decision
 
 Device = Literal["auto", "cpu", "cuda"]
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"

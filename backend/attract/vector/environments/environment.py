@@ -35,8 +35,8 @@ from attract.schema.tensor import from_numpy
 from attract.settings.base import variable
 from attract.vector.batch import StepBatch
 from attract.vector.core import StepRequest, VectorCore
+from attract.vector.environments.node_fleet import NodeFleet
 from attract.vector.layout import VectorLayout
-from attract.vector.node_fleet import NodeFleet
 from attract.vector.parts import even_parts
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 

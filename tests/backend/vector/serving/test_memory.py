@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from attract.inference.memory import StateMemory
 from attract.vector.core import VectorCore
 from attract.vector.layout import VectorLayout
+from attract.vector.serving.memory import StateMemory
 from fake_worker import counting_description
 from step_server import FakeStepServer
 

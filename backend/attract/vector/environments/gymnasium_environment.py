@@ -15,8 +15,8 @@ from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
 from attract.schema.messages import ParameterDistribution
 from attract.vector.batch import StepBatch
-from attract.vector.environment import VectorEnvironment
-from attract.vector.gymnasium_spaces import GameSpaces, Observation, require_one_agent
+from attract.vector.environments.environment import VectorEnvironment
+from attract.vector.environments.gymnasium_spaces import GameSpaces, Observation, require_one_agent
 
 SEEDS: Final = 1 << 31
 SEVERAL: Final = "use attract.vector.PettingZooEnv"

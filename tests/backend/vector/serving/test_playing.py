@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from attract.inference.playing import LeaseQueues, Playing
 from attract.schema.messages import Lease
 from attract.schema.tensor import to_numpy
+from attract.vector.serving.playing import LeaseQueues, Playing
 from blocks import train_lease
 
 

@@ -23,8 +23,8 @@ from attract.schema.messages import (
     WelcomeWorker,
 )
 from attract.schema.tensor import from_numpy
+from attract.vector.environments.node_fleet import NodeFleet
 from attract.vector.layout import VectorLayout
-from attract.vector.node_fleet import NodeFleet
 
 RUN_ID: Final = "replay"
 RETURN_TOLERANCE: Final = 1e-4

@@ -5,7 +5,7 @@ import pytest
 from attract.errors import GameError
 from attract.games.library import GameLibrary
 from attract.schema.game_messages import GameFailed, MethodSource
-from attract.vector.node_fleet import NodeFleet
+from attract.vector.environments.node_fleet import NodeFleet
 
 GAME = """import { box, defineGame, discrete } from "attract";
 const canvas = document.createElement("canvas");

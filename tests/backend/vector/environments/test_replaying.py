@@ -9,7 +9,7 @@ import pytest
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.schema.demonstrations import Demonstration
-from attract.vector.replaying import EpisodeReplayer
+from attract.vector.environments.replaying import EpisodeReplayer
 from demonstration_recorder import keydoor_player, record
 
 GAME = """import { box, defineGame, discrete } from "attract";

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from attract.errors import ConfigurationError, PolicyError
-from attract.inference.decider import OnnxDecider
 from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_policy
@@ -16,6 +15,7 @@ from attract.schema.philox import action_uniforms
 from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.settings.run import PolicySettings
 from attract.vector.batch import StepBatch
+from attract.vector.serving.decider import OnnxDecider
 from fake_worker import counting_description
 
 SEED = Seed(low=5, high=6)
@@ -187,7 +187,7 @@ def test_correctness_R7_a_pass_is_bounded_by_its_bytes(recurrent, monkeypatch: p
     description = game(DiscreteSpace(n=4))
     policy, whole = made(description, settings)
     # Three floats a row: seven rows at once, five passes of seven and one of five.
-    monkeypatch.setattr("attract.inference.decider.PASS_BYTES", 7 * 16 * 12 + 1)
+    monkeypatch.setattr("attract.vector.serving.decider.PASS_BYTES", 7 * 16 * 12 + 1)
     _, cut = made(description, settings)
     random = np.random.default_rng(0)
     observation = random.normal(size=(SLOTS, 3)).astype(np.float32)

@@ -10,8 +10,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from typing_extensions import override
 
 from attract.schema.messages import ParameterDistribution
-from attract.vector.gymnasium_environment import GymnasiumVectorEnv
-from attract.vector.gymnasium_spaces import Observation
+from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
+from attract.vector.environments.gymnasium_spaces import Observation
 
 
 class Sb3VecEnv(VecEnv):

@@ -13,8 +13,6 @@ import torch
 
 from attract.errors import PolicyError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
-from attract.inference.collector import CentralCollector, Outgoing
-from attract.inference.decider import OnnxDecider
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, decode_to_inference, encode, message_length
 from attract.schema.inference import (
@@ -34,6 +32,8 @@ from attract.schema.inference import (
 )
 from attract.schema.messages import Act, Observe
 from attract.vector.layout import VectorLayout
+from attract.vector.serving.collector import CentralCollector, Outgoing
+from attract.vector.serving.decider import OnnxDecider
 from attract.vector.trace import Timeline
 
 _TEXT_LIMIT = 20_000

@@ -53,7 +53,7 @@ class Process:
         self.trace = folder / "timeline.json"
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "attract.inference", "--fd", str(theirs.fileno())],
+            [sys.executable, "-m", "attract.vector.serving", "--fd", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
         )
         theirs.close()

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from attract.inference.segments import BlockIdentity, Decision, SegmentBuilder
 from attract.schema.messages import Block, EpisodeResult, Tensor
 from attract.schema.tensor import to_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout
+from attract.vector.serving.segments import BlockIdentity, Decision, SegmentBuilder
 from fake_worker import counting_description
 
 IDENTITY = BlockIdentity("run-1", 7, 3, "main", 5)

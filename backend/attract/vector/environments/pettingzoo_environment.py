@@ -14,9 +14,9 @@ from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
 from attract.schema.messages import ParameterDistribution
 from attract.vector.batch import StepBatch
-from attract.vector.environment import VectorEnvironment
-from attract.vector.gymnasium_environment import SEEDS
-from attract.vector.gymnasium_spaces import GameSpaces
+from attract.vector.environments.environment import VectorEnvironment
+from attract.vector.environments.gymnasium_environment import SEEDS
+from attract.vector.environments.gymnasium_spaces import GameSpaces
 
 Agents = dict[str, Any]
 
