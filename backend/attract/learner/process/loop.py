@@ -18,7 +18,7 @@ from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.federated.averaging import FederatedAveraging
 from attract.learner.federated.meetings import Meetings
-from attract.learner.imitation.kept import demonstrations_of
+from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256

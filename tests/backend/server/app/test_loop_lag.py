@@ -2,7 +2,7 @@ import asyncio
 import contextlib
 import time
 
-from attract.server.loop_lag import WINDOW_SAMPLES, LoopLag
+from attract.server.app import WINDOW_SAMPLES, LoopLag
 from waiting import until
 
 

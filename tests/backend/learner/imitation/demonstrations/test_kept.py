@@ -8,7 +8,7 @@ from attract.collection.seating import Seating
 from attract.errors import ConfigurationError
 from attract.games.kept_game import write_start
 from attract.games.library import GameLibrary, GameModule
-from attract.learner.imitation.kept import demonstrations_of
+from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
 from attract.vector.environments.replaying import EpisodeReplayer

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import encode
 from attract.schema.messages import Hello
-from attract.server.socket_entrance import SOCKET_PATH, SocketEntranceMiddleware
+from attract.server.app import SOCKET_PATH, SocketEntranceMiddleware
 from gateway_world import GatewayWorld, gateway
 
 NUM_SOCKETS = 200

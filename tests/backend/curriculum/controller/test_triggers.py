@@ -1,4 +1,4 @@
-from attract.curriculum.triggers import Trigger
+from attract.curriculum.controller import Trigger
 
 
 def test_C6_each_multiple_is_passed_once():

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from attract.schema.api import LONGEST_STEPS
-from attract.server.demonstration_routes import MAX_BYTES
 from attract.server.guard import MAX_BODY_BYTES
+from attract.server.routes import MAX_EPISODE_BYTES
 from gateway_world import GatewayWorld
 
 EPISODE: dict[str, Any] = {
@@ -76,8 +76,8 @@ async def test_a_body_is_refused_from_the_first_byte_too_many_and_only_here_may_
         headers = {"content-type": "application/json"}
         return (await world.client.post(path, content=body(size), headers=headers)).status_code
 
-    assert await status("/api/demonstrations", MAX_BYTES) == 201
-    assert await status("/api/demonstrations", MAX_BYTES + 1) == 413
+    assert await status("/api/demonstrations", MAX_EPISODE_BYTES) == 201
+    assert await status("/api/demonstrations", MAX_EPISODE_BYTES + 1) == 413
     assert await status("/api/runs", MAX_BODY_BYTES + 1) == 413
 
 

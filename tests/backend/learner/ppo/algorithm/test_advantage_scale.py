@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attract.learner.ppo.advantage_scale import AdvantageScale
+from attract.learner.ppo.algorithm import AdvantageScale
 
 
 def test_P1_nothing_is_known_before_the_first_update():

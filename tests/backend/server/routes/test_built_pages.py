@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.server.built_pages import BuiltPages
+from attract.server.routes import BuiltPages
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from attract.server.exposition import CONTENT_TYPE, Exposition, ServerNumbers
 from attract.server.guard import check_roles
 from attract.server.readiness import Readiness
-from attract.server.watch_routes import add_watch_routes
+from attract.server.routes import add_watch_routes
 
 
 def numbers() -> ServerNumbers:
