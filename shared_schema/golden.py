@@ -11,6 +11,15 @@ from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange, RewardRange
 from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
 from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
+from attract.schema.recorded_episode import (
+    EpisodeDifference,
+    EpisodeError,
+    EpisodeMarks,
+    EpisodeReplay,
+    EpisodeSeat,
+    PackedActions,
+    RecordedEpisode,
+)
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
 
@@ -35,6 +44,25 @@ DESCRIPTION = GameDescription(
     has_draw=True,
 )
 HORIZON, SLOTS = 3, 2
+RECORDED = RecordedEpisode(
+    run_id="cartpole-1",
+    game_id="Straße-v1 \N{VIDEO GAME}",
+    game_sha256=HASH,
+    seed=SEED,
+    instance=33,
+    episode=2,
+    parameters={"size": 6.5},
+    lesson_id="small",
+    seats=[EpisodeSeat(player="policy", policy_id="main", policy_version=12, deterministic=True)],
+    seconds_per_step=6 / 60,
+    actions=PackedActions(dtype="uint8", shape=[3, 1], deflated=False, data="AQAB"),
+    marks=EpisodeMarks(interval=2, hashes="0123abcd" * 2),
+    returns=[1.25],
+    num_steps=3,
+    num_ticks=17,
+    end_reason="failed",
+    error=EpisodeError(kind="throw", name="TypeError", text="x is undefined", stack=None, tick=17),
+)
 
 
 def steps(*shape: int) -> np.ndarray:
@@ -146,6 +174,7 @@ FROM_BROWSER: list[WireModel] = [
         episode=2,
         tick=1000,
         seed=SEED,
+        recorded=RECORDED,
     ),
     m.GameChecked(
         check_id=3,
@@ -171,6 +200,21 @@ FROM_BROWSER: list[WireModel] = [
         unplayable=False,
         seconds=0.0625,
     ),
+    m.EpisodesReplayed(
+        replay_id=4,
+        replays=[
+            EpisodeReplay(
+                equal=False,
+                difference=EpisodeDifference(step=2, seconds=0.2, text="agent 0 sees something else"),
+                returns=[1.0],
+                num_steps=2,
+                num_ticks=12,
+                end_reason="terminated",
+                play_seconds=0.5,
+            )
+        ],
+        problem="the game did not come back",
+    ),
     m.GameLog(run_id="cartpole-1", level="warn", text="x is NaN \N{VIDEO GAME}", dropped=7),
     m.HostStatus(run_id=None, num_workers=2, hidden=True),
     m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0, error=None),
@@ -190,6 +234,7 @@ FROM_BROWSER: list[WireModel] = [
     m.EvaluationResult(
         run_id="cartpole-1", lease_id=6, policy_version=12, episodes=[EPISODE], play_seconds=1.75
     ),
+    m.EpisodeRecorded(run_id="cartpole-1", lease_id=6, episode=RECORDED),
     m.Observe(
         run_id="cartpole-1",
         lease_id=7,
@@ -224,6 +269,7 @@ TO_BROWSER: list[WireModel] = [
         random_episodes=20,
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
     ),
+    m.ReplayEpisodes(replay_id=4, game=GAME, episodes=[RECORDED], budget_seconds=30.0),
     m.WelcomeWorker(
         run_id="cartpole-1",
         worker_id=1,
@@ -250,6 +296,7 @@ TO_BROWSER: list[WireModel] = [
         lesson_id="first",
         group_sizes=[32, 32],
         tells_terminal=True,
+        record="extremes",
         replays=[
             m.ReplayOrder(
                 instance_id=7,

@@ -152,5 +152,6 @@ function leaseOf(leaseId: number, numSegments: number): Lease {
     group_sizes: [],
     replays: [],
     tells_terminal: false,
+    record: "none",
   };
 }

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from attract.games.library import GameLibrary
-from attract.schema.demonstrations import Demonstration
+from attract.runs.episode_files import read_episode
 from attract.server.links import lan_address
 from attract.vector.environments.replaying import EpisodeReplayer
 from dashboard_page import (
@@ -359,8 +359,8 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
         folder = tmp_path / "demonstrations"
         with EpisodeReplayer(await GameLibrary(tmp_path).resolve(name)) as replayer:
             for path in sorted(folder.glob("*/*.json")):
-                demonstration = Demonstration.model_validate_json(path.read_bytes())
-                assert demonstration.ended and len(replayer.replay(demonstration).action) > 1
+                episode = read_episode(path)
+                assert episode.end_reason != "stopped" and len(replayer.replay(episode).action) > 1
 
         await record.click()
         await expect(record).to_have_attribute("aria-pressed", "false")

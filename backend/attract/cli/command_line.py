@@ -26,7 +26,7 @@ from attract.cli.help import (
     TRAIN,
     Layout,
 )
-from attract.cli.runs import evaluate, export, report, rollback
+from attract.cli.runs import evaluate, export, replay, report, rollback
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
@@ -38,7 +38,7 @@ from attract.settings.variables import PREFIX, unread_variables
 GROUPS = {
     BEGIN: {"new": new, "check": check, "probe": probe, "doctor": doctor},
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
-    LOOK: {"serve": serve, "eval": evaluate},
+    LOOK: {"serve": serve, "eval": evaluate, "replay": replay},
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
 }

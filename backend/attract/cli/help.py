@@ -80,6 +80,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract eval latest --episodes 20 --seed 7", "fewer and other episodes"),
         ("attract eval latest --json", "for scripts"),
     ),
+    "replay": (
+        ("attract replay latest --worst", "the worst episode of the newest run"),
+        ("attract replay episode.json --game game.ts", "in another build of its game"),
+        ("attract replay episodes --json", "every file of a folder, for scripts"),
+    ),
     "export": (
         ("attract export latest --out policy --format js", "for a page, without ONNX Runtime"),
         ("attract export latest --out policy", "only policy.onnx and policy.json"),

@@ -54,6 +54,56 @@ def evaluate(
     return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
 
 
+def replay(
+    episode: Annotated[str, RunWord],
+    /,
+    *,
+    worst: Annotated[bool, Parameter(negative="")] = False,
+    best: Annotated[bool, Parameter(negative="")] = False,
+    failed: Annotated[bool, Parameter(negative="")] = False,
+    game: str | None = None,
+    runs_dir: RunsDir = None,
+    project_dir: GameProjectDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play a recorded EPISODE again in a headless browser and say where it differs, if it does.
+
+    Exit code: 0 if it is the same, 1 if it is not, 2 if it could not be played.
+
+    Parameters
+    ----------
+    episode
+        A file, a folder of files, or RUN:EPISODE. With --worst, --best or --failed: a run id, or `latest`.
+    worst
+        The episode with the lowest return that the run keeps.
+    best
+        The episode with the highest return that the run keeps.
+    failed
+        The last episode in which the game failed.
+    game
+        Another build to play it in: a bundled name, a module or an adapter.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.replay import Chosen, ReplayOptions, replay_episodes
+    from attract.errors import ConfigurationError
+    from attract.server.in_process import run_async
+
+    given: list[Chosen] = []
+    if worst:
+        given.append("worst")
+    if best:
+        given.append("best")
+    if failed:
+        given.append("failed")
+    if len(given) > 1:
+        raise ConfigurationError("one at a time", setting=" ".join(f"--{name}" for name in given))
+    order = ReplayOptions(episode, given[0] if given else None, game, json_output)
+    return run_async(
+        replay_episodes(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir))
+    )
+
+
 def export(
     run: Annotated[str, RunWord],
     /,

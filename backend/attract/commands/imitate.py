@@ -214,15 +214,14 @@ async def _keep(
 
 
 def _described(game: GameDescription, played: list[Demonstrated]) -> str:
-    steps = sum(play.demonstration.num_steps for play in played)
-    players = ", ".join(sorted({play.demonstration.player for play in played}))
+    steps = sum(play.episode.num_steps for play in played)
+    players = ", ".join(sorted({seat.player for play in played for seat in play.episode.seats[:1]}))
     episodes = "1 demonstration" if len(played) == 1 else f"{len(played)} demonstrations"
     return f"{game.id}: {episodes} by {players}, {steps:,} steps, mean return {_mean_return(played):.4g}"
 
 
 def _mean_return(played: list[Demonstrated]) -> float:
-    returns = [sum(play.demonstration.returns) / len(play.demonstration.returns) for play in played]
-    return math.fsum(returns) / len(returns)
+    return math.fsum(play.episode.mean_return for play in played) / len(played)
 
 
 def _print_result(
@@ -259,7 +258,7 @@ def _print_result(
         values = {
             "run_id": run_id,
             "demonstrations": len(played),
-            "steps": sum(play.demonstration.num_steps for play in played),
+            "steps": sum(play.episode.num_steps for play in played),
             "return_mean": _mean_return(played),
             "policy_version": 0,
             "wall_seconds": seconds,

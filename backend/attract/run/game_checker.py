@@ -1,8 +1,8 @@
-"""Has a browser check a game and tells what it found, in the author's own places."""
+"""Has a browser check a game or replay its episodes, and tells what it found, in the author's own places."""
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from attract.errors import AttractError, ProtocolError
@@ -13,10 +13,13 @@ from attract.schema.base import WireModel
 from attract.schema.game_messages import (
     CheckedPlay,
     CheckGame,
+    EpisodesReplayed,
     GameChecked,
     GameFinding,
     ParameterDistribution,
+    ReplayEpisodes,
 )
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tiers import GrantedTier
 
 HOST_SECONDS = 10.0
@@ -28,7 +31,7 @@ ANSWER_SECONDS = 20.0
 class _Open:
     connection_id: int
     module: GameModule
-    answer: asyncio.Future[GameChecked]
+    answer: asyncio.Future[GameChecked | EpisodesReplayed]
 
 
 class GameChecker:
@@ -50,7 +53,7 @@ class GameChecker:
         Raises: AttractError: none came, it went away, or it does not answer.
         """
         order = CheckGame(check_id=next(self._ids), game=module.reference, budget_seconds=budget_seconds)
-        return self._view(module, await self._ask(module, order, wait_seconds))
+        return self._view(module, await self._check(module, order, wait_seconds))
 
     async def play(
         self,
@@ -70,17 +73,45 @@ class GameChecker:
             random_episodes=episodes,
             parameters=dict(parameters),
         )
-        return (await self._ask(module, order, HOST_SECONDS)).play
+        return (await self._check(module, order, HOST_SECONDS)).play
 
-    async def _ask(self, module: GameModule, order: CheckGame, wait_seconds: float) -> GameChecked:
+    async def replay(
+        self,
+        module: GameModule,
+        episodes: Sequence[RecordedEpisode],
+        budget_seconds: float,
+        wait_seconds: float = HOST_SECONDS,
+    ) -> EpisodesReplayed:
+        """What a browser of this machine gets when it plays these episodes again, each on a fresh copy.
+
+        Raises: AttractError: as `check`.
+        """
+        replay_id = next(self._ids)
+        order = ReplayEpisodes(
+            replay_id=replay_id, game=module.reference, episodes=list(episodes), budget_seconds=budget_seconds
+        )
+        answer = await self._ask(module, replay_id, order, wait_seconds)
+        if not isinstance(answer, EpisodesReplayed):
+            raise AttractError(f"the browser answered the replay of {module.reference.name} with a check")
+        return answer
+
+    async def _check(self, module: GameModule, order: CheckGame, wait_seconds: float) -> GameChecked:
+        answer = await self._ask(module, order.check_id, order, wait_seconds)
+        if not isinstance(answer, GameChecked):
+            raise AttractError(f"the browser answered the check of {module.reference.name} with a replay")
+        return answer
+
+    async def _ask(
+        self, module: GameModule, order_id: int, order: CheckGame | ReplayEpisodes, wait_seconds: float
+    ) -> GameChecked | EpisodesReplayed:
         try:
             async with asyncio.timeout(wait_seconds):
                 await self._host_came.wait()
         except TimeoutError:
-            raise AttractError(f"no browser came within {wait_seconds:g} s to check the game") from None
-        connection_id, check_id = self._hosts[0], order.check_id
-        answer: asyncio.Future[GameChecked] = asyncio.get_running_loop().create_future()
-        self._open[check_id] = _Open(connection_id, module, answer)
+            raise AttractError(f"no browser came within {wait_seconds:g} s to play the game") from None
+        connection_id = self._hosts[0]
+        answer: asyncio.Future[GameChecked | EpisodesReplayed] = asyncio.get_running_loop().create_future()
+        self._open[order_id] = _Open(connection_id, module, answer)
         self._send(connection_id, order)
         try:
             async with asyncio.timeout(order.budget_seconds + ANSWER_SECONDS):
@@ -88,11 +119,12 @@ class GameChecker:
         except TimeoutError:
             raise AttractError(f"the browser did not say what it found in {module.reference.name}") from None
         finally:
-            del self._open[check_id]
+            del self._open[order_id]
 
-    def heard(self, connection_id: int, message: GameChecked) -> None:
+    def heard(self, connection_id: int, message: GameChecked | EpisodesReplayed) -> None:
         """A host's answer; one that was not asked for is dropped."""
-        known = self._open.get(message.check_id)
+        order_id = message.check_id if isinstance(message, GameChecked) else message.replay_id
+        known = self._open.get(order_id)
         if known is not None and known.connection_id == connection_id and not known.answer.done():
             known.answer.set_result(message)
 
@@ -112,7 +144,7 @@ class GameChecker:
             self._hosts.remove(connection_id)
         if not self._hosts:
             self._host_came.clear()
-        self._give_up(connection_id, "the browser went away during the check")
+        self._give_up(connection_id, "the browser went away while it played the game")
 
     def _give_up(self, connection_id: int, reason: str) -> None:
         for check in self._open.values():

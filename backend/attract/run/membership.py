@@ -13,6 +13,7 @@ from attract.schema import close_codes
 from attract.schema.base import WireModel
 from attract.schema.messages import (
     Assignment,
+    EpisodesReplayed,
     FromBrowser,
     GameChecked,
     Goodbye,
@@ -75,7 +76,7 @@ class Membership:
 
         Raises: ProtocolError: as `BrowserSide.handle_message`.
         """
-        if isinstance(message, GameChecked):
+        if isinstance(message, GameChecked | EpisodesReplayed):
             self.checker.heard(connection_id, message)
             return
         run = self._runs.get(connection_id)

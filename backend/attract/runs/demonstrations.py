@@ -1,22 +1,19 @@
-"""Demonstrations that people played, kept beside the runs as seed and actions: one small file an episode."""
+"""Demonstrations: recorded episodes of people, kept beside the runs, one small file each."""
 
 import secrets
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from pydantic import ValidationError
-
-from attract.errors import ConfigurationError, DemonstrationError, FileError
-from attract.files import first_problem, read_file
+from attract.errors import ConfigurationError, DemonstrationError
 from attract.runs.directory import write_atomically
-from attract.schema.api import DemonstrationEntry, RecordedEpisode
-from attract.schema.demonstrations import Demonstration
+from attract.runs.episode_files import MAX_FILE_BYTES, read_episode, written
+from attract.schema.api import DemonstrationEntry
+from attract.schema.episode_actions import check_recorded
+from attract.schema.recorded_episode import RecordedEpisode
 
 FOLDER: Final = "demonstrations"
-LARGEST_FILE_BYTES: Final = 8 << 20
 MAX_LISTED: Final = 1000
 """Newest demonstrations listed per game."""
 
@@ -40,28 +37,27 @@ class DemonstrationStore:
     def __init__(self, runs_dir: Path) -> None:
         self._runs_dir = runs_dir
 
-    def add(self, episode: RecordedEpisode, player: str = "human") -> DemonstrationEntry:
+    def add(self, episode: RecordedEpisode) -> DemonstrationEntry:
         """Keep one episode.
 
         Raises:
-            ConfigurationError: it is too large to be read again.
+            ConfigurationError: its fields disagree, or it is too large to be read again.
             DemonstrationError: the disk does not take it.
         """
+        check_recorded(episode)
         now = datetime.now(UTC)
-        # Validated as it came in: once more would cost most of the second that the longest takes.
-        demonstration = Demonstration.model_construct(
-            **{name: getattr(episode, name) for name in RecordedEpisode.model_fields},
-            id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
-            num_steps=len(episode.actions),
-            created_at=now.isoformat(timespec="seconds"),
-            player=player,
+        kept = episode.model_copy(
+            update={
+                "id": f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+                "created_at": now.isoformat(timespec="seconds"),
+            }
         )
-        path = self._path(demonstration.game_id, demonstration.id)
-        content = demonstration.model_dump_json().encode()
-        if len(content) > LARGEST_FILE_BYTES:
+        content = written(kept)
+        if len(content) > MAX_FILE_BYTES:
             raise ConfigurationError(
-                f"the episode has {len(content):,} bytes; a demonstration may have {LARGEST_FILE_BYTES:,}"
+                f"the episode has {len(content):,} bytes; a demonstration may have {MAX_FILE_BYTES:,}"
             )
+        path = self._path(kept.game_id, kept.id)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
@@ -69,7 +65,7 @@ class DemonstrationStore:
             raise DemonstrationError(
                 f"the demonstration cannot be kept in {path.parent}: {error.strerror}"
             ) from error
-        return _entry(demonstration)
+        return _entry(kept, kept.id)
 
     def entries(self, game_id: str) -> list[DemonstrationEntry]:
         """Those of a game, newest first; a file that is none is listed with what is wrong with it."""
@@ -95,41 +91,24 @@ class DemonstrationStore:
         return demonstrations_folder(self._runs_dir, game_id) / f"{demonstration_id}.json"
 
 
-def read_demonstration(path: Path, folder: Path | None = None) -> Demonstration:
-    """One file.
-
-    Args:
-        path: the file.
-        folder: that it was found in, which no link may lead out of; None: it was named itself.
-
-    Raises: FileError: it cannot be read, or is no demonstration.
-    """
-    data = read_file(path, LARGEST_FILE_BYTES, folder)
-    try:
-        return Demonstration.model_validate_json(data)
-    except ValidationError as error:
-        raise FileError(path, f"is no demonstration: {first_problem(error)}") from None
-
-
 def _read(game_id: str, path: Path) -> DemonstrationEntry:
     try:
-        demonstration = read_demonstration(path, path.parent)
+        episode = read_episode(path, path.parent)
     except ConfigurationError as error:
         return DemonstrationEntry(id=path.stem, game_id=game_id, problem=error.problem)
-    if demonstration.game_id != game_id:
-        problem = f"is of another game, {demonstration.game_id}"
+    if episode.game_id != game_id:
+        problem = f"is of another game, {episode.game_id}"
         return DemonstrationEntry(id=path.stem, game_id=game_id, problem=problem)
-    return _entry(demonstration, path.stem)
+    return _entry(episode, path.stem)
 
 
-def _entry(demonstration: Demonstration, name: str | None = None) -> DemonstrationEntry:
-    returns: Sequence[float] = demonstration.returns
+def _entry(episode: RecordedEpisode, name: str) -> DemonstrationEntry:
     return DemonstrationEntry(
-        id=name or demonstration.id,
-        game_id=demonstration.game_id,
-        returns=list(returns),
-        num_steps=demonstration.num_steps,
-        ended=demonstration.ended,
-        created_at=demonstration.created_at,
-        player=demonstration.player,
+        id=name,
+        game_id=episode.game_id,
+        returns=list(episode.returns),
+        num_steps=episode.num_steps,
+        ended=episode.end_reason != "stopped",
+        created_at=episode.created_at,
+        player=episode.seats[0].player,
     )

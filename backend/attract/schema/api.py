@@ -1,10 +1,10 @@
 """Messages of the HTTP API; the dashboard's types are generated from the same models."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from attract.schema.base import MAX_AGENTS, Amount, Count, FiniteModel, Name, Seconds, Seed, Text, WireModel
+from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
@@ -13,10 +13,6 @@ from attract.schema.tiers import Tier
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
 """`damaged`: saved data of a past run cannot be read; `error` has the reason."""
-LONGEST_STEPS: Final = 65_536
-"""Longer episodes are not kept."""
-PlayedAction = int | list[int] | list[float] | None
-"""One agent's action of one step as the wire has it; None: it was away."""
 
 
 class GameCard(WireModel):
@@ -428,26 +424,6 @@ class PolicyView(WireModel):
     agent_steps: Count
     urls: dict[Name, Text]
     """URL of each policy's ONNX model, by policy id; relative to the page's base, immutable."""
-
-
-class RecordedEpisode(FiniteModel):
-    """One played episode as its player recorded it; replaying it gives the observations."""
-
-    game_id: Name
-    """The id in the game's description."""
-    game_sha256: str | None = None
-    """Hash of the module that was played."""
-    seed: Seed
-    episode: Count
-    """With `seed` it names the random stream of the game, instance 0 (rule C5)."""
-    parameters: dict[str, float] = {}
-    """Game parameters of this episode; a missing one has its default."""
-    actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
-    """By step and agent."""
-    returns: Annotated[list[Amount], Field(min_length=1, max_length=MAX_AGENTS)]
-    """Raw undiscounted return per agent."""
-    ended: bool
-    """False: the player stopped before the game did."""
 
 
 class DemonstrationEntry(WireModel):

@@ -6,6 +6,7 @@ from pydantic import FailFast, Field
 
 from attract.schema.base import Count, FiniteModel, Name, Seed, Text
 from attract.schema.game import GameDescription, GameReference
+from attract.schema.recorded_episode import EpisodeReplay, RecordedEpisode
 
 
 class GameDescribed(FiniteModel):
@@ -50,6 +51,8 @@ class GameFailed(FiniteModel):
     episode: Count | None = None
     tick: Count | None = None
     seed: Seed | None = None
+    recorded: RecordedEpisode | None = None
+    """The episode that failed, up to its last step; None where it could not be recorded."""
 
 
 class GameFinding(FiniteModel):
@@ -125,3 +128,25 @@ class CheckGame(FiniteModel):
     """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
     """Game parameters of that play, drawn at each start; a missing one has its default."""
+
+
+class ReplayEpisodes(FiniteModel):
+    """Host: load this game in a worker of its own, play these episodes again, answer `episodes_replayed`."""
+
+    type: Literal["replay_episodes"] = "replay_episodes"
+    replay_id: Count
+    game: GameReference
+    episodes: Annotated[list[RecordedEpisode], Field(min_length=1, max_length=64)]
+    budget_seconds: Annotated[float, Field(gt=0, le=3600)]
+    """The host gives up the game after so long."""
+
+
+class EpisodesReplayed(FiniteModel):
+    """Host: what came of the episodes of a `replay_episodes`."""
+
+    type: Literal["episodes_replayed"] = "episodes_replayed"
+    replay_id: Count
+    replays: Annotated[list[EpisodeReplay], Field(max_length=64), FailFast()]
+    """One per episode, in that order; fewer where the game could not be played on."""
+    problem: Text | None = None
+    """Why there are fewer."""

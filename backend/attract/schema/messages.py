@@ -19,13 +19,16 @@ from attract.schema.base import (
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import (
     CheckGame,
+    EpisodesReplayed,
     GameChecked,
     GameDescribed,
     GameFailed,
     GameLog,
     ParameterDistribution,
+    ReplayEpisodes,
 )
 from attract.schema.pictures import PackedPictures
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
 from attract.schema.tiers import Tier
 
@@ -260,6 +263,15 @@ class EvaluationResult(FiniteModel):
     play_seconds: Seconds
 
 
+class EpisodeRecorded(FiniteModel):
+    """Worker: an episode of a lease whose `record` asks for it."""
+
+    type: Literal["episode_recorded"] = "episode_recorded"
+    run_id: Name
+    lease_id: Count
+    episode: RecordedEpisode
+
+
 class Goodbye(FiniteModel):
     """The page is going away on purpose: leases lapse at once."""
 
@@ -361,6 +373,10 @@ class ReplayOrder(FiniteModel):
     """Terms of the later episodes."""
 
 
+Recording = Literal["none", "extremes", "all"]
+"""`extremes`: the best, the worst and the median episode of those that end under the lease."""
+
+
 class Lease(FiniteModel):
     """The order for one rollout; single use (rules C1, C3)."""
 
@@ -389,6 +405,8 @@ class Lease(FiniteModel):
     tells_terminal: bool = False
     """With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
     ones (rule E2). Training does not use them, but environments of other libraries return them."""
+    record: Recording = "none"
+    """`train` and `evaluate`: which of its episodes are sent as `episode_recorded`."""
     replays: Annotated[list[ReplayOrder], Field(max_length=64)] = []
     """`replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10)."""
 
@@ -442,11 +460,8 @@ class RunEnded(FiniteModel):
     reason: Text
 
 
-FromHost = Annotated[
-    Hello | GameDescribed | GameFailed | GameChecked | HostStatus | Goodbye,
-    Field(discriminator="type"),
-]
-FromWorker = Annotated[
+_FromHost = Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | HostStatus | Goodbye
+_FromWorker = (
     Hello
     | GameFailed
     | GameLog
@@ -455,45 +470,18 @@ FromWorker = Annotated[
     | Block
     | RolloutClose
     | EvaluationResult
+    | EpisodeRecorded
     | Observe
-    | Goodbye,
-    Field(discriminator="type"),
-]
-ToHost = Annotated[Refused | WelcomeHost | Assignment | CheckGame | RunEnded, Field(discriminator="type")]
-ToWorker = Annotated[
-    Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded,
-    Field(discriminator="type"),
-]
-FromBrowser = Annotated[
-    Hello
-    | GameDescribed
-    | GameFailed
-    | GameChecked
-    | GameLog
-    | HostStatus
-    | PolicyAck
-    | Progress
-    | Block
-    | RolloutClose
-    | EvaluationResult
-    | Observe
-    | Goodbye,
-    Field(discriminator="type"),
-]
-ToBrowser = Annotated[
-    Refused
-    | WelcomeHost
-    | Assignment
-    | CheckGame
-    | WelcomeWorker
-    | Lease
-    | Act
-    | Policy
-    | BlockAck
-    | LeaseVoid
-    | RunEnded,
-    Field(discriminator="type"),
-]
+    | Goodbye
+)
+_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | RunEnded
+_ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded
+FromHost = Annotated[_FromHost, Field(discriminator="type")]
+FromWorker = Annotated[_FromWorker, Field(discriminator="type")]
+ToHost = Annotated[_ToHost, Field(discriminator="type")]
+ToWorker = Annotated[_ToWorker, Field(discriminator="type")]
+FromBrowser = Annotated[_FromHost | _FromWorker, Field(discriminator="type")]
+ToBrowser = Annotated[_ToHost | _ToWorker, Field(discriminator="type")]
 
 FROM_BROWSER: TypeAdapter[FromBrowser] = TypeAdapter(FromBrowser)
 TO_BROWSER: TypeAdapter[ToBrowser] = TypeAdapter(ToBrowser)

@@ -37,7 +37,6 @@ from attract.schema.api import (
     LogView,
     MetricsView,
     Problem,
-    RecordedEpisode,
     RollBack,
     RunSummary,
     RunView,
@@ -47,6 +46,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.server.access_routes import add_access_routes
 from attract.server.compression import smallest
@@ -65,7 +65,7 @@ MAX_SHOWN = 100
 """Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
 MAX_EPISODE_BYTES: Final = 4 << 20
-"""Limit of an episode's body; the longest episode with one number per step has a sixteenth of that."""
+"""Limit of an episode's body: the longest episode, not deflated, has half of that."""
 GameId = Annotated[str, Query(min_length=1, max_length=120)]
 """As `Name` of the schema, in an address."""
 

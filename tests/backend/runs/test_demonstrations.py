@@ -7,22 +7,29 @@ import pytest
 
 from attract.errors import ConfigurationError, DemonstrationError
 from attract.runs.demonstrations import DemonstrationStore, demonstrations_folder
-from attract.schema.api import RecordedEpisode
-from attract.schema.base import Seed
-from attract.schema.demonstrations import Demonstration
+from attract.runs.episode_files import read_episode
+from attract.schema.recorded_episode import RecordedEpisode
 
 GAME = "Catch-v1"
 
 
 def episode(returns: float = 1.5, game_id: str = GAME) -> RecordedEpisode:
-    return RecordedEpisode(
-        game_id=game_id,
-        seed=Seed(low=7, high=0),
-        episode=2,
-        parameters={"gravity": 0.5},
-        actions=[[0], [1], [None]],
-        returns=[returns],
-        ended=True,
+    return RecordedEpisode.model_validate(
+        {
+            "game_id": game_id,
+            "seed": {"low": 7, "high": 0},
+            "instance": 0,
+            "episode": 2,
+            "parameters": {"gravity": 0.5},
+            "seats": [{"player": "person"}],
+            "seconds_per_step": 0.1,
+            "actions": {"dtype": "uint8", "shape": [3, 1], "deflated": False, "data": "AAEA"},
+            "marks": {"interval": 10, "hashes": "0123abcd"},
+            "returns": [returns],
+            "num_steps": 3,
+            "num_ticks": 3,
+            "end_reason": "terminated",
+        }
     )
 
 
@@ -32,12 +39,9 @@ def test_an_episode_is_kept_whole_and_listed(tmp_path: Path):
     assert (kept.game_id, kept.returns, kept.num_steps, kept.ended) == (GAME, [1.5], 3, True)
     assert store.entries(GAME) == [kept]
     (path,) = (tmp_path / "demonstrations" / GAME).iterdir()
-    read = Demonstration.model_validate_json(path.read_bytes())
-    assert (
-        RecordedEpisode.model_validate(read.model_dump(include=set(RecordedEpisode.model_fields)))
-        == episode()
-    )
-    assert read.player == "human" and read.id == path.stem == kept.id
+    read = read_episode(path)
+    assert read.model_copy(update={"id": "", "created_at": ""}) == episode()
+    assert kept.player == "person" and read.id == path.stem == kept.id
     assert store.entries("Other-v1") == []
 
 
@@ -71,9 +75,9 @@ def test_names_that_differ_have_folders_that_differ(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("no json", "is no demonstration: Invalid JSON"),
-        ("{}", "is no demonstration: game_id: Field required"),
-        (json.dumps({"version": 2}), "is no demonstration"),
+        ("no json", "is not valid JSON"),
+        ("{}", "is no recorded episode: game_id: Field required"),
+        (json.dumps({"version": 3}), "is no recorded episode"),
     ],
 )
 def test_a_damaged_file_is_listed_with_what_is_wrong_and_hides_no_other(
@@ -101,7 +105,8 @@ def test_a_file_of_another_game_is_listed_as_such_and_can_be_deleted(tmp_path: P
 def test_an_episode_that_could_not_be_read_again_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store = DemonstrationStore(tmp_path / "runs")
     kept = store.add(episode())
-    monkeypatch.setattr("attract.runs.demonstrations.LARGEST_FILE_BYTES", 100)
+    monkeypatch.setattr("attract.runs.demonstrations.MAX_FILE_BYTES", 100)
+    monkeypatch.setattr("attract.runs.episode_files.MAX_FILE_BYTES", 100)
     with pytest.raises(ConfigurationError, match="a demonstration may have 100"):
         store.add(episode())
     (entry,) = store.entries(GAME)

@@ -8,19 +8,22 @@ export type FromBrowser =
   | GameDescribed
   | GameFailed
   | GameChecked
-  | GameLog
+  | EpisodesReplayed
   | HostStatus
+  | Goodbye
+  | GameLog
   | PolicyAck
   | Progress
   | Block
   | RolloutClose
   | EvaluationResult
-  | Observe
-  | Goodbye;
+  | EpisodeRecorded
+  | Observe;
 /**
  * Any message of direction FromHost.
  */
-export type FromHost = Hello | GameDescribed | GameFailed | GameChecked | HostStatus | Goodbye;
+export type FromHost =
+  Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | HostStatus | Goodbye;
 /**
  * Any message of direction FromWorker.
  */
@@ -33,6 +36,7 @@ export type FromWorker =
   | Block
   | RolloutClose
   | EvaluationResult
+  | EpisodeRecorded
   | Observe
   | Goodbye;
 /**
@@ -43,17 +47,18 @@ export type ToBrowser =
   | WelcomeHost
   | Assignment
   | CheckGame
+  | ReplayEpisodes
+  | RunEnded
   | WelcomeWorker
   | Lease
   | Act
   | Policy
   | BlockAck
-  | LeaseVoid
-  | RunEnded;
+  | LeaseVoid;
 /**
  * Any message of direction ToHost.
  */
-export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | RunEnded;
+export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
@@ -376,6 +381,31 @@ export interface MultiBinarySpace {
   n: number;
 }
 /**
+ * Where a replay first differs from its record.
+ */
+export interface EpisodeDifference {
+  step: number;
+  seconds: number;
+  text: string;
+}
+/**
+ * How the game failed in the last step, or in its start where there is no step.
+ */
+export interface EpisodeError {
+  kind: string;
+  name: string;
+  text: string;
+  stack: string | null;
+  tick: number;
+}
+/**
+ * Hashes of what the agents see, about one a second of game time: a replay that differs shows where.
+ */
+export interface EpisodeMarks {
+  interval: number;
+  hashes: string;
+}
+/**
  * One evaluation episode: its own random streams, fresh instance.
  */
 export interface EpisodeOrder {
@@ -383,6 +413,136 @@ export interface EpisodeOrder {
    * Stands in for the instance (and slot) in the streams of the lease's seed, episode 0.
    */
   index: number;
+}
+/**
+ * Worker: an episode of a lease whose `record` asks for it.
+ */
+export interface EpisodeRecorded {
+  type: "episode_recorded";
+  run_id: string;
+  lease_id: number;
+  episode: RecordedEpisode;
+}
+/**
+ * One episode as it was played: with its game's build it can be played again, step for step (rule C5).
+ */
+export interface RecordedEpisode {
+  format: "attract-episode";
+  version: 2;
+  /**
+   * Its name where it is kept; empty until then.
+   */
+  id: string;
+  run_id: string | null;
+  /**
+   * The id in the game's description.
+   */
+  game_id: string;
+  /**
+   * Hash of the module that was played.
+   */
+  game_sha256: string | null;
+  /**
+   * Hash of the game's description as canonical JSON.
+   */
+  description_sha256: string | null;
+  /**
+   * Hash over the names and hashes of the page's files; None where the game lives in no page.
+   */
+  page_sha256: string | null;
+  seed: Seed;
+  instance: number;
+  /**
+   * With `seed` and `instance` it names the game's random stream.
+   */
+  episode: number;
+  /**
+   * Game parameters of this episode; a missing one has its default.
+   */
+  parameters: {
+    [k: string]: number;
+  };
+  lesson_id: string | null;
+  /**
+   * One per agent.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  seats: EpisodeSeat[];
+  /**
+   * Game time of a step, for showing.
+   */
+  seconds_per_step: number;
+  actions: PackedActions;
+  marks: EpisodeMarks;
+  /**
+   * Raw undiscounted return per agent.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  returns: number[];
+  /**
+   * Actions; the last of a failed episode is the one in which it failed.
+   */
+  num_steps: number;
+  num_ticks: number;
+  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut" | "failed" | "stopped";
+  /**
+   * `failed` only.
+   */
+  error: EpisodeError | null;
+  /**
+   * ISO 8601, UTC; set where it is kept.
+   */
+  created_at: string;
+}
+/**
+ * 64 bits, as the two words of a Philox key (rule C5).
+ */
+export interface Seed {
+  low: number;
+  high: number;
+}
+/**
+ * Who controlled one agent.
+ */
+export interface EpisodeSeat {
+  player: "policy" | "person" | "random" | "script";
+  policy_id: string | null;
+  policy_version: number | null;
+  deterministic: boolean;
+}
+/**
+ * Every agent's action of every step, as they travel: box actions in unit space, before clipping (P6).
+ */
+export interface PackedActions {
+  dtype: "uint8" | "uint16" | "int32" | "float32";
+  /**
+   * @minItems 2
+   * @maxItems 3
+   */
+  shape: number[];
+  deflated: boolean;
+  data: string;
+}
+/**
+ * What came of playing a recorded episode again.
+ */
+export interface EpisodeReplay {
+  equal: boolean;
+  difference: EpisodeDifference | null;
+  /**
+   * @minItems 1
+   * @maxItems 256
+   */
+  returns: number[];
+  num_steps: number;
+  num_ticks: number;
+  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut" | "failed" | "stopped";
+  error: EpisodeError | null;
+  play_seconds: number;
 }
 /**
  * One finished (or cut) episode of one instance.
@@ -426,6 +586,23 @@ export interface EpisodeTerms {
   parameters: {
     [k: string]: ParameterDistribution;
   };
+}
+/**
+ * Host: what came of the episodes of a `replay_episodes`.
+ */
+export interface EpisodesReplayed {
+  type: "episodes_replayed";
+  replay_id: number;
+  /**
+   * One per episode, in that order; fewer where the game could not be played on.
+   *
+   * @maxItems 64
+   */
+  replays: EpisodeReplay[];
+  /**
+   * Why there are fewer.
+   */
+  problem: string | null;
 }
 /**
  * Worker: an `evaluate` lease is done; one result per episode asked for, in that order.
@@ -566,6 +743,10 @@ export interface GameFailed {
   episode: number | null;
   tick: number | null;
   seed: Seed | null;
+  /**
+   * The episode that failed, up to its last step; None where it could not be recorded.
+   */
+  recorded: RecordedEpisode | null;
 }
 /**
  * Which method of a game something is about: the server looks for its place in the module.
@@ -574,13 +755,6 @@ export interface MethodSource {
   name: string;
   text: string;
   field: string;
-}
-/**
- * 64 bits, as the two words of a Philox key (rule C5).
- */
-export interface Seed {
-  low: number;
-  high: number;
 }
 /**
  * Host: a game was checked as `check_game` asked.
@@ -618,6 +792,21 @@ export interface GameFinding {
   method: MethodSource | null;
 }
 /**
+ * Host: a worker was created or ended; the count now running.
+ */
+export interface HostStatus {
+  type: "host_status";
+  run_id: string | null;
+  num_workers: number;
+  hidden: boolean;
+}
+/**
+ * The page is going away on purpose: leases lapse at once.
+ */
+export interface Goodbye {
+  type: "goodbye";
+}
+/**
  * Worker: a line that the first copy of its game wrote to the console; at most some ten a second.
  */
 export interface GameLog {
@@ -629,15 +818,6 @@ export interface GameLog {
    * Lines left out since the one before, because there were too many.
    */
   dropped: number;
-}
-/**
- * Host: a worker was created or ended; the count now running.
- */
-export interface HostStatus {
-  type: "host_status";
-  run_id: string | null;
-  num_workers: number;
-  hidden: boolean;
 }
 /**
  * Worker: the session of this version exists and has run once, or could not be made (`error`).
@@ -756,12 +936,6 @@ export interface StepOutcome {
   step_seconds: number;
 }
 /**
- * The page is going away on purpose: leases lapse at once.
- */
-export interface Goodbye {
-  type: "goodbye";
-}
-/**
  * The order for one rollout; single use (rules C1, C3).
  */
 export interface Lease {
@@ -813,6 +987,10 @@ export interface Lease {
    * ones (rule E2). Training does not use them, but environments of other libraries return them.
    */
   tells_terminal: boolean;
+  /**
+   * `train` and `evaluate`: which of its episodes are sent as `episode_recorded`.
+   */
+  record: "none" | "extremes" | "all";
   /**
    * `replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10).
    *
@@ -903,6 +1081,23 @@ export interface Refused {
   reason: string;
   fix: string;
   close_code: number;
+}
+/**
+ * Host: load this game in a worker of its own, play these episodes again, answer `episodes_replayed`.
+ */
+export interface ReplayEpisodes {
+  type: "replay_episodes";
+  replay_id: number;
+  game: GameReference;
+  /**
+   * @minItems 1
+   * @maxItems 64
+   */
+  episodes: RecordedEpisode[];
+  /**
+   * The host gives up the game after so long.
+   */
+  budget_seconds: number;
 }
 /**
  * The run is over: workers end, the host waits for the next assignment.

@@ -67,6 +67,8 @@ export interface Instance {
   readonly endReason: EndReason | null;
   readonly episodeSteps: number;
   readonly episodeTicks: number;
+  /** Tick of the episode that the game is in or came to, counted from 1; 0: in `start`. Where it fails, the tick in which it does. */
+  readonly currentTick: number;
   /** Raw, undiscounted, per agent. */
   readonly episodeReturns: Float64Array;
   readonly totals: EpisodeTotals;
@@ -103,6 +105,7 @@ export abstract class InstanceBase implements Instance {
   endReason: EndReason | null = null;
   episodeSteps = 0;
   episodeTicks = 0;
+  currentTick = 0;
   protected readonly out: Out;
   protected readonly readers: ObservationReader[];
   protected readonly checked: CheckedDefinition;
@@ -219,6 +222,7 @@ export abstract class InstanceBase implements Instance {
   /** One call of the game's `update`. Raises GameError if it throws or returns no object. */
   protected tick(action: Action | ArrayLike<Action>): UpdateResult {
     let result: UpdateResult;
+    this.currentTick++;
     try {
       result = this.#update(action);
     } catch (thrown) {
@@ -250,6 +254,7 @@ export abstract class InstanceBase implements Instance {
     this.endReason = null;
     this.episodeSteps = 0;
     this.episodeTicks = 0;
+    this.currentTick = 0;
     for (let agent = 0; agent < this.numAgents; agent++) {
       this.rewards[agent] = 0;
       this.terminated[agent] = 0;

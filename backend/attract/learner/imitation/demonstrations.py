@@ -16,10 +16,10 @@ from attract.errors import ConfigurationError
 from attract.experience.batch import Batch, Finals
 from attract.games.kept_game import serve_kept_game
 from attract.games.library import GameLibrary, GameModule
-from attract.runs.demonstrations import read_demonstration
 from attract.runs.directory import RunDirectory
-from attract.schema.demonstrations import Demonstration
+from attract.runs.episode_files import read_episode
 from attract.schema.game import GameDescription
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.vector.environments.replaying import EpisodeReplayer
 
 
@@ -28,7 +28,7 @@ class Demonstrated:
     """One demonstration with its game's observations and rewards."""
 
     path: Path
-    demonstration: Demonstration
+    episode: RecordedEpisode
     play: Play
 
 
@@ -57,12 +57,12 @@ def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[
         GameError, ProtocolError: the game cannot be played in Node.
     """
     folder = source if source.is_dir() else None
-    read = [(path, read_demonstration(path, folder)) for path in demonstration_files(source)]
+    read = [(path, read_episode(path, folder)) for path in demonstration_files(source)]
     found: list[Demonstrated] = []
     with EpisodeReplayer(module) as replayer:
-        for path, demonstration in read:
+        for path, episode in read:
             try:
-                found.append(Demonstrated(path, demonstration, replayer.replay(demonstration)))
+                found.append(Demonstrated(path, episode, replayer.replay(episode)))
             except ConfigurationError as error:
                 raise ConfigurationError(
                     error.problem, setting=str(path), fix="remove that file, or record the episode again"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attract.collection.replays import Columns, Play, play_of
 from attract.errors import ConfigurationError, ProtocolError
 from attract.games.library import GameModule
-from attract.schema.demonstrations import Demonstration
+from attract.schema.episode_actions import unpack_actions
 from attract.schema.messages import (
     Block,
     EpisodeTerms,
@@ -22,6 +22,7 @@ from attract.schema.messages import (
     Seat,
     WelcomeWorker,
 )
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tensor import from_numpy
 from attract.vector.environments.node_fleet import NodeFleet
 from attract.vector.layout import VectorLayout
@@ -58,56 +59,50 @@ class EpisodeReplayer:
     ) -> None:
         self._fleet.close()
 
-    def replay(self, demonstration: Demonstration) -> Play:
+    def replay(self, episode: RecordedEpisode) -> Play:
         """Every step of the episode as the game decides it now.
 
         Raises: ConfigurationError: it is not of this game, or the game does not play it as it is recorded.
         """
-        actions = self._actions(demonstration)
-        play = self._played(demonstration, actions)
-        problem = _difference(demonstration, play)
+        play = self._played(episode, self._actions(episode))
+        problem = _difference(episode, play)
         if problem is not None:
             raise _refused(f"the game has changed since it was recorded: {problem}")
         return play
 
-    def _actions(self, demonstration: Demonstration) -> NDArray[Any]:
+    def _actions(self, episode: RecordedEpisode) -> NDArray[Any]:
         """[steps, agents, ...] as the wire has them."""
         game = self.description
-        if demonstration.game_id != game.id:
-            raise _refused(f"it is an episode of {demonstration.game_id}, not of {game.id}")
-        unknown = sorted(demonstration.parameters.keys() - game.parameters.keys())
+        if episode.game_id != game.id:
+            raise _refused(f"it is an episode of {episode.game_id}, not of {game.id}")
+        unknown = sorted(episode.parameters.keys() - game.parameters.keys())
         if unknown:
             known = ", ".join(game.parameters) or "none"
             raise _refused(f"it has the parameters {', '.join(unknown)}; {game.id} has {known}")
-        if len(demonstration.returns) != game.num_agents:
-            raise _refused(f"it has {len(demonstration.returns)} agents, {game.id} has {game.num_agents}")
+        if len(episode.returns) != game.num_agents:
+            raise _refused(f"it has {len(episode.returns)} agents, {game.id} has {game.num_agents}")
+        if episode.num_steps == 0:
+            raise _refused("it has no step")
         layout = VectorLayout.for_game(game, horizon=1)
-        shape = layout.action_shape
-        actions = np.zeros((len(demonstration.actions), game.num_agents, *shape), layout.action_dtype)
-        for step, taken in enumerate(demonstration.actions):
-            if len(taken) != game.num_agents:
-                raise _refused(f"step {step} has {len(taken)} actions for {game.num_agents} agents")
-            for agent, action in enumerate(taken):
-                if action is None:
-                    continue
-                if np.shape(action) != shape or not np.can_cast(
-                    np.asarray(action), layout.action_dtype, "same_kind"
-                ):
-                    raise _refused(f"step {step}: {action} is no action of {game.id} ({game.action.kind})")
-                actions[step, agent] = action
-        return actions
+        actions = unpack_actions(episode.actions)
+        shape = (episode.num_steps, game.num_agents, *layout.action_shape)
+        if actions.shape != shape or not np.can_cast(actions.dtype, layout.action_dtype, "same_kind"):
+            raise _refused(
+                f"its actions are {actions.dtype} {list(actions.shape)}; those of {game.id} would be "
+                f"{np.dtype(layout.action_dtype)} {list(shape)} ({game.action.kind})"
+            )
+        return actions.astype(layout.action_dtype)
 
-    def _played(self, demonstration: Demonstration, actions: NDArray[Any]) -> Play:
+    def _played(self, episode: RecordedEpisode, actions: NDArray[Any]) -> Play:
         game = self.description
         terms = EpisodeTerms(
             parameters={
-                name: ParameterDistribution(values=[value])
-                for name, value in demonstration.parameters.items()
+                name: ParameterDistribution(values=[value]) for name, value in episode.parameters.items()
             }
         )
         order = ReplayOrder(
-            instance_id=0,
-            episode=demonstration.episode,
+            instance_id=episode.instance,
+            episode=episode.episode,
             first_step=0,
             num_before=0,
             action=from_numpy(actions),
@@ -120,7 +115,7 @@ class EpisodeReplayer:
             game=self._module.reference,
             description=game,
             instance_ids=[0],
-            seed=demonstration.seed,
+            seed=episode.seed,
             horizon=len(actions),
             max_frame_bytes=1 << 30,
         )
@@ -130,7 +125,7 @@ class EpisodeReplayer:
             purpose="replay",
             seats=[Seat() for _ in range(game.num_agents)],
             game_sha256=self._module.reference.sha256,
-            seed=demonstration.seed,
+            seed=episode.seed,
             num_segments=1,
             replays=[order],
         )
@@ -161,20 +156,19 @@ class EpisodeReplayer:
         raise ProtocolError(f"the game did not answer within {SILENCE_SECONDS:g} s")
 
 
-def _difference(demonstration: Demonstration, play: Play) -> str | None:
+def _difference(episode: RecordedEpisode, play: Play) -> str | None:
     """Differences between the replay and the record, as text; None: none."""
-    num_steps = len(demonstration.actions)
-    if demonstration.num_steps != num_steps:
-        return f"it says {demonstration.num_steps} steps and has {num_steps} actions"
+    num_steps = episode.num_steps
     if play.num_failed:
         return "the game fails in it"
     ended = play.episodes[0].length_steps if play.episodes else None
-    if demonstration.ended and ended != num_steps:
+    has_ended = episode.end_reason not in ("cut", "failed", "stopped")
+    if has_ended and ended != num_steps:
         return f"it ended after {num_steps} steps, and now {'not' if ended is None else f'after {ended}'}"
-    if not demonstration.ended and ended is not None:
+    if not has_ended and ended is not None:
         return f"it went on after {num_steps} steps, and now ends after {ended}"
     returns = play.steps["reward"].astype(np.float64).sum(axis=0)
-    for agent, (recorded, replayed) in enumerate(zip(demonstration.returns, returns.tolist(), strict=True)):
+    for agent, (recorded, replayed) in enumerate(zip(episode.returns, returns.tolist(), strict=True)):
         if abs(recorded - replayed) > RETURN_TOLERANCE * max(1.0, abs(recorded)):
             whose = f" of agent {agent}" if len(returns) > 1 else ""
             return f"the return{whose} was {recorded:.6g}, and now is {replayed:.6g}"

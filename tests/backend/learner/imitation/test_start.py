@@ -24,7 +24,7 @@ async def test_P7_P11_statistics_are_those_of_the_demonstrations(tmp_path: Path)
         game, settings, algorithm, played, FitPlan(epochs=2), torch.device("cpu"),
         lambda policy_id, _: reported.append(policy_id),
     )  # fmt: skip
-    steps = sum(replayed.demonstration.num_steps for replayed in played)
+    steps = sum(replayed.episode.num_steps for replayed in played)
     ((policy_id, state),) = start.state.policies.items()
     assert reported == [policy_id] * 2
     seen = torch.cat([torch.from_numpy(replayed.play.steps["obs.obs"][:, 0]) for replayed in played])

@@ -1,12 +1,14 @@
 """What somebody played is kept by the admin's page alone, within bounds, and can be deleted."""
 
+import base64
 import json
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
-from attract.schema.api import LONGEST_STEPS
+from attract.schema.recorded_episode import MAX_ACTION_BYTES
 from attract.server.guard import MAX_BODY_BYTES
 from attract.server.routes import MAX_EPISODE_BYTES
 from gateway_world import GatewayWorld
@@ -14,18 +16,36 @@ from gateway_world import GatewayWorld
 EPISODE: dict[str, Any] = {
     "game_id": "Catch-v1",
     "seed": {"low": 7, "high": 0},
+    "instance": 0,
     "episode": 0,
-    "actions": [[0], [2]],
+    "seats": [{"player": "person"}],
+    "seconds_per_step": 0.1,
+    "actions": {"dtype": "uint8", "shape": [2, 1], "deflated": False, "data": "AAI="},
+    "marks": {"interval": 10, "hashes": "0123abcd"},
     "returns": [1.0],
-    "ended": True,
+    "num_steps": 2,
+    "num_ticks": 2,
+    "end_reason": "terminated",
 }
+
+
+def of_length(actions: np.ndarray) -> dict[str, Any]:
+    """An episode of one agent with these actions, not deflated, as a page sends it."""
+    packed = {
+        "dtype": str(actions.dtype),
+        "shape": list(actions.shape),
+        "deflated": False,
+        "data": base64.b64encode(actions.tobytes()).decode(),
+    }
+    marks = {"interval": len(actions), "hashes": "0123abcd"}
+    return EPISODE | {"actions": packed, "num_steps": len(actions), "marks": marks}
 
 
 async def test_an_episode_is_kept_listed_and_deleted(world: GatewayWorld):
     response = await world.client.post("/api/demonstrations", json=EPISODE)
     assert response.status_code == 201
     kept = response.json()
-    assert (kept["num_steps"], kept["player"], kept["problem"]) == (2, "human", None)
+    assert (kept["num_steps"], kept["player"], kept["problem"]) == (2, "person", None)
     listed = await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})
     assert listed.json() == [kept]
     path = f"/api/demonstrations/{kept['id']}/delete"
@@ -39,7 +59,9 @@ async def test_an_episode_is_kept_listed_and_deleted(world: GatewayWorld):
     ("change", "where"),
     [
         ({"actions": []}, "actions"),
-        ({"actions": [[0]] * (LONGEST_STEPS + 1)}, "actions"),
+        ({"num_steps": 3}, "actions.shape"),
+        ({"actions": EPISODE["actions"] | {"data": "AA=="}}, "actions.data"),
+        ({"actions": EPISODE["actions"] | {"shape": [MAX_ACTION_BYTES + 1, 1]}}, "actions.shape.0"),
         ({"game_id": "x" * 121}, "game_id"),
         ({"returns": []}, "returns"),
         ({"returns": [1e40]}, "returns.0"),
@@ -54,16 +76,21 @@ async def test_what_is_no_episode_is_refused_by_name(world: GatewayWorld, change
     assert (await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})).json() == []
 
 
-@pytest.mark.parametrize("action", [2, [0.30000001192092896, -0.30000001192092896]])
-async def test_the_longest_episodes_are_kept_and_listed(world: GatewayWorld, action: object):
-    # A busy machine may take longer for 3 MB than the five seconds that a client waits unless told otherwise.
+@pytest.mark.parametrize(
+    "actions",
+    [
+        np.full((MAX_ACTION_BYTES, 1), 2, np.uint8),
+        np.random.default_rng(0).normal(size=(MAX_ACTION_BYTES // 8, 1, 2)).astype(np.float32),
+    ],
+    ids=["whole", "real"],
+)
+async def test_the_longest_episodes_are_kept_and_listed(world: GatewayWorld, actions: np.ndarray):
+    # A busy machine may take longer than the five seconds that a client waits unless told otherwise.
     world.client.timeout = httpx.Timeout(120)
-    response = await world.client.post(
-        "/api/demonstrations", json=EPISODE | {"actions": [[action]] * LONGEST_STEPS}
-    )
+    response = await world.client.post("/api/demonstrations", json=of_length(actions))
     assert response.status_code == 201
     listed = await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})
-    assert listed.json() == [response.json()] and response.json()["num_steps"] == LONGEST_STEPS
+    assert listed.json() == [response.json()] and response.json()["num_steps"] == len(actions)
 
 
 async def test_a_body_is_refused_from_the_first_byte_too_many_and_only_here_may_be_so_large(

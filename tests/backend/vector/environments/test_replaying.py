@@ -8,7 +8,9 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
+from attract.runs.episode_files import from_demonstration
 from attract.schema.demonstrations import Demonstration
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.vector.environments.replaying import EpisodeReplayer
 from demonstration_recorder import keydoor_player, record
 
@@ -50,7 +52,7 @@ def replayer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EpisodeReplay
         yield one
 
 
-def demonstration(**changed: object) -> Demonstration:
+def demonstration(**changed: object) -> RecordedEpisode:
     whole = {
         "id": "one",
         "game_id": "Count-v1",
@@ -63,7 +65,7 @@ def demonstration(**changed: object) -> Demonstration:
         "ended": True,
         "created_at": "2026-11-23T00:00:00+00:00",
     }
-    return Demonstration.model_validate({**whole, **changed})
+    return from_demonstration(Demonstration.model_validate({**whole, **changed}))
 
 
 def test_C5_every_step_comes_again_with_what_was_seen_paid_and_allowed(replayer: EpisodeReplayer):
@@ -92,10 +94,13 @@ def test_an_episode_that_the_player_stopped_is_played_as_far_as_it_went(replayer
         ({"parameters": {"start": 0}, "returns": [2, 2]}, "ended after 3 steps, and now not"),
         ({"game_id": "Other-v1"}, "an episode of Other-v1, not of Count-v1"),
         ({"parameters": {"size": 2}}, "parameters size; Count-v1 has start"),
-        ({"returns": [2]}, "has 1 agents, Count-v1 has 2"),
-        ({"actions": [[0, 1], [1, 0], [[1, 1], 0]]}, "step 2"),
-        ({"actions": [[0, 1], [1, 0], [[0.5], 0]]}, "step 2"),
-        ({"actions": [[0, 1], [1, 0], [1]]}, "step 2 has 1 actions for 2 agents"),
+        ({"returns": [2], "actions": [[0], [1], [1]]}, "has 1 agents, Count-v1 has 2"),
+        ({"actions": [[0, 1], [1, 0], [[1, 1], 0]]}, "not all of one kind"),
+        (
+            {"actions": [[[0], [1]], [[1], [0]], [[1], [0]]]},
+            r"are uint8 \[3, 2, 1\]; those of Count-v1 would be int32",
+        ),
+        ({"actions": [[0, 1], [1, 0], [1]]}, "not every step has 2 actions"),
         ({"num_steps": 4}, "says 4 steps and has 3 actions"),
     ],
 )
@@ -112,4 +117,6 @@ async def test_what_the_recorder_of_the_tests_leaves_is_played_again():
     assert all(episode.returns == [1] for episode in found)
     module = await GameLibrary(Path.cwd()).resolve("keydoor")
     with EpisodeReplayer(module) as one:
-        assert [len(one.replay(each).action) for each in found] == [each.num_steps for each in found]
+        assert [len(one.replay(from_demonstration(each)).action) for each in found] == [
+            each.num_steps for each in found
+        ]

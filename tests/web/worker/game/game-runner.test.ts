@@ -4,6 +4,7 @@ import { cutStep } from "@attract/worker/game/desync";
 import { FailureLimit, type FailureReport } from "@attract/worker/game/failures";
 import { GameRunner, type GameRunnerOptions } from "@attract/worker/game/game-runner";
 import { ObservationBatch } from "@attract/worker/game/observation-batch";
+import { createSampler } from "@attract/worker/policy/sampler";
 import type { GameDefinition } from "attract/contract";
 import { describe, expect, test } from "vitest";
 import { countingGame, lease, SEED } from "../support/counting-game.ts";
@@ -18,6 +19,7 @@ function made(definition: GameDefinition, fields: Partial<GameRunnerOptions> = {
     definition,
     instanceIds,
     memory: (i) => batch.memory(i * numAgents, numAgents),
+    sampler: createSampler(definition.action, instanceIds.length * numAgents),
     failures: new FailureLimit(
       (report) => reports.push(report),
       () => 0,

@@ -1,6 +1,12 @@
-import type { CheckGame, GameChecked } from "@attract/schema";
+import type { CheckGame, EpisodeReplay, GameChecked, ReplayEpisodes } from "@attract/schema";
 import type { GameThread } from "@attract/worker/game/game-thread";
-import { type CheckNews, failedCheck, GameChecker, GRACE_MS } from "@attract/worker/host/game-checker";
+import {
+  type CheckNews,
+  failedCheck,
+  type GameAnswer,
+  GameChecker,
+  GRACE_MS,
+} from "@attract/worker/host/game-checker";
 import { expect, test } from "vitest";
 
 const ORDER: CheckGame = {
@@ -29,12 +35,12 @@ class FakeWorker {
 
 function checker() {
   const workers: FakeWorker[] = [];
-  const answers: GameChecked[] = [];
+  const answers: GameAnswer[] = [];
   const made = new GameChecker(() => {
     workers.push(new FakeWorker());
     return workers.at(-1) as GameThread;
   });
-  return { made, workers, answers, give: (answer: GameChecked) => void answers.push(answer) };
+  return { made, workers, answers, give: (answer: GameAnswer) => void answers.push(answer) };
 }
 
 test("the order goes to a worker of its own, which ends with the answer", () => {
@@ -42,7 +48,7 @@ test("the order goes to a worker of its own, which ends with the answer", () => 
   made.begin(ORDER, 0, give);
   expect(workers[0].posted).toEqual([ORDER]);
   const answer = { ...failedCheck(ORDER, { id: "load", text: "t", fix: "f" }), findings: [] };
-  workers[0].says({ type: "checked", answer });
+  workers[0].says({ type: "answered", answer });
   expect(answers).toEqual([answer]);
   expect(workers[0].isTerminated).toBe(true);
   made.check(1e9);
@@ -58,8 +64,8 @@ test("a game that does not come back is ended, and where it was is told", () => 
   made.check(101 + 2_000 + GRACE_MS);
   expect(workers[0].isTerminated).toBe(true);
   expect(answers[0]).toMatchObject({ check_id: 3, unplayable: false, description: null });
-  expect(answers[0].findings[0]).toMatchObject({ id: "hang", severity: "error" });
-  expect(answers[0].findings[0].text).toBe(
+  expect((answers[0] as GameChecked).findings[0]).toMatchObject({ id: "hang", severity: "error" });
+  expect((answers[0] as GameChecked).findings[0].text).toBe(
     "the game did not come back within 7 s, during random play: a hang leaves no stack",
   );
 });
@@ -69,7 +75,7 @@ test("a module whose script fails cannot be played", () => {
   made.begin(ORDER, 0, give);
   workers[0].onerror?.({ message: "SyntaxError: x" } as ErrorEvent);
   expect(answers[0]).toMatchObject({ unplayable: true });
-  expect(answers[0].findings[0]).toMatchObject({ id: "load", text: "SyntaxError: x" });
+  expect((answers[0] as GameChecked).findings[0]).toMatchObject({ id: "load", text: "SyntaxError: x" });
 });
 
 test("another order takes the place of one under way", () => {
@@ -80,4 +86,29 @@ test("another order takes the place of one under way", () => {
   made.end();
   made.check(1e9);
   expect(answers).toEqual([]);
+});
+
+test("a game that does not come back from a replay leaves what was replayed before it", () => {
+  const order: ReplayEpisodes = {
+    type: "replay_episodes",
+    replay_id: 5,
+    game: ORDER.game,
+    episodes: [],
+    budget_seconds: 2,
+  };
+  const replay = { equal: true, play_seconds: 0.5 } as EpisodeReplay;
+  const { made, workers, answers, give } = checker();
+  made.begin(order, 0, give);
+  workers[0].says({ type: "replayed", replay });
+  workers[0].says({ type: "phase", phase: "the replay of episode 1" });
+  made.check(1 + 2_000 + GRACE_MS);
+  expect(answers).toEqual([
+    {
+      type: "episodes_replayed",
+      replay_id: 5,
+      replays: [replay],
+      problem:
+        "the game did not come back within 7 s, during the replay of episode 1: a hang leaves no stack",
+    },
+  ]);
 });

@@ -151,7 +151,7 @@ test("a check needs no run: it is played in a worker of its own, and its answer 
   FakeSocket.last.hears(order);
   expect(checkWorkers[0].posted).toEqual([order]);
   const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };
-  checkWorkers[0].says({ type: "checked", answer } as never);
+  checkWorkers[0].says({ type: "answered", answer } as never);
   expect(FakeSocket.last.of("game_checked")).toEqual([answer]);
   FakeSocket.last.hears({ ...order, check_id: 6 });
   vi.advanceTimersByTime(30_000);

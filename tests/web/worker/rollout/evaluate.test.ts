@@ -16,6 +16,7 @@ const OPTIONS: Omit<EvaluationOptions, "definition"> = {
   yieldTurn: () => Promise.resolve(),
   now: () => 0,
   failed: () => undefined,
+  recorded: () => undefined,
   isVoid: () => false,
   progressed: () => undefined,
 };

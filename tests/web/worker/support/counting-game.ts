@@ -125,6 +125,7 @@ export function lease(fields: Partial<Lease> = {}): Lease {
     lesson_id: null,
     group_sizes: [],
     replays: [],
+    record: "none",
     tells_terminal: false,
     ...fields,
   };

@@ -1,7 +1,6 @@
 /** What was played by hand and kept: recorded while the switch is on, listed with its score, deleted one by one. */
 
-import type { DemonstrationEntry, GameReference } from "@attract/schema";
-import type { PlayedEpisode } from "@attract/worker/stage/episode-recording";
+import type { DemonstrationEntry, GameReference, RecordedEpisode } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client.ts";
@@ -14,7 +13,7 @@ export interface Recorder {
   isOn: boolean;
   toggle: () => void;
   /** An episode has ended; it is kept while the switch is on. */
-  keep: (played: PlayedEpisode) => void;
+  keep: (played: RecordedEpisode) => void;
   entries: readonly DemonstrationEntry[];
   remove: (id: string) => void;
   error: unknown;
@@ -40,11 +39,11 @@ export function useRecorder(gameId: string, reference: GameReference): Recorder 
   }, [gameId]);
 
   const keep = useCallback(
-    (played: PlayedEpisode) => {
+    (played: RecordedEpisode) => {
       if (!isOn || gameId === "") return;
       setError(null);
       api
-        .keepDemonstration({ ...played, game_id: gameId, game_sha256: reference.sha256 })
+        .keepDemonstration({ ...played, game_sha256: reference.sha256 })
         .then((entry) => setEntries((old) => [entry, ...old]), setError);
     },
     [isOn, gameId, reference],

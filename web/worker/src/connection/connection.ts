@@ -117,9 +117,8 @@ export class WorkerConnection {
       this.#link.refused(message);
       return [];
     }
-    if (message.type === "welcome_host" || message.type === "assignment" || message.type === "check_game") {
-      return [];
-    }
+    // What a host is told.
+    if (!("run_id" in message) || message.type === "assignment") return [];
     if (message.run_id !== this.#runId) return [];
     switch (message.type) {
       case "welcome_worker":

@@ -1,9 +1,10 @@
-/** A thread of the sandbox that checks its game and says what it found. */
+/** A thread of the sandbox that checks its game, or plays its episodes again, and says what it found. */
 
-import type { CheckGame, GameChecked } from "@attract/schema";
+import type { CheckGame, GameChecked, ReplayEpisodes } from "@attract/schema";
 import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
-import { type CheckNews, failedCheck } from "../host/game-checker.ts";
+import { replayEpisodes } from "../episode/replay-episodes.ts";
+import { type CheckNews, failedCheck, failedReplay, type GameOrder } from "../host/game-checker.ts";
 import { checkPageGame } from "../page/page-check.ts";
 import { NOWHERE, reportOf } from "./failures.ts";
 import type { GameModule } from "./game-module.ts";
@@ -19,8 +20,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   const { game } = order;
   const now = performance.now.bind(performance);
   const began = now();
-  // A game that is played some ten thousand steps may have as much to say.
-  for (const level of ["debug", "log", "info", "warn", "error"] as const) console[level] = () => undefined;
+  silenceConsole();
   const calls = new ForbiddenCalls(game.url);
   // Before the module is loaded: what it calls at its top counts too.
   calls.watch();
@@ -82,20 +82,39 @@ function clip(text: string): string {
 
 async function answer(order: CheckGame, module: GameModule, post: Post): Promise<void> {
   try {
-    post({ type: "checked", answer: await check(order, module, post) });
+    post({ type: "answered", answer: await check(order, module, post) });
   } catch (error) {
     const text = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
     post({
-      type: "checked",
+      type: "answered",
       answer: { ...failedCheck(order, { id: "load", text, fix: "report it" }), unplayable: false },
     });
   }
 }
 
-/** Does the check that is ordered through `port`. */
+async function replay(order: ReplayEpisodes, module: GameModule, post: Post): Promise<void> {
+  silenceConsole();
+  let definition: Awaited<ReturnType<typeof loadGame>>;
+  try {
+    definition = await loadGame(module);
+  } catch (error) {
+    const { text } = reportOf(error, NOWHERE, "load");
+    post({ type: "answered", answer: failedReplay(order, [], text) });
+    return;
+  }
+  post({ type: "answered", answer: await replayEpisodes(order, definition, post) });
+}
+
+/** A game that is played some ten thousand steps may have as much to say. */
+function silenceConsole(): void {
+  for (const level of ["debug", "log", "info", "warn", "error"] as const) console[level] = () => undefined;
+}
+
+/** Does what is ordered through `port`. */
 export function serveCheck(port: MessagePort, module: GameModule): void {
-  port.onmessage = (event: MessageEvent<CheckGame>) =>
-    void answer(event.data, module, (news) => port.postMessage(news));
+  const post: Post = (news) => port.postMessage(news);
+  port.onmessage = ({ data }: MessageEvent<GameOrder>) =>
+    void (data.type === "check_game" ? answer(data, module, post) : replay(data, module, post));
   // An unhandled promise of the game is no fault of the check.
   addEventListener("unhandledrejection", (event) => event.preventDefault());
 }

@@ -1,12 +1,14 @@
 /** What a worker says of a game that broke, and when it gives the game up. */
 
-import type { GameFailed } from "@attract/schema";
+import type { EpisodeError, GameFailed } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { type GameMethod, hintFor } from "attract/errors";
 import { stepValues } from "attract/failed-step";
 import type { Instance } from "attract/instance";
 import { methodSource } from "attract/method-source";
 
+/** Different failures of which a worker sends the episode. */
+const MAX_RECORDED = 32;
 /** This many failures of one kind ... */
 export const MAX_FAILURES = 10;
 /** ... without this many good steps between two of them end the worker. */
@@ -34,7 +36,11 @@ export const NOWHERE: FailurePlace = {
 };
 
 /** For failures that are not failures of a game's step. */
-export const UNKNOWN_STEP: Pick<GameFailed, "method" | "step_values"> = { method: null, step_values: null };
+export const UNKNOWN_STEP: Pick<GameFailed, "method" | "step_values" | "recorded"> = {
+  method: null,
+  step_values: null,
+  recorded: null,
+};
 
 export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">;
 
@@ -86,16 +92,26 @@ export function reportOf(
   };
 }
 
+/**
+ * A game's error in the step that `instance` is in, or in its start, as a recorded episode has it. Throws any other error again.
+ */
+export function episodeError(error: unknown, instance: Instance): EpisodeError {
+  if (!isGameError(error)) throw error;
+  const { kind, name, text, stack } = reportOf(error, NOWHERE);
+  return { kind, name, text, stack, tick: instance.currentTick };
+}
+
 function failedStep(
   error: unknown,
   failed: FailedGame | undefined,
-): Pick<FailureReport, "method" | "step_values"> {
+): Pick<FailureReport, "method" | "step_values" | "recorded"> {
   if (!isGameError(error) || failed === undefined) return UNKNOWN_STEP;
   const { definition, instance, action } = failed;
   const values = instance === undefined ? "" : stepValues(definition, instance, error.method, action);
   return {
     method: methodSource(instance?.game, error.method, error.field),
     step_values: values === "" ? null : values,
+    recorded: null,
   };
 }
 
@@ -114,11 +130,20 @@ export class FailureLimit {
   readonly #goodSteps: () => number;
   readonly #counts = new Map<FailureKind, number>();
   readonly #stepsAtLast = new Map<FailureKind, number>();
+  readonly #seen = new Set<string>();
 
   /** @param goodSteps gives all agent steps that went well so far. */
   constructor(report: (report: FailureReport) => void, goodSteps: () => number) {
     this.#report = report;
     this.#goodSteps = goodSteps;
+  }
+
+  /** Whether no failure like this one was reported: texts that differ in numbers alone are alike. */
+  isFirst({ kind, name, text }: FailureReport): boolean {
+    const key = `${kind} ${name} ${text.replaceAll(/\d+/g, "#")}`;
+    if (this.#seen.has(key) || this.#seen.size >= MAX_RECORDED) return false;
+    this.#seen.add(key);
+    return true;
   }
 
   /** @throws FatalGameError at the tenth in a row. */

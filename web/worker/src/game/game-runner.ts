@@ -1,13 +1,15 @@
 /** Copies of a game through their episodes: started, stepped, cut, failed and started again (rules E1, E3, E7, S5, C5, C6). */
 
-import type { EpisodeResult, Lease } from "@attract/schema";
+import type { EpisodeError, EpisodeResult, Lease, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { EndReason, Instance, InstanceOptions } from "attract/instance";
 import { ParameterSampler } from "attract/parameters";
+import { EpisodeTape, recordedSeats } from "../episode/episode-tape.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
 import { cutStep } from "./desync.ts";
 import { episodeResult } from "./episode-result.ts";
-import { type FailureLimit, isGameError, reportOf } from "./failures.ts";
+import { episodeError, type FailureLimit, isGameError, reportOf } from "./failures.ts";
 
 /** Why an episode is over: as it ended, or because its game failed. */
 export type Ending = EndReason | "failed";
@@ -15,7 +17,7 @@ export type Ending = EndReason | "failed";
 /** Under which terms games are played. */
 export type RunnerTerms = Pick<
   Lease,
-  "lease_id" | "seed" | "lesson_id" | "parameters" | "desync_steps" | "max_episode_steps"
+  "run_id" | "lease_id" | "seed" | "seats" | "lesson_id" | "parameters" | "desync_steps" | "max_episode_steps"
 >;
 
 export interface GameRunnerOptions {
@@ -24,6 +26,8 @@ export interface GameRunnerOptions {
   instanceIds: readonly number[];
   /** Where copy `i` writes what its agents see and may do. */
   memory(i: number): Pick<InstanceOptions, "views" | "masks">;
+  /** Holds the actions that each copy is stepped with, those of all agents of copy 0 first. */
+  sampler: Pick<ActionSampler, "actions" | "numComponents">;
   /** Takes the report of each failure, and ends the play after too many. */
   failures: FailureLimit;
   /** See `GameRunner.announce`. Default: null. */
@@ -48,6 +52,11 @@ export class GameRunner {
   readonly #memory: GameRunnerOptions["memory"];
   readonly #failures: FailureLimit;
   readonly #ids: number[];
+  readonly #sampler: GameRunnerOptions["sampler"];
+  /** Numbers of all actions of one copy. */
+  readonly #rowSize: number;
+  /** Per copy, the episode under way as far as it was recorded. */
+  readonly #tapes: EpisodeTape[];
   /** Per copy, the step of its first episode at which it is cut; 0 = not. */
   readonly #cutSteps: Int32Array;
   /** Per copy, the lesson under which its episode was started (C6). */
@@ -56,12 +65,15 @@ export class GameRunner {
   #parameters!: ParameterSampler;
 
   constructor(options: GameRunnerOptions) {
-    const { definition, instanceIds, memory, failures, announce = null } = options;
+    const { definition, instanceIds, memory, sampler, failures, announce = null } = options;
     this.announce = announce;
     this.#definition = definition;
     this.#memory = memory;
     this.#failures = failures;
     this.#ids = [...instanceIds];
+    this.#sampler = sampler;
+    this.#rowSize = sampler.numComponents * (definition.numAgents ?? 1);
+    this.#tapes = this.#ids.map(() => new EpisodeTape(definition));
     this.games = new Array<Instance | null>(instanceIds.length).fill(null);
     this.#cutSteps = new Int32Array(instanceIds.length);
     this.#lessons = new Array<string | null>(instanceIds.length).fill(null);
@@ -102,8 +114,7 @@ export class GameRunner {
   /** As `tryStart`, of a game whose starts are waited for. */
   async tryStartAhead(i: number, episode: number): Promise<boolean> {
     try {
-      const game = this.#prepare(i);
-      await game.startAhead(episode, this.#parametersOf(i, episode));
+      await this.#prepare(i).startAhead(episode, this.#begin(i, episode));
     } catch (error) {
       this.#report(error, i, episode, 0, null);
       this.clear(i);
@@ -129,13 +140,12 @@ export class GameRunner {
   /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */
   tryStart(i: number, episode: number): boolean {
     try {
-      this.#prepare(i).start(episode, this.#parametersOf(i, episode));
+      this.#prepare(i).start(episode, this.#begin(i, episode));
     } catch (error) {
       this.#report(error, i, episode, 0, null);
       this.clear(i);
       return false;
     }
-    this.#lessons[i] = this.#terms.lesson_id;
     return true;
   }
 
@@ -149,10 +159,11 @@ export class GameRunner {
   step(i: number, action: Action | ArrayLike<Action>): Ending | null {
     const game = this.games[i]!;
     this.announce?.(game.instanceId);
+    this.#tapes[i].add(game, this.#sampler.actions, i * this.#rowSize);
     try {
       game.step(action);
     } catch (error) {
-      this.#report(error, i, game.episode, game.episodeTicks + 1, action);
+      this.#report(error, i, game.episode, game.currentTick, action);
       return "failed";
     }
     if (game.episode === 0 && game.episodeSteps === this.#cutSteps[i] && !game.episodeOver) game.cut();
@@ -170,6 +181,12 @@ export class GameRunner {
   result(i: number, ending: Ending, step: number): EpisodeResult {
     const reason = ending === "failed" ? "cut" : ending;
     return episodeResult(this.games[i]!, reason, step, this.#lessons[i]);
+  }
+
+  /** The episode of copy `i` as it was played up to now; null where not all of it was recorded. */
+  recorded(i: number, ending: Ending): RecordedEpisode | null {
+    // A failed episode travels with the report of its failure.
+    return ending === "failed" ? null : this.#recorded(i, ending, null);
   }
 
   /** Drops copy `i`: the next start makes a fresh one. */
@@ -199,9 +216,19 @@ export class GameRunner {
     return game;
   }
 
-  #parametersOf(i: number, episode: number): Readonly<Record<string, number>> | undefined {
-    const { seed } = this.#terms;
-    return this.#parameters.sample(seed.low, seed.high, episode, this.#ids[i]);
+  /** Parameters of an episode of copy `i`, whose recording begins. */
+  #begin(i: number, episode: number): Readonly<Record<string, number>> | undefined {
+    const { seed, lesson_id: lessonId } = this.#terms;
+    const parameters = this.#parameters.sample(seed.low, seed.high, episode, this.#ids[i]);
+    this.#lessons[i] = lessonId;
+    this.#tapes[i].begin(parameters);
+    return parameters;
+  }
+
+  #recorded(i: number, ending: EndReason | null, error: EpisodeError | null): RecordedEpisode | null {
+    const { run_id, seed, seats } = this.#terms;
+    const terms = { run_id, seed, lesson_id: this.#lessons[i], seats: recordedSeats(seats) };
+    return this.#tapes[i].recorded(this.games[i]!, terms, ending, error);
   }
 
   #report(error: unknown, i: number, episode: number, tick: number, action: unknown): void {
@@ -218,6 +245,9 @@ export class GameRunner {
       seed,
     };
     const instance = this.games[i] ?? undefined;
-    this.#failures.count(reportOf(error, place, undefined, { definition, instance, action }));
+    const report = reportOf(error, place, undefined, { definition, instance, action });
+    if (instance !== undefined && this.#failures.isFirst(report))
+      report.recorded = this.#recorded(i, null, episodeError(error, instance));
+    this.#failures.count(report);
   }
 }

@@ -2,7 +2,6 @@
 
 import {
   type Assignment,
-  type CheckGame,
   closeCodes,
   type FromBrowser,
   type GameFailed,
@@ -11,13 +10,14 @@ import {
   type WelcomeHost,
 } from "@attract/schema";
 import { type ConnectEffect, type SendEffect, ServerLink } from "../connection/server-link.ts";
+import type { GameOrder } from "./game-checker.ts";
 
 export type HostEffect =
   | SendEffect
   | ConnectEffect
   | { kind: "welcomed"; tier: WelcomeHost["tier"] }
   | { kind: "assign"; assignment: Assignment }
-  | { kind: "check"; order: CheckGame }
+  | { kind: "check"; order: GameOrder }
   /** No run to work for; the connection stays, or comes back. */
   | { kind: "idle" }
   | { kind: "reload"; reason: string }
@@ -70,6 +70,7 @@ export class HostConnection {
         this.#runId = message.run_id;
         return message.run_id === null ? [{ kind: "idle" }] : [{ kind: "assign", assignment: message }];
       case "check_game":
+      case "replay_episodes":
         return [{ kind: "check", order: message }];
       case "run_ended":
         if (message.run_id !== this.#runId) return [];

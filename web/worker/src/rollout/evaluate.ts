@@ -1,8 +1,9 @@
 /** Plays the episodes of an `evaluate` lease on fresh games, each to its end; training games are not touched. */
 
-import type { EpisodeResult, EvaluationResult, Lease } from "@attract/schema";
+import type { EpisodeResult, EvaluationResult, Lease, RecordedEpisode } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
+import { EpisodePicker } from "../episode/episode-picker.ts";
 import { unplayedResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport } from "../game/failures.ts";
 import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
@@ -24,6 +25,8 @@ export interface EvaluationOptions {
   yieldTurn(): Promise<void>;
   now(): number;
   failed(report: FailureReport): void;
+  /** Takes the episodes that `lease.record` asks for, before the result. */
+  recorded(episode: RecordedEpisode): void;
   /** Whether to stop early; asked at each step. */
   isVoid(): boolean;
   /** Told how many steps the games have taken, side by side. */
@@ -54,6 +57,7 @@ export async function evaluate(
         lastYield = options.now();
       }
     }
+    evaluation.picker.finish();
   } finally {
     evaluation.close();
   }
@@ -72,6 +76,7 @@ class Evaluation {
   readonly results: (EpisodeResult | null)[];
   /** Taken by its games side by side; what a lease for evaluation is renewed by (rule C3). */
   steps = 0;
+  readonly picker: EpisodePicker;
   readonly #lease: Lease;
   readonly #seats: Seats;
   /** Nothing is in a place that has nothing left to play. */
@@ -93,6 +98,7 @@ class Evaluation {
     const maxCopies = preloaded?.maxCopies ?? MAX_EVALUATION_GAMES;
     const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, maxCopies));
     this.#lease = lease;
+    this.picker = new EpisodePicker(lease.record, options.recorded);
     this.#preloaded = preloaded;
     this.#hasTurns = definition.page?.turns ?? false;
     this.#startsAhead = startsAhead(definition);
@@ -102,6 +108,7 @@ class Evaluation {
       definition,
       instanceIds: new Array<number>(numPlaces).fill(0),
       memory: (place) => this.#seats.memory(place),
+      sampler: this.#seats.sampler,
       failures: new FailureLimit(options.failed, () => this.#goodSteps),
     });
     this.#runner.open(lease);
@@ -159,7 +166,9 @@ class Evaluation {
   }
 
   #finish(place: number, ending: Ending): void {
-    this.results[this.#orders[place]] = this.#runner.result(place, ending, 0);
+    const result = this.#runner.result(place, ending, 0);
+    this.results[this.#orders[place]] = result;
+    this.picker.offer(result.returns, () => this.#runner.recorded(place, ending));
     this.#numOpen--;
     this.#runner.clear(place);
     this.#vacant.push(place);

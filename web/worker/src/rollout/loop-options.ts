@@ -1,6 +1,6 @@
 /** What a rollout loop is given. */
 
-import type { ReplayOrder, WelcomeWorker } from "@attract/schema";
+import type { RecordedEpisode, ReplayOrder, WelcomeWorker } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { FailureReport } from "../game/failures.ts";
 import type { PreloadedGames } from "../page/preloaded-games.ts";
@@ -22,6 +22,8 @@ export interface LoopOptions {
   emit(frame: BlockFrame): void;
   /** Takes the report of a game that broke; the loop goes on with the next episode. */
   failed(report: FailureReport): void;
+  /** Takes the episodes that `lease.record` asks for, at the end of the lease. Default: nothing is recorded. */
+  recorded?(episode: RecordedEpisode): void;
   /** Called before each game's turn with its instance id; null: turns are not announced, which costs nothing. */
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */

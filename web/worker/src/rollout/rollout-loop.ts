@@ -1,6 +1,7 @@
 /** Plays a worker's training games as one batch under a lease and hands out finished blocks (rules T1-T4, E1-E9, S3, S4, C5). */
 
 import type { Lease, RolloutClose } from "@attract/schema";
+import { EpisodePicker } from "../episode/episode-picker.ts";
 import { FailureLimit } from "../game/failures.ts";
 import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
@@ -40,6 +41,7 @@ export class RolloutLoop {
   #scripted = 0;
   #lease: Lease | null = null;
   #outgoing: OutgoingBlocks | null = null;
+  #picker: EpisodePicker | null = null;
   /** Every slot's own step counter (S2). */
   #step = 0;
   #isVoid = false;
@@ -59,6 +61,7 @@ export class RolloutLoop {
       definition,
       instanceIds,
       memory: (i) => this.#seats.memory(i),
+      sampler,
       failures: new FailureLimit(options.failed, () => this.agentSteps),
       announce: options.announce,
     });
@@ -105,6 +108,9 @@ export class RolloutLoop {
     this.#clock.begin();
     this.#lease = lease;
     this.#outgoing = outgoing;
+    const { recorded } = this.#options;
+    this.#picker =
+      lease.record === "none" || recorded === undefined ? null : new EpisodePicker(lease.record, recorded);
     this.#isVoid = false;
     this.leaseSteps = 0;
     this.#games.open(lease);
@@ -219,6 +225,7 @@ export class RolloutLoop {
 
   #end(lease: Lease, outgoing: OutgoingBlocks): RolloutClose | null {
     const times = this.#clock.end();
+    this.#picker?.finish();
     this.#lease = null;
     if (lease.purpose === "warmup") {
       // The warm-up is not part of training: its games begin again with episode 0 at the next lease.
@@ -327,7 +334,9 @@ export class RolloutLoop {
   /** Its result travels in the block of its first agent whose segments are sent. */
   #recordEpisode(i: number, ending: Ending, t: number): void {
     const column = i * this.#numAgents + this.#outgoing!.reportingAgent;
-    this.#recorder.recordEpisode(column, this.#games.result(i, ending, t));
+    const result = this.#games.result(i, ending, t);
+    this.#recorder.recordEpisode(column, result);
+    this.#picker?.offer(result.returns, () => this.#games.recorded(i, ending));
   }
 
   /** Binds the agents of instance `i` to the action streams of the episode that begins. */

@@ -7,6 +7,7 @@ import {
   type Lease,
   type Policy as PolicyMessage,
   ProtocolError,
+  type RecordedEpisode,
   type RolloutClose,
   type WelcomeWorker,
 } from "@attract/schema";
@@ -192,6 +193,7 @@ export class RolloutWorker {
           now: () => performance.now(),
           emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
           failed: (report) => this.#gameFailed(report),
+          recorded: (episode) => this.#recorded(episode),
           gate: () => this.#gate(),
           announce: this.#announce(),
           deflation: this.#deflation,
@@ -342,6 +344,7 @@ export class RolloutWorker {
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),
         failed: (report) => this.#gameFailed(report),
+        recorded: (episode) => this.#recorded(episode),
         isVoid: () => this.#voided.has(lease.lease_id),
         progressed: (steps) => {
           this.#steps = steps;
@@ -438,6 +441,18 @@ export class RolloutWorker {
     if (lease.group_sizes.length > 0) return this.#served?.stepsOf(lease.lease_id) ?? 0;
     const isRollout = lease.purpose === "train" || lease.purpose === "warmup";
     return isRollout ? (this.#loop?.leaseSteps ?? 0) : this.#steps;
+  }
+
+  #recorded(episode: RecordedEpisode): void {
+    const leaseId = this.#connection.current?.lease_id;
+    if (!this.#connection.isAdmitted || leaseId === undefined) return;
+    const message = {
+      type: "episode_recorded" as const,
+      run_id: this.#options.runId,
+      lease_id: leaseId,
+      episode,
+    };
+    this.#perform([{ kind: "send", message }]);
   }
 
   #gameFailed(report: FailureReport): void {

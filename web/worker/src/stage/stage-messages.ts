@@ -1,9 +1,8 @@
 /** What a page and the stage of one game in its sandbox tell each other: pictures come out, keys and policies go in. */
 
-import type { GameDescription, RunView } from "@attract/schema";
+import type { GameDescription, RecordedEpisode, RunView } from "@attract/schema";
 import type { EndReason } from "attract/instance";
 import type { PageReset } from "attract/page-adapter";
-import type { PlayedEpisode } from "./episode-recording.ts";
 import type { PointerPlaces } from "./pointer-keys.ts";
 
 /** Who plays: chance, a person's keys, or a policy, which is sent. */
@@ -52,7 +51,7 @@ export type StageToPage =
       type: "episode_end";
       reason: EndReason | null;
       episodeReturn: number;
-      played: PlayedEpisode | null;
+      played: RecordedEpisode | null;
     }
   | { type: "policy_ready"; version: number; error: string | null }
   /** `isOver`: nothing comes any more. */

@@ -1,6 +1,6 @@
 /** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures, or is seen itself. */
 
-import type { GameDescription } from "@attract/schema";
+import type { GameDescription, RecordedEpisode } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import { drawActions } from "attract/cost";
 import { ticksPerStep } from "attract/define-game";
@@ -10,12 +10,13 @@ import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Choice, type Controller, createPlayer, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { RandomPlayer } from "attract/random-play";
+import { EpisodeTape } from "../episode/episode-tape.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import { PageFrames } from "../page/page-frames.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
 import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
-import { EpisodeRecording, throughUnitBox } from "./episode-recording.ts";
+import { recordedActions, throughUnitBox } from "./hand-actions.ts";
 import { KeyRelay } from "./key-relay.ts";
 import { pointerKeys } from "./pointer-keys.ts";
 import type { PageToStage, StageToPage } from "./stage-messages.ts";
@@ -35,8 +36,9 @@ class Stage {
   readonly #screen = new StageScreen();
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
+  readonly #seed: number;
   /** Set on a stage that is played by hand. */
-  readonly #recording: EpisodeRecording | null;
+  readonly #tape: EpisodeTape | null;
   #sampler: ParameterSampler;
   #sessions: PolicySession[] = [];
   #actor: PolicyActor | null = null;
@@ -60,8 +62,9 @@ class Stage {
     const { tickSeconds, secondsPerStep = tickSeconds } = definition;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
     this.#sampler = new ParameterSampler(open.parameters);
-    const recording = open.player === "keys" ? new EpisodeRecording(this.#description, open.seed) : null;
-    this.#recording = recording;
+    const tape = open.player === "keys" ? new EpisodeTape(definition) : null;
+    this.#tape = tape;
+    this.#seed = open.seed;
     const isWatched = open.player === "policy";
     this.#player = createPlayer({
       definition,
@@ -70,11 +73,11 @@ class Stage {
       seed: open.seed,
       parameters: (episode) => {
         const drawn = this.#sampler.sample(open.seed, 0, episode, 0);
-        recording?.begin(episode, drawn);
+        tape?.begin(drawn);
         return drawn;
       },
       onChoice: (choice, instance) => {
-        recording?.add(choice, instance);
+        if (tape !== null) this.#record(tape, choice, instance);
         if (isWatched) this.#postDecision(choice);
       },
       // Chance plays on by itself; else the page says when the next episode begins.
@@ -229,8 +232,26 @@ class Stage {
     this.#keys.releaseAll();
     this.#isStale = true;
     const { endReason: reason, episodeReturns } = instance;
-    const played = this.#recording?.take(instance) ?? null;
+    const played = this.#played(instance);
     this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[0], played });
+  }
+
+  #record(tape: EpisodeTape, choice: Choice, instance: Instance): void {
+    const { num_agents: numAgents, action } = this.#description;
+    tape.add(instance, recordedActions(action, numAgents, choice, instance.active), 0);
+  }
+
+  /** The episode that a person has played; null where none did, or nothing was done in it. */
+  #played(instance: Instance): RecordedEpisode | null {
+    const seats = Array.from({ length: instance.numAgents }, (_, agent) => ({
+      player: agent === 0 ? ("person" as const) : ("random" as const),
+      policy_id: null,
+      policy_version: null,
+      deterministic: false,
+    }));
+    const terms = { run_id: null, seed: { low: this.#seed, high: 0 }, lesson_id: null, seats };
+    const played = this.#tape?.recorded(instance, terms, instance.endReason) ?? null;
+    return played?.num_steps === 0 ? null : played;
   }
 
   /** All sessions are there before the first of them is exchanged: agents of two versions never play together. */

@@ -57,7 +57,8 @@ export class StepGroup {
     this.#sampler = createSampler(definition.action, numSlots);
     this.#actions = new GameActions(this.#sampler, numAgents);
     const memory = (i: number) => this.#batch.memory(i * numAgents, numAgents);
-    this.#runner = new GameRunner({ definition, instanceIds: ids, memory, failures });
+    const sampler = this.#sampler;
+    this.#runner = new GameRunner({ definition, instanceIds: ids, memory, sampler, failures });
     this.#numbers = allocateNumbers(OUTCOME_NUMBERS, numSlots);
     this.#active = new Uint8Array(numSlots);
     this.#episodeNumbers = new Int32Array(ids.length);

@@ -17,7 +17,7 @@ from attract.learner.imitation.demonstrations import (
     on_device,
     play_again,
 )
-from attract.runs.demonstrations import read_demonstration
+from attract.runs.episode_files import from_demonstration, read_episode
 from attract.schema.demonstrations import Demonstration
 from demonstration_recorder import keydoor_player, record, write_demonstrations
 
@@ -43,10 +43,11 @@ def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
     after = {"obs": np.full((2, 1), first + num_steps, np.float32)}
     play = Play(steps, after, {}, np.ones((num_steps, 2), np.int32), ())
     whole = {
-        "id": "one", "game_id": "g", "seed": {"low": 1, "high": 0}, "episode": 0, "actions": [[0, 0]],
-        "returns": [0], "num_steps": num_steps, "ended": ended, "created_at": "",
+        "id": "one", "game_id": "g", "seed": {"low": 1, "high": 0}, "episode": 0,
+        "actions": [[0, 0]] * num_steps, "returns": [0, 0], "num_steps": num_steps, "ended": ended,
+        "created_at": "",
     }  # fmt: skip
-    return Demonstrated(Path("one.json"), Demonstration.model_validate(whole), play)
+    return Demonstrated(Path("one.json"), from_demonstration(Demonstration.model_validate(whole)), play)
 
 
 def test_S2_segments_chain_and_the_last_is_filled_up_with_invalid_steps():
@@ -85,12 +86,12 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path):
     with pytest.raises(ConfigurationError, match=r"none\.json: there is no such file or folder"):
         demonstration_files(tmp_path / "none.json")
     for text, problem in (
-        ("{", "is no demonstration: Invalid JSON"),
-        ('{"version": 7}', "is no demonstration: game_id"),
+        ("{", "is not valid JSON"),
+        ('{"version": 7}', "is no recorded episode: version"),
     ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(ConfigurationError, match=rf"bad\.json: {problem}"):
-            read_demonstration(demonstration_files(tmp_path)[0])
+            read_episode(demonstration_files(tmp_path)[0])
 
 
 async def test_an_episode_that_the_game_no_longer_plays_so_is_refused_by_its_file(tmp_path: Path):
