@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from attract.policy import action_kinds
 from attract.policy.action_kinds.table import KINDS, resolve_distribution
 from attract.schema import spaces
-from attract.vector.gymnasium_spaces import GameSpaces
+from attract.vector.environments.gymnasium_spaces import GameSpaces
 from policies import describe
 
 sys.path.insert(0, str(Path(__file__).parent))

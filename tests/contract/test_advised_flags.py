@@ -28,7 +28,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "diagnosis/advice.py": TRAINS,
     "games/kept_game.py": ("eval", "export"),
     "games/library.py": PLAYS,
-    "inference/decider.py": TRAINS,
+    "vector/serving/decider.py": TRAINS,
     "run/plan_text.py": TRAINS,
     "run/service.py": TRAINS,
     "run/start_checks.py": TRAINS,

@@ -133,7 +133,7 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     store.close(unlink=True)
     directory.close()
     check_for_cells(settings)
-    assert settings.hyperparameters["schedule_steps"] == 77
+    assert settings.hyperparameters.model_dump()["schedule_steps"] == 77
     printed = plan_lines(settings, DESCRIPTION, GAME)
     assert "minibatches: drawn from 12" in printed
     assert "schedules: epsilon change over 77 agent steps, and then stay" in printed
@@ -148,8 +148,7 @@ def test_a_study_searches_the_settings_of_another_algorithm(settings: GreedyRun)
 
 
 def test_a_finding_that_an_algorithm_cannot_mend_is_not_said(settings: GreedyRun) -> None:
-    facts = RunFacts.of(settings, DESCRIPTION, num_cores=2)
-    assert (facts.gamma, facts.learning_rate, facts.n_epochs) == (0.9, 0.1, 3)
+    facts = RunFacts(settings, DESCRIPTION, num_cores=2)
     assert {"short-sighted", "no-improvement"} < advice_for("greedy").keys()
     assert "kl-high" not in advice_for("greedy")
     row = {"train/approx_kl": 9.0, "train/clip_fraction": 0.9}
@@ -159,5 +158,5 @@ def test_a_finding_that_an_algorithm_cannot_mend_is_not_said(settings: GreedyRun
         found = [diagnosis.observe(update, 100 * update, row) for update in range(1, 21)]
         return [finding.finding_id for findings in found for finding in findings]
 
-    assert said(RunFacts()) == ["kl-high"]
+    assert said(RunFacts(RunSettings(), DESCRIPTION, num_cores=2)) == ["kl-high"]
     assert said(facts) == []

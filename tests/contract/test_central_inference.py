@@ -14,7 +14,6 @@ from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.games.library import GameLibrary
-from attract.inference.decider import OnnxDecider
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.episodes import Episodes
@@ -22,6 +21,7 @@ from attract.schema.frames import decode_from_browser, encode
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
 from attract.settings.run import PolicySettings
+from attract.vector.serving.decider import OnnxDecider
 from central_fleet import CentralFleet, repository
 from node_driver import bundle_driver
 

@@ -52,7 +52,7 @@ def test_every_setting_has_a_field_and_stands_in_one_place(fill: Callable[..., A
 @pytest.mark.parametrize("game", ["defaults", "rich", *GameLibrary(Path.cwd()).bundled_names()])
 def test_what_is_shown_is_right_and_sent_back_as_it_was(fill: Callable[..., Any], game: str):
     own = {"defaults": RunSettings(), "rich": RunSettings.from_mapping(RICH)}
-    settings = own.get(game) or settings_of(GameLibrary(PACKAGE_DIR), game, {})
+    settings = own.get(game) or settings_of(GameLibrary(PACKAGE_DIR), game, {}).run
     made = fill(settings)
     assert made["problems"] == {}
     preset = {} if settings.preset is None else {"preset": settings.preset}

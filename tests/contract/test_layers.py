@@ -23,7 +23,8 @@ def test_the_gateways_process_starts_without_torch(module: str):
 
 
 def test_central_inference_starts_without_onnx():
-    code = "import sys, attract.inference.__main__, attract.inference.decider; print('onnx' in sys.modules)"
+    modules = "attract.vector.serving.__main__, attract.vector.serving.decider"
+    code = f"import sys, {modules}; print('onnx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

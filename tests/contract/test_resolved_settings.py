@@ -79,7 +79,7 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
         "ppo.minibatch_steps": most if ppo.num_minibatches is not None else ppo.minibatch_steps or 256,
         "ppo.minibatch_unit": unit,
         "ppo.gae_lambda": ppo.lambda_for(sees_pictures=bool(policy.encoders)),
-        "ppo.lag_correction": settings.hyperparameters["lag_correction"],
+        "ppo.lag_correction": settings.hyperparameters.model_dump()["lag_correction"],
         "ppo.schedule_steps": settings.schedule_steps,
     }
 
@@ -111,7 +111,7 @@ def test_each_field_reads_what_the_run_resolves_to(
         }
     )
     for preset, fields in zip(views, made, strict=True):
-        used = used_by(settings_of(GAMES, game, {"preset": preset}), game, description)
+        used = used_by(settings_of(GAMES, game, {"preset": preset}).run, game, description)
         for path, read in fields.items():
             where = f"{game}, {preset}, {path}: {read}"
             if path in LATER:

@@ -24,6 +24,7 @@ from attract.runs.checkpoint_document import sealed
 from attract.server.app import build_app
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
+from started_run import start_run
 
 SECONDS = 30.0
 """Longer than any refusal takes on a busy machine: it is to be seen that nothing hangs."""
@@ -94,7 +95,7 @@ def checkpoint(run: Path) -> Path:
 async def resumed(run: Path) -> Any:
     service = build_app(server(run), spawn_learner).state.service
     try:
-        return await service.start_run("", {"total_steps": 2000}, run_id=RUN, resume=True)
+        return await start_run(service, "", {"total_steps": 2000}, run_id=RUN, resume=True)
     finally:
         await service.close()
 

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 from attract.games.library import GameLibrary
 from attract.runs.episode_files import read_episode
 from attract.server.links import lan_address
-from attract.vector.replaying import EpisodeReplayer
+from attract.vector.environments.replaying import EpisodeReplayer
 from dashboard_page import (
     PrefixProxy,
     check_accessible,

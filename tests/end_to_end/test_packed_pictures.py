@@ -22,6 +22,7 @@ from attract.schema.messages import Block
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message
+from started_run import start_run
 
 LIMIT_SECONDS = 120.0
 SEGMENTS = 8
@@ -80,7 +81,7 @@ async def played(
     settings = ServerSettings(port=0, runs_dir=folder / "runs", project_dir=folder)
     found = Played()
     async with running_gateway(settings, port_is_fixed=False) as gateway:
-        await gateway.service.start_run("meteors.page.ts", CONFIG)
+        await start_run(gateway.service, "meteors.page.ts", CONFIG)
         run: Any = gateway.service.active
 
         async def slowly(message: Message) -> bytes:

@@ -20,7 +20,7 @@ from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.settings.run import PolicySettings
-from attract.vector.environment import VectorEnvironment
+from attract.vector.environments.environment import VectorEnvironment
 from attract_command import run_attract
 from dashboard_page import chromium
 from policies import create_policy, describe, randomise

@@ -15,6 +15,7 @@ from attract.processes.learner import LearnerLink, spawn_learner
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from inspected_chromium import inspected_chromium
+from started_run import start_run
 
 PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"
 NUM_SAMPLES = 6
@@ -38,7 +39,8 @@ async def bytes_a_swap(
     browser: list[tuple[int, int]] = []
     server: list[tuple[int, int]] = []
     async with running_gateway(settings, port_is_fixed=False, start_learner=_start_publisher) as gateway:
-        view = await gateway.service.start_run(
+        view = await start_run(
+            gateway.service,
             "cartpole",
             {
                 "collection": {"num_workers": workers, "instances_per_worker": instances},

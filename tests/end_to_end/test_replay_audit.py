@@ -12,6 +12,7 @@ from attract.browser.process import HostProcess
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message, changed
+from started_run import start_run
 
 GOAL = 475.0
 """95 % of what a clean run reaches: no episode of CartPole brings more than 500."""
@@ -46,8 +47,8 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     async with running_gateway(settings, port_is_fixed=False) as gateway:
         proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), liar.decide)
         proxy_url = f"http://127.0.0.1:{await proxy.start()}"
-        view = await gateway.service.start_run(
-            "cartpole", {"collection": {"num_workers": 3}, "until_return": GOAL, "seed": 1}
+        view = await start_run(
+            gateway.service, "cartpole", {"collection": {"num_workers": 3}, "until_return": GOAL, "seed": 1}
         )
         run: Any = gateway.service.active
         honest, false = (gateway.guard.issue("worker", tier="invited") for _ in range(2))

@@ -20,6 +20,7 @@ from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message
+from started_run import start_run
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
 SERVER_POINTS = ("before_an_observe", "before_an_act")
@@ -128,8 +129,8 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
         port = int(gateway.url.rpartition(":")[2])
         proxy = FrameProxy("127.0.0.1", port, victim.decide)
         proxy_port = await proxy.start()
-        view = await gateway.service.start_run(
-            "cartpole", {"collection": {"num_workers": 2, "inference": inference}}
+        view = await start_run(
+            gateway.service, "cartpole", {"collection": {"num_workers": 2, "inference": inference}}
         )
         keys = Keys(gateway.service.active)
         hosts = [

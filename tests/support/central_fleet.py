@@ -9,7 +9,6 @@ import numpy as np
 
 from attract.errors import GameError
 from attract.games.library import GameModule
-from attract.inference.collector import CentralCollector, Decider, Outgoing
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
     Act,
@@ -22,8 +21,9 @@ from attract.schema.messages import (
     Seed,
     WelcomeWorker,
 )
+from attract.vector.environments.node_fleet import NodeFleet
 from attract.vector.layout import VectorLayout
-from attract.vector.node_fleet import NodeFleet
+from attract.vector.serving.collector import CentralCollector, Decider, Outgoing
 
 RUN = "run-1"
 

@@ -17,6 +17,7 @@ from attract.settings.run import ServerSettings
 from fake_learner import FakeLearner
 from running_server import running_server
 from socket_fleet import SocketFleet
+from started_run import start_run
 
 WAIT_SECONDS = 20.0
 SMALL: dict[str, Any] = {
@@ -62,7 +63,7 @@ class GatewayWorld:
 
     async def start(self, **settings: Any) -> RunView:
         """Start a run of the counting game with SMALL settings and these."""
-        return await self.service.start_run("counting", {**SMALL, **settings})
+        return await start_run(self.service, "counting", {**SMALL, **settings})
 
     async def trained(self, steps: int = 192) -> str:
         """Id of a finished run of `steps` agent steps, 64 an update."""

@@ -24,7 +24,6 @@ from torch.profiler import ProfilerActivity, profile
 
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
-from attract.inference.decider import OnnxDecider
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.checkpoints.checkpoint import weights_sha256
 from attract.learner.ppo.report import ScheduledHyperparameters
@@ -38,6 +37,7 @@ from attract.schema.messages import Seed
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PolicySettings, PpoSettings
 from attract.vector.batch import StepBatch
+from attract.vector.serving.decider import OnnxDecider
 from attract_benchmarks.speed.ready_update import ReadyUpdate, cartpole_work, segments_work
 from learner_world import LearnerHere, LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
 from played_batches import build, play

@@ -310,7 +310,13 @@ class LearnerHere:
         self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
         self.trained: list[Trained] = []
         """What it said of updates before their versions were published."""
-        self.learner = Learner(begin, self._answers.put, self._answers.put, **more)
+        self.learner = Learner(
+            begin,
+            RunSettings.from_mapping(begin.settings),
+            self._answers.put,
+            self._answers.put,
+            **more,
+        )
         try:
             self.learner.start()
         except BaseException:

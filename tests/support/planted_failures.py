@@ -6,13 +6,11 @@ games, which must be left in peace. With `--record` it also keeps what the diagn
 """
 
 import argparse
-import dataclasses
 import json
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -120,7 +118,7 @@ SOUND = (
 class Stream:
     """What the diagnosis reads of a run."""
 
-    facts: dict[str, Any]
+    facts: RunFacts
     rows: list[tuple[int, int, dict[str, float]]]
     """Update, agent steps and metrics."""
 
@@ -135,13 +133,14 @@ class Stream:
             for update, steps, row in store.rows()
         ]
         store.close()
-        return cls(dataclasses.asdict(RunFacts.of(settings, game, num_cores=2)), rows)
+        return cls(RunFacts(settings, game, num_cores=2), rows)
 
     @classmethod
     def load(cls, path: Path) -> "Stream":
         """What `save` wrote."""
         kept = json.loads(path.read_text())
-        facts = {**kept["facts"], "observation_names": tuple(kept["facts"]["observation_names"])}
+        settings = RunSettings.from_mapping(kept["settings"])
+        facts = RunFacts(settings, GameDescription.model_validate(kept["game"]), num_cores=2)
         columns = [dict(zip(kept["names"], row, strict=True)) for row in kept["values"]]
         values = [{name: value for name, value in row.items() if value is not None} for row in columns]
         return cls(facts, list(zip(kept["updates"], kept["agent_steps"], values, strict=True)))
@@ -150,7 +149,8 @@ class Stream:
         """Keep it as a table: a line of numbers for each update."""
         names = sorted({name for _, _, row in self.rows for name in row})
         head = {
-            "facts": self.facts,
+            "settings": self.facts.settings.model_dump(mode="json", exclude_defaults=True),
+            "game": self.facts.game.model_dump(mode="json"),
             "names": names,
             "updates": [update for update, _, _ in self.rows],
             "agent_steps": [steps for _, steps, _ in self.rows],
@@ -160,7 +160,7 @@ class Stream:
 
     def said(self) -> list[tuple[int, Finding]]:
         """Agent steps, and what the diagnosis says then: findings, and withdrawn ones as such."""
-        diagnosis = Diagnosis(RunFacts(**self.facts))
+        diagnosis = Diagnosis(self.facts)
         return [
             (steps, finding)
             for update, steps, values in self.rows

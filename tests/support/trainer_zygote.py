@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from started_run import start_run
+
 START_SECONDS = 120.0
 PR_SET_PDEATHSIG = 1
 RUN_ID = "killed"
@@ -123,8 +125,13 @@ async def _serve_run(
     async with gateway(folder, _ForkedLearner(learner), **unlimited) as world:  # type: ignore[arg-type]
         resume = (world.runs_dir / RUN_ID / "config.yaml").is_file()
         try:
-            await world.service.start_run(
-                "counting", {**SMALL, **settings}, run_id=RUN_ID, resume=resume, force=not resume
+            await start_run(
+                world.service,
+                "counting",
+                {**SMALL, **settings},
+                run_id=RUN_ID,
+                resume=resume,
+                force=not resume,
             )
         except Exception as error:
             control.send(json.dumps({"error": repr(error)}).encode())

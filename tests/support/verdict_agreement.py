@@ -22,8 +22,9 @@ from attract.diagnosis.verdict import Measured, judge
 from attract.run.service import RunService
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from attract.vector.gymnasium_environment import GymnasiumVectorEnv
+from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
 from attract_benchmarks.harness.page_returns import played_returns
+from started_run import start_run
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE_EPISODES = 100
@@ -103,7 +104,7 @@ def _sample(env: GymnasiumVectorEnv, mask: Any) -> Any:
 async def run(case: Case, service: RunService, random: Measured) -> dict[str, Any]:
     """Train one case, and judge its policy: sampled, as training plays, and by its likeliest actions."""
     settings = {"seed": case.seed, "total_steps": case.steps, "collection": {"num_workers": 2}}
-    view = await service.start_run(case.game, settings, run_id=case.key, force=True, check=True)
+    view = await start_run(service, case.game, settings, run_id=case.key, force=True, check=True)
     result = await service.wait_finished()
     numbers = result.verdict.numbers()
     row: dict[str, Any] = {"case": case.key, **numbers, "random_judged": [random.mean, random.standard_error]}

@@ -46,10 +46,7 @@ def cluster(
         one, a cluster is started on this machine. local: always start one on this machine.
     """
     from attract.commands.cluster import ClusterOptions, train_on_cluster
-    from attract.commands.train import settings_beneath
     from attract.server.in_process import run_async
-    from attract.settings.presets import layer_settings
-    from attract.settings.run import RunSettings
 
     given = _train_flags(game, words)
     flags = given_flags(given.get("server_flags"))
@@ -65,17 +62,15 @@ def cluster(
         game = str(run_async(adapter_of(game, server)))
     game, server = served_game(game, server)
     # A run to resume may exist only on the nodes: its settings are read there.
-    beneath = settings_beneath(game, server, resumed=None)
     aliases = {name: given.get(name) for name in ("workers", "max_workers", "instances", "demonstrations")}
-    own = run_settings(beneath, given.get("config"), given.get("settings"), **aliases)
-    settings = RunSettings.from_mapping(layer_settings(beneath.values, own))
+    settings = run_settings(game, server, given.get("config"), given.get("settings"), **aliases)
     order = ClusterOptions(
         game=game,
         words=words,
         cells=cells,
         hosts=hosts,
         gpus=gpus,
-        workers=settings.collection.num_workers,
+        workers=settings.run.collection.num_workers,
         address=address,
         run_id=given.get("run_id"),
         headless=given.get("headless", True),

@@ -10,7 +10,7 @@ from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
 from attract.settings.run import ServerSettings
 
 if TYPE_CHECKING:
-    from attract.settings.given import Layer
+    from attract.settings.given import LayeredSettings
 
 
 def server_settings(**given: Any) -> ServerSettings:
@@ -26,21 +26,35 @@ def server_settings(**given: Any) -> ServerSettings:
     return server
 
 
-def run_settings(beneath: "Layer", config: Path | None, flags: Any, **aliases: str | None) -> dict[str, Any]:
-    """Run settings given by a file, variables, flags and short flags, each above the one before.
+def run_settings(
+    game: str,
+    server: ServerSettings,
+    config: Path | None,
+    flags: Any,
+    *,
+    resumed: str | None = None,
+    **aliases: str | None,
+) -> "LayeredSettings":
+    """Settings of a run from its game or itself, a file, variables, flags and short flags, later ones above.
 
     Args:
-        beneath: the layer below, a game's or a resumed run's, which the result does not contain.
+        game: bundled name or path; its own settings are the lowest layer of a new run.
+        server: where runs and games are.
         config: YAML file, or none.
         flags: what the parameter of all settings got.
+        resumed: id of the run whose settings are the lowest layer, or `latest`; None: a new run.
         aliases: what the flags of `attract.settings.given.ALIASES` got.
 
-    Raises: ConfigurationError: for invalid values, naming each setting as it was written.
+    Raises: ConfigurationError: no such game or run, or invalid values; names each setting as it was written.
     """
+    from attract.games.library import GameLibrary
+    from attract.run.settings_view import settings_beneath, settings_resumed
     from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
     return join_layers(
-        beneath,
+        settings_beneath(GameLibrary(server.project_dir, server.web_dir), game)
+        if resumed is None
+        else settings_resumed(server.runs_dir, resumed),
         from_file(config),
         from_variables(os.environ),
         from_flags(given_flags(flags)),

@@ -100,7 +100,7 @@ def train(
     """
     from attract.commands.output import is_watched
     from attract.commands.resuming import finished_code, game_of, goes_on
-    from attract.commands.train import TrainOptions, settings_beneath, train_game
+    from attract.commands.train import TrainOptions, train_game
     from attract.server.in_process import run_async
 
     server = server_settings(
@@ -118,23 +118,25 @@ def train(
 
         game = str(run_async(adapter_of(game, server)))
     game, server = served_game(game, server)
-    given = run_settings(
-        settings_beneath(game, server, resumed=run_id if resume else None),
+    chosen = run_settings(
+        game,
+        server,
         config,
         settings,
+        resumed=run_id if resume else None,
         workers=workers,
         max_workers=max_workers,
         instances=instances,
         demonstrations=demonstrations,
     )
     if resume_auto and resume and run_id is not None:
-        code = finished_code(server.runs_dir, run_id, given)
+        code = finished_code(server.runs_dir, run_id, chosen.given)
         if code is not None:
             print(f"run {run_id} has reached its end already", file=sys.stderr)
             return code
     order = TrainOptions(
         game=game,
-        settings=given,
+        settings=chosen,
         run_id=run_id,
         resume=resume,
         force=force,
@@ -210,7 +212,6 @@ def tune(
     instances
         The same as --collection.instances-per-worker.
     """
-    from attract.commands.train import settings_beneath
     from attract.commands.tune import TuneOptions, tune_game
     from attract.server.in_process import run_async
 
@@ -220,12 +221,9 @@ def tune(
 
         game = str(run_async(adapter_of(game, server)))
     game, server = served_game(game, server)
-    beneath = settings_beneath(game, server, resumed=None)
-    given = run_settings(beneath, config, settings, workers=workers, instances=instances)
     order = TuneOptions(
         game=game,
-        beneath=beneath.values,
-        given=given,
+        settings=run_settings(game, server, config, settings, workers=workers, instances=instances),
         study=study,
         trials=trials,
         minutes=minutes,
@@ -285,11 +283,10 @@ def imitate(
         Print one JSON object at the end, and nothing else, on stdout.
     """
     from attract.commands.imitate import ImitateOptions, imitate_game
-    from attract.commands.train import settings_beneath
     from attract.server.in_process import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     game, server = served_game(game, server)
-    given = run_settings(settings_beneath(game, server, resumed=None), config, settings)
-    order = ImitateOptions(game, given, source, run_id, force, epochs, held_out, json_output)
+    chosen = run_settings(game, server, config, settings)
+    order = ImitateOptions(game, chosen.run, source, run_id, force, epochs, held_out, json_output)
     return run_async(imitate_game(order, server))

@@ -5,11 +5,9 @@ import contextlib
 import json
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -30,7 +28,6 @@ from attract.policy.network import build_policy
 from attract.processes.exit_codes import DONE
 from attract.run.events import EventHub
 from attract.run.record import RunRecord
-from attract.run.settings_view import settings_of
 from attract.run.start_checks import check_device
 from attract.runs.demonstrations import demonstrations_folder
 from attract.runs.directory import RunDirectory, discard_unused
@@ -49,8 +46,7 @@ class ImitateOptions:
     """Options of the command line."""
 
     game: str
-    settings: Mapping[str, Any]
-    """Nested run settings that were given; the rest are defaults."""
+    settings: RunSettings
     source: Path | None
     """File or folder; None: what was recorded of the game."""
     run_id: str | None
@@ -68,7 +64,7 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
     started = time.perf_counter()
     console = CommandConsole(stderr=order.json_output)
     games = GameLibrary(server.project_dir, server.web_dir)
-    settings = settings_of(games, order.game, order.settings)
+    settings = order.settings
     await check_device(settings.device)
     module = await games.resolve(order.game)
     source = order.source or await _recorded(module, server)
@@ -102,7 +98,7 @@ async def _recorded(module: GameModule, server: ServerSettings) -> Path:
 
     Raises: ConfigurationError: nothing was.
     """
-    from attract.vector.replaying import EpisodeReplayer
+    from attract.vector.environments.replaying import EpisodeReplayer
 
     def game_id() -> str:
         with EpisodeReplayer(module) as replayer:
@@ -140,7 +136,8 @@ def _fit(
         whose = "" if not settings.collection.seats else f"{policy_id}: "
         _say(console, f"{whose}epoch {epoch.number} of {plan.epochs}: loss {epoch.loss:.3g}{held_out}")
 
-    algorithm = choose_algorithm(settings.algorithm, settings.hyperparameters)
+    # Without experience there is nothing to explore.
+    algorithm = choose_algorithm(settings.model_copy(update={"exploration": "none"}))
     return clone(game, settings, algorithm, played, plan, resolve_device(settings.device), on_epoch)
 
 

@@ -32,19 +32,18 @@ from attract.commands.train_display import (
 )
 from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
-from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.run.plan import policy_ids
 from attract.run.plan_text import plan_lines
 from attract.run.progress import RunResult
 from attract.run.service import RunService
-from attract.runs.directory import RunDirectory, discard_unused, find_run
+from attract.runs.directory import discard_unused
 from attract.runs.exports import export_models
 from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.in_process import Gateway, running_gateway
-from attract.settings.given import Layer, from_values
+from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings, ServerSettings
 
 REFRESH_SECONDS = 0.25
@@ -64,8 +63,7 @@ class TrainOptions:
     """Options of the command line."""
 
     game: str
-    settings: Mapping[str, Any]
-    """Nested run settings that were given; the rest are defaults."""
+    settings: LayeredSettings
     run_id: str | None = None
     resume: bool = False
     force: bool = False
@@ -79,24 +77,6 @@ class TrainOptions:
     verbose: bool = False
     stays: bool = False
     """Keep serving the dashboard after the end, until a signal."""
-
-
-def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) -> Layer:
-    """The layer below the given settings: those of the resumed run, or those of the game.
-
-    Args:
-        game: bundled name or path.
-        server: where runs and games are.
-        resumed: the run's id, which may be `latest`; None: a new run.
-
-    Raises: ConfigurationError: when there is no such run or game.
-    """
-    if resumed is not None:
-        run_id = find_run(server.runs_dir, resumed)
-        config = RunDirectory.view(server.runs_dir, run_id).read_config()
-        return from_values(config["settings"], f"the settings of run {run_id}")
-    own = GameLibrary(server.project_dir, server.web_dir).recommended(game)
-    return from_values(own, f"{Path(game).stem}.train.yaml")
 
 
 def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
@@ -162,7 +142,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
                     display.say(line)
                 try:
                     if order.headless:
-                        workers = int(started.settings["collection"]["num_workers"])
+                        workers = order.settings.run.collection.num_workers
                         url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
                         host = await HostProcess.start(
                             url, functools.partial(_host_event, display, gateway.service)
@@ -229,7 +209,7 @@ async def _watch(
     """
     service = gateway.service
     lines = GuardedOutput(sys.stdout)
-    standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
+    standing, plan = _Standing(display), _Plan(display, order.settings.run, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
     before = BeforeFirstUpdate(display, time.monotonic())
 
@@ -305,8 +285,9 @@ async def _serve_on(gateway: Gateway, console: Console) -> None:
 class _Plan:
     """Prints the plan once, as soon as the first worker has described the game."""
 
-    def __init__(self, display: Display, *, verbose: bool) -> None:
+    def __init__(self, display: Display, settings: RunSettings, *, verbose: bool) -> None:
         self._display = display
+        self._settings = settings
         self._verbose = verbose
         self._is_printed = False
 
@@ -315,8 +296,7 @@ class _Plan:
         if self._is_printed or run.description is None or run.game_reference is None:
             return
         self._is_printed = True
-        settings = RunSettings.from_mapping(run.settings)
-        for line in plan_lines(settings, run.description, run.game_reference, verbose=self._verbose):
+        for line in plan_lines(self._settings, run.description, run.game_reference, verbose=self._verbose):
             self._display.say(line)
 
 

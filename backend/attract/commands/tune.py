@@ -26,6 +26,7 @@ from attract.runs.directory import write_atomically
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
 from attract.settings.file import settings_text
+from attract.settings.given import LayeredSettings
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
 from attract.tuning.process_runner import ProcessRunner
@@ -43,10 +44,7 @@ class TuneOptions:
 
     game: str
     """A bundled name, or an absolute path."""
-    beneath: Mapping[str, Any]
-    """Settings that the game comes with."""
-    given: Mapping[str, Any]
-    """Settings that were given."""
+    settings: LayeredSettings
     study: str | None = None
     trials: int = 20
     minutes: float | None = None
@@ -105,11 +103,11 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
     from attract.tuning.search import Search
     from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study
 
-    steps = order.given.get("total_steps") or order.beneath.get("total_steps") or TRIAL_STEPS
-    given = layer_settings({"total_steps": steps}, order.given)
+    asked = order.settings
+    given = layer_settings({"total_steps": asked.run.total_steps or TRIAL_STEPS}, asked.given)
     searched = {} if order.search is None else read_search(order.search)
     project = None if order.project_dir is None else str(order.project_dir.resolve())
-    study = StudyOrder(order.game, order.beneath, given, searched, project)
+    study = StudyOrder(order.game, asked.beneath, given, searched, project)
     trials = trials_of(order, study.settings, folder)
     budget = Budget(order.trials, order.minutes, trials.parallel, order.seeds)
     search = Search(folder)

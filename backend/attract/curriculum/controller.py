@@ -7,7 +7,6 @@ from typing import Any, Literal
 from attract.curriculum.lessons import LessonChange, Lessons
 from attract.curriculum.metrics import check_metric
 from attract.curriculum.parameters import resolve_parameters
-from attract.curriculum.triggers import Trigger
 from attract.curriculum.window import EpisodeWindow, is_of_window
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
@@ -16,6 +15,34 @@ from attract.settings.curriculum import IntervalSettings
 from attract.settings.run import RunSettings
 
 Mode = Literal["deterministic", "sampled"]
+
+
+class Trigger:
+    """When a callback is due (rule C6): counts the multiples of `every` that a rising count has passed."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self._passed = 0
+
+    def passed(self, count: int) -> int:
+        """How many multiples of `every` lie between the last count and this one, this one included.
+
+        A count that went back, as after a learner's death, brings nothing a second time.
+        """
+        new = count // self.every - self._passed
+        if new <= 0:
+            return 0
+        self._passed += new
+        return new
+
+    def state(self) -> dict[str, int]:
+        """State for a checkpoint."""
+        return {"every": self.every, "passed": self._passed}
+
+    def load(self, state: dict[str, Any], count: int) -> None:
+        """Go on where `state` was, at `count`; under another interval, from `count` on."""
+        same = state.get("every") == self.every
+        self._passed = int(state["passed"]) if same else count // self.every
 
 
 @dataclass(frozen=True)

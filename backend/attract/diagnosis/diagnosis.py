@@ -32,8 +32,8 @@ class Diagnosis:
 
     def __init__(self, facts: RunFacts) -> None:
         self._facts = facts
-        self._advice = advice_for(facts.algorithm)
-        self._history = History(facts.num_agents)
+        self._advice = advice_for(facts.settings.algorithm)
+        self._history = History(facts.game.num_agents)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
         self._withdrawn: list[Finding] = []
 

@@ -41,8 +41,8 @@ def reward_constant(history: History, facts: RunFacts) -> Sign | None:
         return Sign(reward, text, "reward-constant/unpaid")
     text += ", and every episode ended at its time limit" if is_always_cut else ""
     numbers = {
-        "seconds_per_step": facts.seconds_per_step,
-        "longer_step": LONGER_STEP * facts.seconds_per_step,
+        "seconds_per_step": facts.game.seconds_per_step,
+        "longer_step": LONGER_STEP * facts.game.seconds_per_step,
     }
     return Sign(reward, text, f"reward-constant/{'explored' if facts.explores else 'unexplored'}", numbers)
 
@@ -53,16 +53,16 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
     if history.num_episodes > 0 or steps < facts.share_of_steps(8, 30_000):
         return None
     text = f"no episode has ended in {steps:,} steps"
-    if facts.max_steps is None:
+    if facts.game.max_steps is None:
         text += ", and the game has no time limit"
         return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * history.num_slots else None
-    first = facts.max_steps * history.num_slots
-    if facts.total_steps is not None and first < facts.total_steps:
+    first = facts.game.max_steps * history.num_slots
+    if facts.settings.total_steps is not None and first < facts.settings.total_steps:
         # The first ends come within the run: a short run has just enough games for that.
         return None
-    num_games = history.num_slots // facts.num_agents
-    text += f": {num_games} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"
-    fewer = max(1, num_games * steps // (first * facts.num_workers))
+    num_games = history.num_slots // facts.game.num_agents
+    text += f": {num_games} games at once reach their limit of {facts.game.max_steps:,} steps after {first:,}"
+    fewer = max(1, num_games * steps // (first * facts.settings.collection.num_workers))
     return Sign(steps, text, "no-episode-ended/limited", {"fewer": fewer})
 
 
@@ -71,9 +71,9 @@ def time_limit(history: History, facts: RunFacts) -> Sign | None:
     now, baseline = history.now, history.baseline
     if history.num_episodes < 50 or not are_all_at_limit(history) or now is None or baseline is None:
         return None
-    if not facts.is_comparable or facts.max_steps is None:
+    if not facts.is_comparable or facts.game.max_steps is None:
         return None
-    limit = facts.max_steps * facts.seconds_per_step
+    limit = facts.game.max_steps * facts.game.seconds_per_step
     text = f"all {history.num_episodes:,} episodes so far ended at the time limit of {limit:g} s"
     if is_no_better(history, facts):
         text += ", with a return no better than at first"
@@ -124,7 +124,7 @@ def workers_wait(history: History, facts: RunFacts) -> Sign | None:
     if wait is None or seconds is None or speed is None or wait < 0.9 or speed > SLOW_LEARNER_SPEED:
         return None
     text = f"workers wait {percent(wait)} of the time for the learner, which takes {seconds:.1f} s an update"
-    return Sign(wait, text, "workers-wait", {"fewer_epochs": max(1, facts.n_epochs // 4)})
+    return Sign(wait, text, "workers-wait", {"fewer_epochs": max(1, facts.algorithm.n_epochs // 4)})
 
 
 def learner_waits(history: History, facts: RunFacts) -> Sign | None:
@@ -135,5 +135,5 @@ def learner_waits(history: History, facts: RunFacts) -> Sign | None:
         return None
     share = idle / (idle + update)
     text = f"the learner waits {percent(share)} of the time for experience, {idle:.1f} s before each update"
-    where = "cores" if facts.num_workers < facts.num_cores else "machines"
+    where = "cores" if facts.settings.collection.num_workers < facts.num_cores else "machines"
     return Sign(share, text, f"learner-waits/{where}", {"num_cores": facts.num_cores})

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace
+from attract.settings.algorithm import AlgorithmSettings
 from attract.settings.run import RunSettings
 
 MAX_VECTOR = 32
@@ -16,72 +17,54 @@ MAX_VECTOR = 32
 class RunFacts:
     """Fixed for a run."""
 
-    action: Literal["discrete", "continuous"] = "discrete"
-    num_agents: int = 1
-    max_steps: int | None = None
-    """The game's time limit in steps."""
-    seconds_per_step: float = 0.1
-    ticks_per_step: int = 1
-    observation_names: tuple[str, ...] = ()
-    """Name of each number of the observation, in the order of the learner's count; empty for large ones."""
-    explores: bool = False
-    """Whether the run has intrinsic rewards beside the game's."""
-    has_memory: bool = False
-    total_steps: int | None = None
-    algorithm: str = RunSettings().algorithm
-    gamma: float = 0.99
-    learning_rate: float = 2.5e-3
-    n_epochs: int = 4
-    has_page: bool = False
-    """Whether the game lives in a page: training begins episodes by the game's own restart, evaluations by
-    fresh pages."""
-    num_workers: int = 2
-    num_cores: int = 2
-    is_comparable: bool = True
-    """Whether returns may be compared with the first ones: not with lessons, from an earlier policy, or where
-    several agents may be each other's measure."""
+    settings: RunSettings
+    game: GameDescription
+    """As its first worker described it."""
+    num_cores: int
+    """Processors of this machine."""
+    starts_untrained: bool = True
+    """Whether the first policy was random."""
 
-    @classmethod
-    def of(
-        cls,
-        settings: RunSettings,
-        game: GameDescription,
-        *,
-        num_cores: int,
-        starts_untrained: bool = True,
-    ) -> Self:
-        """Facts from the settings and the game.
+    @property
+    def algorithm(self) -> AlgorithmSettings:
+        """Settings of the algorithm."""
+        return self.settings.algorithm_settings
 
-        Args:
-            settings: of the run.
-            game: as its first worker described it.
-            num_cores: processors of this machine.
-            starts_untrained: whether its first policy was random.
+    @property
+    def action(self) -> Literal["discrete", "continuous"]:
+        """Kind of the game's actions."""
+        return "continuous" if isinstance(self.game.action, BoxSpace) else "discrete"
+
+    @property
+    def explores(self) -> bool:
+        """Whether the run has intrinsic rewards beside the game's."""
+        return self.settings.exploration != "none"
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the game lives in a page.
+
+        Training begins episodes by the game's own restart, evaluations by fresh pages.
         """
-        algorithm, collection = settings.algorithm_settings, settings.collection
-        return cls(
-            action="continuous" if isinstance(game.action, BoxSpace) else "discrete",
-            num_agents=game.num_agents,
-            max_steps=game.max_steps,
-            seconds_per_step=game.seconds_per_step,
-            ticks_per_step=game.ticks_per_step,
-            observation_names=tuple(_names(game)),
-            explores=settings.exploration != "none",
-            has_memory=settings.policy.state_size > 0,
-            total_steps=settings.total_steps,
-            algorithm=settings.algorithm,
-            gamma=algorithm.gamma,
-            learning_rate=algorithm.learning_rate,
-            n_epochs=algorithm.n_epochs,
-            has_page=game.page is not None,
-            num_workers=collection.num_workers,
-            num_cores=num_cores,
-            is_comparable=starts_untrained and game.num_agents == 1 and not settings.curriculum.lessons,
-        )
+        return self.game.page is not None
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether returns may be compared with the first ones.
+
+        Not with lessons, from an earlier policy, or where several agents may be each other's measure.
+        """
+        return self.starts_untrained and self.game.num_agents == 1 and not self.settings.curriculum.lessons
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """Name of each number of the observation, in the learner's order; empty for large ones."""
+        return tuple(_names(self.game))
 
     def share_of_steps(self, divisor: int, max_steps: int) -> int:
         """That part of the run in agent steps, at most `max_steps`; `max_steps` if the run has no end."""
-        return max_steps if self.total_steps is None else min(max_steps, self.total_steps // divisor)
+        total = self.settings.total_steps
+        return max_steps if total is None else min(max_steps, total // divisor)
 
 
 def _names(game: GameDescription) -> Iterator[str]:

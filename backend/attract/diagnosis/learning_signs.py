@@ -37,7 +37,7 @@ def kl_high(history: History, facts: RunFacts) -> Sign | None:
         clipped = history.median(name.replace("approx_kl", "clip_fraction"), 10)
         if kl is None or clipped is None or (kl < HIGH_KL and clipped < HIGH_CLIP_FRACTION):
             continue
-        rate = history.last("train/learning_rate") or facts.learning_rate
+        rate = history.last("train/learning_rate") or facts.algorithm.learning_rate
         text = (
             f"each update changes the policy{named(policy)} too much: KL {kl:.2g}, {percent(clipped)} clipped"
         )
@@ -49,8 +49,8 @@ def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
     """The policy became deterministic before it found a reward."""
     if history.agent_steps < 20_000 or not is_like_random(history, facts):
         return None
-    is_discrete = facts.action == "discrete"
-    if is_discrete and facts.max_steps is not None and are_all_at_limit(history) and history.reward_high <= 0:
+    is_discrete, is_limited = facts.action == "discrete", facts.game.max_steps is not None
+    if is_discrete and is_limited and are_all_at_limit(history) and history.reward_high <= 0:
         # Only negative rewards: the goal may lie behind the limit, which `time_limit` reports later.
         return None
     for name, policy in history.policies("train/entropy_share" if is_discrete else "train/action_spread"):
@@ -62,10 +62,9 @@ def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
             f"the policy{named(policy)} no longer explores ({how.format(percent(share))}) while its "
             f"return, {return_text(history)}, is like random play's"
         )
-        if facts.learning_rate >= LARGE_RATE:
-            return Sign(
-                share, f"{text}, at a learning rate of {facts.learning_rate:g}", "entropy-collapsed/rate"
-            )
+        rate = facts.algorithm.learning_rate
+        if rate >= LARGE_RATE:
+            return Sign(share, f"{text}, at a learning rate of {rate:g}", "entropy-collapsed/rate")
         return Sign(share, text, f"entropy-collapsed/{facts.action}")
     return None
 
@@ -93,7 +92,7 @@ def policy_unchanged(history: History, facts: RunFacts) -> Sign | None:
     if largest > SMALL_KL or any(share < 0.5 for share in policy_spreads(history, facts)):
         # With a small spread it is stuck rather than slow.
         return None
-    rate = history.last("train/learning_rate") or facts.learning_rate
+    rate = history.last("train/learning_rate") or facts.algorithm.learning_rate
     text = f"updates hardly change the policy: KL {largest:.1g} at a learning rate of {rate:.2g}"
     return Sign(largest, text, "policy-unchanged")
 
@@ -103,14 +102,15 @@ def short_sighted(history: History, facts: RunFacts) -> Sign | None:
     length = history.last("rollout/ep_len_mean")
     if length is None or not is_hopeless(history, facts):
         return None
-    horizon = 1.0 / max(1e-6, 1.0 - facts.gamma)
+    gamma = facts.algorithm.gamma
+    horizon = 1.0 / max(1e-6, 1.0 - gamma)
     if horizon > 20 or horizon > 0.25 * length:
         return None
     text = (
-        f"with gamma {facts.gamma:g} only the next {horizon:.2g} steps count, an episode lasts {length:.0f}, "
+        f"with gamma {gamma:g} only the next {horizon:.2g} steps count, an episode lasts {length:.0f}, "
         f"and the return, {return_text(history)}, is no better than at first"
     )
-    return Sign(facts.gamma, text, "short-sighted")
+    return Sign(gamma, text, "short-sighted")
 
 
 def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
@@ -132,7 +132,7 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
         f"the value function cannot predict the returns (explained variance {max(known):.2g} after "
         f"{history.num_updates} updates), and {progress}"
     )
-    advice = "remembering" if facts.has_memory else "forgetful"
+    advice = "remembering" if facts.settings.policy.state_size > 0 else "forgetful"
     return Sign(max(known), text, f"value-unexplained/{advice}")
 
 
@@ -163,7 +163,7 @@ def not_above_random(history: History, facts: RunFacts) -> Sign | None:
     if now is None or random is None or not facts.is_comparable or not is_late(history, facts):
         return None
     trained = Measured.of(now.mean, now.std, now.count)
-    verdict = judge(trained, random, num_agents=facts.num_agents, same_task=True)
+    verdict = judge(trained, random, num_agents=facts.game.num_agents, same_task=True)
     return None if verdict.learned is not False else not_above_random_sign(verdict, history.agent_steps)
 
 

@@ -3,65 +3,49 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import cast
 
-from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
-from attract.settings.base import LearnerName
 from attract.settings.cloning import CloningSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
+from attract.settings.run import RunSettings
 
 
-def _ppo(hyperparameters: Mapping[str, Any], learner: LearnerName, group: LearnerGroup) -> AlgorithmChoice:
-    settings = PpoSettings.from_mapping(hyperparameters)
+def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
+    settings = cast("PpoSettings", run.hyperparameters)
     return AlgorithmChoice(
-        "ppo", settings.normalize_observations, lambda learnable: Ppo(learnable, settings, learner, group)
+        "ppo", settings.normalize_observations, lambda learnable: Ppo(learnable, settings, run.learner, group)
     )
 
 
-ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any], LearnerName, LearnerGroup], AlgorithmChoice]] = {
-    "ppo": _ppo
-}
-"""Name to what makes a choice of its settings' plain data."""
+ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {"ppo": _ppo}
+"""By the name of `ALGORITHM_SETTINGS`."""
 
 
 def choose_algorithm(
-    name: str,
-    hyperparameters: Mapping[str, Any],
+    settings: RunSettings,
     *,
-    learner: LearnerName = "auto",
     group: LearnerGroup = SINGLE_PROCESS,
-    exploration: Mapping[str, Any] | None = None,
-    cloning: Mapping[str, Any] | None = None,
     demonstrations: Mapping[str | None, Batch] | None = None,
 ) -> AlgorithmChoice:
-    """The algorithm of that name with these settings.
+    """The algorithm of a run, with what its settings wrap around it.
 
     Args:
-        name: a key of `ALGORITHMS`.
-        hyperparameters: plain data of its settings.
-        learner: how its gradients are computed.
+        settings: of the run.
         group: of learners that make each update together.
-        exploration: plain data of `RndSettings`, for intrinsic rewards around it; None: none.
-        cloning: plain data of `CloningSettings`, of the weight that demonstrations have beside experience.
-        demonstrations: by policy id, None of a sole policy; None: there are none.
-
-    Raises: ConfigurationError: when there is none, or the settings cannot work.
+        demonstrations: beside experience, by policy id, None of a sole policy; None: there are none.
     """
-    if name not in ALGORITHMS:
-        raise ConfigurationError(f"no algorithm is called {name!r}; there is {', '.join(ALGORITHMS)}")
-    choice = ALGORITHMS[name](hyperparameters, learner, group)
-    if exploration is not None:
-        choice = replace(choice, create=partial(_with_rnd, choice, RndSettings.from_mapping(exploration)))
-    if cloning is not None and demonstrations is not None:
-        settings = CloningSettings.from_mapping(cloning)
-        choice = replace(choice, create=partial(_with_cloning, choice, settings, demonstrations))
+    choice = ALGORITHMS[settings.algorithm](settings, group)
+    if settings.exploration == "rnd":
+        choice = replace(choice, create=partial(_with_rnd, choice, settings.rnd))
+    if demonstrations is not None:
+        choice = replace(choice, create=partial(_with_cloning, choice, settings.cloning, demonstrations))
     return choice
 
 

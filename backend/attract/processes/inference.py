@@ -15,7 +15,7 @@ INFERENCE: Peer[FromInference] = Peer(
     shutdown_message=EndInference(),
     shutdown_seconds=10.0,
 )
-COMMAND = (sys.executable, "-m", "attract.inference")
+COMMAND = (sys.executable, "-m", "attract.vector.serving")
 
 InferenceLink = ProcessLink[FromInference]
 """Owned by the relay."""

@@ -140,7 +140,7 @@ class RunProgress:
         """The game is known; `num_cores`: of this machine; `starts_untrained`: its first policy is random."""
         self.description = description
         self.statistics = Statistics(description.reward_terms)
-        self._facts = RunFacts.of(
+        self._facts = RunFacts(
             self.settings, description, num_cores=num_cores, starts_untrained=starts_untrained
         )
         self._begin_diagnosis(self._facts)

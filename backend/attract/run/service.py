@@ -24,7 +24,7 @@ from attract.run.progress import RunResult
 from attract.run.random_play import measure
 from attract.run.record import RunArchive, RunRecord, known_run
 from attract.run.rollback import roll_back
-from attract.run.settings_view import settings_of
+from attract.run.settings_view import settings_of, settings_resumed
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.log_lines import bind
@@ -43,7 +43,7 @@ from attract.schema.api import (
 )
 from attract.schema.base import WireModel
 from attract.settings.cell_checks import check_for_cells
-from attract.settings.presets import layer_settings
+from attract.settings.given import Layer, LayeredSettings, join_layers
 from attract.settings.run import RunSettings, ServerSettings
 
 log = logging.getLogger(__name__)
@@ -109,10 +109,26 @@ class RunService:
         self._listeners.append(listener)
         return lambda: None if listener not in self._listeners else self._listeners.remove(listener)
 
+    def settings_of(
+        self, game: str, given: Mapping[str, Any], *, resumed: str | None = None
+    ) -> LayeredSettings:
+        """What a run of `game` would use with `given`, nested and unchecked.
+
+        Args:
+            game: bundled name or path; of a resumed run it is not asked for.
+            given: on top of the settings that the game comes with, or of the resumed run's own.
+            resumed: the run to go on with, which may be `latest`; None: a new one.
+
+        Raises: ConfigurationError: no such game or run, or settings that cannot work.
+        """
+        if resumed is None:
+            return settings_of(self.games, game, given)
+        return join_layers(settings_resumed(self._archive.runs_dir, resumed), Layer(given))
+
     async def start_run(
         self,
         game: str,
-        settings: Mapping[str, Any],
+        settings: LayeredSettings,
         *,
         run_id: str | None = None,
         resume: bool = False,
@@ -124,8 +140,7 @@ class RunService:
 
         Args:
             game: bundled name or path; with `resume` it may be empty, the run knows its own.
-            settings: nested mapping of `RunSettings`, on top of those the game comes with; with `resume` on
-                top of the run's own.
+            settings: those of `settings_of` or of the command line; with `resume` on top of the run's own.
             run_id: its folder's name; None: made from game and time.
             resume: go on with the existing run `run_id`, which may be `latest`.
             force: move an existing run `run_id` to the trash.
@@ -142,16 +157,12 @@ class RunService:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
             run_id = find_run(self._archive.runs_dir, run_id)
             past = self._archive.directory(run_id)
-            config = past.read_config()
-            past.read_settings()
-            chosen = RunSettings.from_mapping(layer_settings(config["settings"], settings))
-            check_resumed(past, chosen, settings)
-            game = game or str(config["game"])
-        else:
-            chosen = settings_of(self.games, game, settings)
+            check_resumed(past, settings)
+            game = game or str(past.read_config()["game"])
+        chosen = settings.run
         if self._settings.cell is not None:
             check_for_cells(chosen)
-        check_demonstrations(chosen)
+        check_demonstrations(settings)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
@@ -208,7 +219,8 @@ class RunService:
             await self.active.resume()
             return self.active.view()
         run_id = self.view(run_id).run_id
-        return await self.start_run("", {}, run_id=run_id, resume=True, check=True)
+        settings = self.settings_of("", {}, resumed=run_id)
+        return await self.start_run("", settings, run_id=run_id, resume=True, check=True)
 
     async def stop(self, run_id: str) -> RunView:
         """Finish the update, save, export, end. Raises: UnknownRunError: when it is not this one."""

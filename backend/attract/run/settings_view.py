@@ -1,15 +1,18 @@
-"""Settings that a new run would have: for forms, and for starting it."""
+"""Settings that a run would have: for forms, and for starting it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.run.resolved_settings import ResolvedSettings, resolve_settings
+from attract.runs.directory import RunDirectory, find_run
 from attract.runs.plain_text import shortened
 from attract.schema.api import PresetView, SettingProblem, SettingsForm, SettingsView
 from attract.schema.game import GameDescription
-from attract.settings.presets import PRESET_HELP, PRESETS, layer_settings
+from attract.settings.given import Layer, LayeredSettings, from_values, join_layers
+from attract.settings.presets import PRESET_HELP, PRESETS
 from attract.settings.run import RunSettings
 from attract.settings.schema import COMMON, run_settings_schema
 
@@ -20,12 +23,35 @@ def settings_form() -> SettingsForm:
     return SettingsForm(json_schema=run_settings_schema(), common=list(COMMON), presets=presets)
 
 
-def settings_of(games: GameLibrary, game: str, given: Mapping[str, Any]) -> RunSettings:
+def settings_beneath(games: GameLibrary, game: str) -> Layer:
+    """The layer below the settings given for a new run: those that the game comes with.
+
+    Raises: ConfigurationError: no such game.
+    """
+    return from_values(games.recommended(game), f"{Path(game).stem}.train.yaml")
+
+
+def settings_resumed(runs_dir: Path, run_id: str) -> Layer:
+    """The layer below the settings given for a run that goes on: its own.
+
+    Args:
+        runs_dir: where it is.
+        run_id: of the run, or `latest`.
+
+    Raises: ConfigurationError: no such run, or its file is damaged.
+    """
+    run_id = find_run(runs_dir, run_id)
+    directory = RunDirectory.view(runs_dir, run_id)
+    directory.read_settings()
+    return from_values(directory.read_config()["settings"], f"the settings of run {run_id}")
+
+
+def settings_of(games: GameLibrary, game: str, given: Mapping[str, Any]) -> LayeredSettings:
     """What a new run of `game` uses: `given` on top of what the game comes with, defaults beneath both.
 
     Raises: ConfigurationError: no such game, or settings that cannot work.
     """
-    return RunSettings.from_mapping(layer_settings(games.recommended(game), given))
+    return join_layers(settings_beneath(games, game), Layer(given))
 
 
 def settings_view(
@@ -38,9 +64,9 @@ def settings_view(
 
     Raises: ConfigurationError: no such game, or one whose own settings cannot work.
     """
-    own = settings_of(games, game, {})
+    own = settings_of(games, game, {}).run
     try:
-        chosen = settings_of(games, game, given)
+        chosen = settings_of(games, game, given).run
         resolved = resolve_settings(chosen, game, description)
     except ConfigurationError as error:
         return _settings_view(own, None, resolve_settings(own, game, None), setting_problems(error))

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import DOCUMENT_FILE, read_counters
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
+from attract.settings.given import LayeredSettings
 from attract.settings.run import PolicySettings, RunSettings
 
 ASK_FOR_CUDA = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 3)"
@@ -41,27 +41,22 @@ async def check_device(device: str) -> None:
         )
 
 
-def check_demonstrations(settings: RunSettings) -> None:
+def check_demonstrations(settings: LayeredSettings) -> None:
     """Whether what a run is to learn from beside its experience is there.
 
     Raises: ConfigurationError: there is no such file or folder.
     """
-    source = settings.cloning.demonstrations
+    source = settings.run.cloning.demonstrations
     if source is not None and not Path(source).exists():
         raise ConfigurationError(
             f"there is no file or folder {source}",
-            setting="cloning.demonstrations",
+            setting=settings.spell("cloning", "demonstrations"),
             fix="name a recorded episode, or a folder of them",
         )
 
 
-def check_resumed(directory: RunDirectory, settings: RunSettings, given: Mapping[str, Any]) -> None:
-    """Whether an existing run can go on with these settings.
-
-    Args:
-        directory: of the run.
-        settings: its own with those given now on top.
-        given: those given now, nested.
+def check_resumed(directory: RunDirectory, settings: LayeredSettings) -> None:
+    """Whether an existing run can go on with these settings: its own with those given now on top.
 
     Raises: ConfigurationError: another network or other policies, or a total that it has trained already.
     """
@@ -69,16 +64,17 @@ def check_resumed(directory: RunDirectory, settings: RunSettings, given: Mapping
     before = directory.read_settings()
     if directory.marked("latest") is None:
         return
-    _check_network(run_id, before.policy, settings.policy, "a resumed run keeps its network")
-    names, held = policy_ids(settings.collection.seats), policy_ids(before.collection.seats)
+    now = settings.run
+    _check_network(run_id, before.policy, now.policy, "a resumed run keeps its network")
+    names, held = policy_ids(now.collection.seats), policy_ids(before.collection.seats)
     if sorted(names) != sorted(held):
         raise ConfigurationError(
             f"this run has {', '.join(names)}, the checkpoint {', '.join(held)}",
             setting="collection.seats",
             fix="a resumed run keeps its policies; --initialize-from starts another run from them",
         )
-    done, total = trained_steps(directory), settings.total_steps
-    if given.get("total_steps") is not None and total is not None and total <= done:
+    done, total = trained_steps(directory), now.total_steps
+    if "total_steps" in settings.given and total is not None and total <= done:
         raise ConfigurationError(
             f"run {run_id} has trained {done:,} steps already, which count",
             setting=f"total_steps {total}",

@@ -3,10 +3,14 @@
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
+from typing import Final, Protocol
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from attract import __version__
 from attract.errors import FileError
@@ -18,14 +22,17 @@ from attract.schema import close_codes
 from attract.server.compression import CompressionMiddleware
 from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.guard import Guard, GuardMiddleware, check_roles
-from attract.server.loop_lag import LoopLag
 from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
-from attract.server.socket_entrance import SocketEntranceMiddleware
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
 from attract.settings.run import ServerSettings
+
+SAMPLE_SECONDS = 0.25
+WINDOW_SAMPLES = 120
+"""Half a minute: longer than most scrapers wait, so that none misses what happened between two scrapes."""
+SOCKET_PATH: Final = "/ws"
 
 
 def build_app(
@@ -128,3 +135,57 @@ def read_build(web_dir: Path) -> str | None:
     if not isinstance(build, str):
         raise FileError(path, "names no build", fix="npm run build")
     return build
+
+
+class LoopLag:
+    """Lag of the event loop: while it is blocked, no socket is read and no request answered.
+
+    Sleeps and measures how much later it woke; owned by the app, whose lifespan runs `watch`.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[float] = deque([0.0], maxlen=WINDOW_SAMPLES)
+
+    def add(self, seconds: float) -> None:
+        """One wake-up came so late."""
+        self._samples.append(max(0.0, seconds))
+
+    @property
+    def largest_seconds(self) -> float:
+        """The largest of the last half minute."""
+        return max(self._samples)
+
+    async def watch(self) -> None:
+        """Measure until cancelled."""
+        now = asyncio.get_running_loop().time
+        while True:
+            due = now() + SAMPLE_SECONDS
+            await asyncio.sleep(SAMPLE_SECONDS)
+            self.add(now() - due)
+
+
+class SocketServer(Protocol):
+    """Owner of a socket for its lifetime: `SocketHub`."""
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """One socket's life, from before it is accepted."""
+        ...
+
+
+class SocketEntranceMiddleware:
+    """Hands websockets of `SOCKET_PATH` to the hub, and on everything else. Stands behind the guard.
+
+    A route of the app would hold eleven more calls and three stacks of things to close, 12 KiB a socket, as
+    long as it is open; none of them does anything for a socket.
+    """
+
+    def __init__(self, app: ASGIApp, *, sockets: SocketServer) -> None:
+        self._app = app
+        self._sockets = sockets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI app. Connecting needs no token: the first message has it."""
+        if scope["type"] == "websocket" and scope["path"] == SOCKET_PATH:
+            await self._sockets.serve(WebSocket(scope, receive, send))
+        else:
+            await self._app(scope, receive, send)

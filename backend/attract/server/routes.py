@@ -1,9 +1,10 @@
 """The HTTP API and the pages; each route declares who may call it."""
 
+import os
 from collections.abc import Callable, Sequence
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from fastapi import FastAPI, Header, HTTPException, Query, Request, Response
@@ -26,8 +27,10 @@ from attract.run.settings_view import setting_problems, settings_form, settings_
 from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
+from attract.runs.studies import list_studies, read_view, study_folder
 from attract.schema.access import ServerInfo
 from attract.schema.api import (
+    DemonstrationEntry,
     FleetView,
     GameEntry,
     LetIn,
@@ -43,17 +46,15 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.schema.recorded_episode import RecordedEpisode
+from attract.schema.studies import StudySummary, StudyView
 from attract.server.access_routes import add_access_routes
-from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
-from attract.server.demonstration_routes import add_demonstration_routes
-from attract.server.exposition import Exposition
+from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.sockets import SocketHub
-from attract.server.study_routes import add_study_routes
-from attract.server.watch_routes import add_watch_routes
 from attract.settings.run import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -63,6 +64,10 @@ MAX_PROBLEMS = 20
 MAX_SHOWN = 100
 """Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
+MAX_EPISODE_BYTES: Final = 4 << 20
+"""Limit of an episode's body: the longest episode, not deflated, has half of that."""
+GameId = Annotated[str, Query(min_length=1, max_length=120)]
+"""As `Name` of the schema, in an address."""
 
 
 def add_routes(
@@ -181,7 +186,8 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
     @app.post("/api/runs", status_code=201)
     @role("admin")
     async def start_run(body: StartRun) -> RunView:
-        return await service.start_run(body.game, body.settings, run_id=body.run_id, check=True)
+        settings = service.settings_of(body.game, body.settings)
+        return await service.start_run(body.game, settings, run_id=body.run_id, check=True)
 
     @app.get("/api/runs/{run_id}")
     @role("viewer")
@@ -291,6 +297,38 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         )
 
 
+class BuiltPages:
+    """The dashboard's files as they were built; nothing else is served. Used from several threads.
+
+    Reads the folder again after a new build.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: tuple[int, dict[str, Path]] = (-1, {})
+
+    def find(self, path: str) -> Path | None:
+        """The file at `path`, relative and with `/`; None when none was built by that name."""
+        stamp = self._stamp()
+        if stamp != self._known[0]:
+            self._known = (stamp, dict(self._files()))
+        return self._known[1].get(path)
+
+    def _stamp(self) -> int:
+        try:
+            return (self._folder / "index.html").stat().st_mtime_ns
+        except OSError:
+            return -1
+
+    def _files(self) -> list[tuple[str, Path]]:
+        files = [Path(folder) / name for folder, _, names in os.walk(self._folder) for name in names]
+        return [
+            (file.relative_to(self._folder).as_posix(), file)
+            for file in files
+            if file.is_file() and not file.is_symlink()
+        ]
+
+
 def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
     pages = BuiltPages((settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard")
 
@@ -326,6 +364,70 @@ def _problem(
         problems=list(problems[:MAX_PROBLEMS]),
     )
     return JSONResponse(body.model_dump(mode="json"), status)
+
+
+def add_watch_routes(app: FastAPI, readiness: Readiness, exposition: Exposition) -> None:
+    """Add the routes by which a server is monitored: `/healthz`, `/readyz` and `/metrics`."""
+
+    @app.get("/healthz")
+    @role("public")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/readyz")
+    @role("public")
+    async def readyz() -> JSONResponse:
+        view = await readiness.view()
+        return JSONResponse(
+            view.model_dump(mode="json"), 200 if view.ready else 503, headers={"cache-control": NO_STORE}
+        )
+
+    # Not public: it reveals which games are trained, how well, and by how many workers.
+    @app.get("/metrics")
+    @role("viewer")
+    async def metrics() -> Response:
+        return Response(exposition.text(), media_type=CONTENT_TYPE, headers={"cache-control": NO_STORE})
+
+
+def add_demonstration_routes(app: FastAPI, store: DemonstrationStore) -> None:
+    """Add the routes of recorded episodes; they wait for the disk in threads of their own."""
+
+    @app.get("/api/demonstrations")
+    @role("viewer")
+    def get_demonstrations(game_id: GameId) -> list[DemonstrationEntry]:
+        return store.entries(game_id)
+
+    @app.post("/api/demonstrations", status_code=201)
+    @role("admin", body_bytes=MAX_EPISODE_BYTES)
+    def keep_demonstration(body: RecordedEpisode) -> DemonstrationEntry:
+        return store.add(body)
+
+    @app.post("/api/demonstrations/{demonstration_id}/delete")
+    @role("admin")
+    def delete_demonstration(demonstration_id: str, game_id: GameId) -> list[DemonstrationEntry]:
+        if not store.remove(game_id, demonstration_id):
+            raise HTTPException(404, Problem(error="there is no such demonstration").model_dump())
+        return store.entries(game_id)
+
+
+def add_study_routes(app: FastAPI, runs_dir: Path) -> None:
+    """Add the routes that show studies of `attract tune`, which other processes write."""
+
+    @app.get("/api/studies")
+    @role("viewer")
+    def get_studies() -> list[StudySummary]:
+        return list_studies(runs_dir)
+
+    @app.get("/api/studies/{name}")
+    @role("viewer")
+    def get_study(name: str) -> StudyView:
+        try:
+            view = read_view(study_folder(runs_dir, name))
+        except ConfigurationError:
+            view = None
+        if view is None:
+            raise HTTPException(404, Problem(error=f"there is no study {name[:100]!r}").model_dump())
+        return view
 
 
 def _add_problems(app: FastAPI) -> None:

@@ -33,7 +33,30 @@ class Layer:
 
     values: Mapping[str, Any]
     """Nested; unchecked."""
-    spell: Spell
+    spell: Spell = dotted
+
+
+@dataclass(frozen=True)
+class LayeredSettings:
+    """A run's settings after their only check, and the layers that they came from; `join_layers` makes it."""
+
+    run: RunSettings
+    layers: tuple[Layer, ...]
+    """Lowest first; the first is what stands below the given ones."""
+
+    @property
+    def beneath(self) -> Mapping[str, Any]:
+        """Nested settings of the game, or of the resumed run."""
+        return self.layers[0].values
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Nested settings of the layers above the first."""
+        return layer_settings(*(layer.values for layer in self.layers[1:]))
+
+    def spell(self, *path: str) -> str:
+        """A setting's name as it was written where it was given."""
+        return _origin(self.layers, path)
 
 
 def from_flags(values: Mapping[str, Any]) -> Layer:
@@ -75,26 +98,25 @@ def from_file(path: FilePath | None) -> Layer:
     Raises: ConfigurationError: when it cannot be read or is no mapping.
     """
     if path is None:
-        return Layer({}, dotted)
+        return Layer({})
     return from_values(read_settings_file(path), str(path))
 
 
-def join_layers(beneath: Layer, *layers: Layer) -> dict[str, Any]:
-    """The layers as one mapping without the first, later ones above earlier ones, as `layer_settings` does.
+def join_layers(beneath: Layer, *given: Layer) -> LayeredSettings:
+    """The settings of a run from layers, later ones above earlier ones, as `layer_settings` does.
 
     Args:
         beneath: what stands below those given now: a game's own settings, or a resumed run's.
-        layers: those given now.
+        given: those given now.
 
     Raises: ConfigurationError: for what no run could have, naming each setting as it was written.
     """
-    merged = layer_settings(beneath.values, *(layer.values for layer in layers))
+    layers = (beneath, *given)
+    merged = layer_settings(*(layer.values for layer in layers))
     try:
-        RunSettings.model_validate(merged)
+        return LayeredSettings(RunSettings.model_validate(merged), layers)
     except ValidationError as error:
-        whole = (beneath, *layers)
-        raise refusal(error, RunSettings, merged, lambda path: _origin(whole, path)) from None
-    return layer_settings(*(layer.values for layer in layers))
+        raise refusal(error, RunSettings, merged, lambda path: _origin(layers, path)) from None
 
 
 def flag(path: Path) -> str:

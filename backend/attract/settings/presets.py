@@ -21,15 +21,13 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 
 
 def _of_algorithms(preset: str) -> dict[str, Any]:
-    if preset == "default":
-        defaults = RunSettings().model_dump(mode="json")
-        return {name: defaults[name] for name in ALGORITHM_SETTINGS}
     return {name: kind.presets[preset] for name, kind in ALGORITHM_SETTINGS.items() if preset in kind.presets}
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     name: {**shared, **_of_algorithms(name)} for name, shared in _SHARED.items()
 }
+"""What each gives. `default` gives nothing: it removes the settings of algorithms from the layers below."""
 
 PRESET_HELP: Mapping[str, str] = {
     "default": "The defaults of all settings, without the game's recommendation.",
@@ -53,11 +51,15 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     A preset named in a layer is directly below that layer: above the game's recommendation if the user
     names it, below the game's own values if the game does. If settings exclude each other (S5, a rollout
     that is not a multiple of the horizon, two distributions of a parameter), the higher layer wins.
-    `total_steps` in a layer also sets the length of the schedules and overrides that of lower layers.
+    `default` removes what lower layers give of the algorithm. `total_steps` in a layer also sets the length
+    of the schedules and overrides that of lower layers.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
-        for part in (PRESETS.get(str(layer.get("preset")), {}), with_unset(RunSettings, layer)):
+        preset = str(layer.get("preset"))
+        if preset == "default":
+            merged = {name: value for name, value in merged.items() if name not in ALGORITHM_SETTINGS}
+        for part in (PRESETS.get(preset, {}), with_unset(RunSettings, layer)):
             merged = _above(merged, part)
     return merged
 

@@ -154,10 +154,10 @@ class RunSettings(Settings):
         return self.algorithm_settings.schedule_steps or self.total_steps or EXPECTED_STEPS
 
     @property
-    def hyperparameters(self) -> dict[str, Any]:
-        """The algorithm's own settings as plain data, with what other settings decide of them."""
-        own = self.model_dump(mode="json", include={self.algorithm})[self.algorithm]
-        return {**own, **self.algorithm_settings.resolve(self.context)}
+    def hyperparameters(self) -> Settings:
+        """The algorithm's own settings, with what other settings decide of them."""
+        own = cast("Settings", self.algorithm_settings)
+        return own.model_copy(update=self.algorithm_settings.resolve(self.context))
 
     @model_validator(mode="before")
     @classmethod

@@ -151,7 +151,7 @@ def _choice(base: Any, *values: Any) -> list[Any]:
 
 
 def search_space(
-    settings: Mapping[str, Any],
+    settings: RunSettings,
     given: Mapping[str, Any],
     description: GameDescription | None,
     searched: Mapping[str, Domain | None],
@@ -159,19 +159,18 @@ def search_space(
     """The space of a study: the default one without the fixed settings, with those to search.
 
     Args:
-        settings: nested, of the defaults: those of the game and those given.
+        settings: those of the defaults: the game's and those given.
         given: nested, by file, variables or flags: these stay as they are.
         description: of the game; None: not known.
         searched: by dotted name, see `read_search`.
 
     Raises: ConfigurationError: when nothing is left, or a run could not have one of the values.
     """
-    base = RunSettings.from_mapping(settings)
-    fixed = layer_settings(given)
+    base, fixed = settings.model_dump(mode="json"), layer_settings(given)
     space: Space = {}
-    for name, domain in default_space(base, description).items():
+    for name, domain in default_space(settings, description).items():
         is_fixed = value_at(fixed, name, ABSENT) is not ABSENT
-        if name not in searched and not is_fixed and _fits(settings, name, domain):
+        if name not in searched and not is_fixed and _fits(base, name, domain):
             space[name] = domain
     space |= {name: domain for name, domain in searched.items() if domain is not None}
     if not space:
@@ -181,7 +180,7 @@ def search_space(
         )
     for name, domain in space.items():
         for value in domain.samples:
-            _check(settings, name, value)
+            _check(base, name, value)
     return space
 
 

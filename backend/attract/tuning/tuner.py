@@ -162,8 +162,7 @@ class Tuner:
         result = await self._run(trial, self._order_of(trial, {}, checked=True), goes_on)
         rungs.ended(result.score)
         trial.rungs = rungs.scores
-        whole = self._base.model_dump(mode="json")
-        space = search_space(whole, self._order.given, result.description, self._order.searched)
+        space = search_space(self._base, self._order.given, result.description, self._order.searched)
         trial.values = base_values(self._base, tuple(space))
         self._search.add_default(space, trial)
         self._search.keep("space", space_data(space))

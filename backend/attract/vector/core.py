@@ -91,7 +91,26 @@ class VectorCore:
         """Whether everything has come that the next `reset` or `recv` returns."""
         if self._sends == 0:
             return self._started and all(group.is_complete for group in self._groups)
-        return self._recvs < self._sends and self._groups[self._recvs % self.num_groups].is_complete
+        return self.num_under_way > 0 and self._groups[self.next_received].is_complete
+
+    @property
+    def num_under_way(self) -> int:
+        """Groups that have actions whose outcome has not been taken."""
+        return self._sends - self._recvs
+
+    @property
+    def next_sent(self) -> int:
+        """The group that the next `send` serves."""
+        return self._sends % self.num_groups
+
+    @property
+    def next_received(self) -> int:
+        """The group that the next `recv` serves."""
+        return self._recvs % self.num_groups
+
+    def columns_of(self, group: int) -> dict[int, slice]:
+        """Each worker's columns of a group, by its id, in the order of the columns."""
+        return {member.part.worker_id: member.columns for member in self._groups[group].members}
 
     @property
     def is_awaited(self) -> bool:
@@ -132,9 +151,9 @@ class VectorCore:
         """
         if self._sends == 0 and not self.is_ready:
             raise RuntimeError("expected reset() before the first send()")
-        if self._sends >= self._recvs + self.num_groups:
+        if self.num_under_way >= self.num_groups:
             raise RuntimeError(f"expected recv() first: all {self.num_groups} groups have their actions")
-        group = self._groups[self._sends % self.num_groups]
+        group = self._groups[self.next_sent]
         checked = self._check_actions(actions, len(group.slot_id))
         self._sends += 1
         return group.order(checked, now)
@@ -144,11 +163,11 @@ class VectorCore:
 
         Raises: RuntimeError: when it has no actions yet, or not everything has come (see `is_ready`).
         """
-        if self._recvs >= self._sends:
+        if not self.num_under_way:
             raise RuntimeError("expected send() first: no group has actions to answer for")
         if not self.is_ready:
             raise RuntimeError("expected is_ready: outcomes of this group are still under way")
-        group = self._groups[self._recvs % self.num_groups]
+        group = self._groups[self.next_received]
         self._recvs += 1
         return group.deliver(counted=True)
 

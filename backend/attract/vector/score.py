@@ -21,7 +21,7 @@ from attract.errors import AttractError, ConfigurationError
 from attract.experience.layout import observation_fields
 from attract.policy.graph import MASK_INPUT
 from attract.policy.network import build_distribution
-from attract.vector.environment import VectorEnvironment
+from attract.vector.environments.environment import VectorEnvironment
 
 
 def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = False) -> list[float]:

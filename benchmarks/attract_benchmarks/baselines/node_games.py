@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from typing_extensions import override
 
-from attract.vector.node_fleet import find_node
+from attract.vector.environments.node_fleet import find_node
 from attract_benchmarks.baselines.files import CARTPOLE, LINES_PROGRAM, NUM_ACTIONS, NUM_INPUTS
 
 

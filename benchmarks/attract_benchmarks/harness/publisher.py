@@ -54,7 +54,7 @@ class Publisher:
         torch.set_num_threads(1)
         self._send = send
         settings = RunSettings.from_mapping(begin.settings)
-        algorithm = choose_algorithm(settings.algorithm, settings.hyperparameters)
+        algorithm = choose_algorithm(settings)
         self._state = TrainingState.create(
             begin.description, settings.policy, algorithm, settings.seed, torch.device("cpu")
         )
@@ -141,7 +141,7 @@ class StampedLearner(Learner):
                 message = message.model_copy(update={"metrics": {**message.metrics, **stamps}})
             send(message)
 
-        super().__init__(begin, stamped, on_failure)
+        super().__init__(begin, RunSettings.from_mapping(begin.settings), stamped, on_failure)
 
 
 def main(fd: int, *, trains: bool) -> int:

@@ -129,7 +129,8 @@ async def _serve() -> None:
             ready.append(Ready(int(values[VERSION]), values[ENDED], values[DURABLE]))
 
     async with running_gateway(settings, port_is_fixed=False, start_learner=start, around=around) as gateway:
-        view = await gateway.service.start_run(order.game, order.settings)
+        chosen = gateway.service.settings_of(order.game, order.settings)
+        view = await gateway.service.start_run(order.game, chosen)
         gateway.service.subscribe(heard)
         if gateway.service.active is not None:
             _stamp_commits(gateway.service.active, stamped[0])

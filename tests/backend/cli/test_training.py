@@ -10,7 +10,7 @@ from attract.commands.imitate import ImitateOptions
 from attract.commands.train import TrainOptions
 from attract.commands.tune import TuneOptions
 from attract.runs.directory import RunDirectory
-from attract.settings.run import ServerSettings
+from attract.settings.run import RunSettings, ServerSettings
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_flags_variables_and_a_file_become_one_set_of_settings(
     flags = ("--seed", "3", "--workers", "4", "--parameters", '{"size": 9}', "--no-headless")
     assert attract("train", "snake", "--config", str(tmp_path / "own.yaml"), *flags) == 0
     ((order, port_is_fixed),) = trained
-    assert order.settings == {
+    assert order.settings.given == {
         "seed": 3,
         "ppo": {"gamma": 0.6, "n_epochs": 2},
         "parameters": {"size": 9},
@@ -90,7 +90,7 @@ def test_a_resumed_run_knows_its_game(
         directory.close()
     assert attract("train", "--resume", "--run-id", "bundled") == 0
     assert attract("train", "--resume", "--run-id", "own", "--seed", "8") == 0
-    orders = [(order.game, order.settings, order.resume) for order, _ in trained]
+    orders = [(order.game, order.settings.given, order.resume) for order, _ in trained]
     assert orders == [
         ("snake", {}, True),
         (str(tmp_path / "walk.ts"), {"seed": 8}, True),
@@ -119,9 +119,11 @@ def test_what_tune_varies_and_imitate_trains_has_a_file_variables_and_flags_too(
     assert attract("imitate", *words) == 0
     (tuned, server), (imitated, _) = orders
     assert isinstance(tuned, TuneOptions) and isinstance(imitated, ImitateOptions)
-    assert tuned.beneath == {"ppo": {"gamma": 0.5}}
+    assert tuned.settings.beneath == {"ppo": {"gamma": 0.5}}
     given = {"seed": 2, "ppo": {"n_epochs": 2, "gae_lambda": 0.9}}
-    assert tuned.given == {**given, "collection": {"num_workers": 3}}
-    assert imitated.settings == given
+    assert tuned.settings.given == {**given, "collection": {"num_workers": 3}}
+    assert imitated.settings == RunSettings.from_mapping(
+        {"seed": 2, "ppo": {"gamma": 0.5, "n_epochs": 2, "gae_lambda": 0.9}}
+    )
     assert tuned.game == imitated.game == words[0]
     assert server.project_dir == tmp_path

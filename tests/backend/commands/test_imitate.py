@@ -8,12 +8,14 @@ import pytest
 from attract.commands.imitate import ImitateOptions, imitate_game
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
-from attract.settings.run import ServerSettings
+from attract.settings.run import RunSettings, ServerSettings
 from demonstration_recorder import keydoor_player, record, write_demonstrations
 
 
 def options(source: Path | None, **settings: object) -> ImitateOptions:
-    return ImitateOptions("keydoor", settings, source, "cloned", False, 3, 0.2, True)
+    return ImitateOptions(
+        "keydoor", RunSettings.from_mapping(settings), source, "cloned", False, 3, 0.2, True
+    )
 
 
 async def test_without_recorded_episodes_it_says_where_it_looked_and_leaves_no_run(tmp_path: Path):

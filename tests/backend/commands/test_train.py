@@ -22,7 +22,8 @@ from attract.runs.directory import RunDirectory
 from attract.schema.api import EvaluationView, RunState, RunView
 from attract.schema.game import GameReference
 from attract.settings.cells import Cell
-from attract.settings.run import ServerSettings
+from attract.settings.given import Layer, join_layers
+from attract.settings.run import RunSettings, ServerSettings
 from socket_fleet import DESCRIPTION
 
 
@@ -73,13 +74,11 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
 
 def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     out = io.StringIO()
-    plan = _Plan(create_display(Console(file=out, width=200), "a"), verbose=True)
+    plan = _Plan(create_display(Console(file=out, width=200), "a"), RunSettings(), verbose=True)
     plan.update(_run("starting"))
     assert out.getvalue() == ""
     reference = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
-    known = _run("running").model_copy(
-        update={"description": DESCRIPTION, "game_reference": reference, "settings": {}}
-    )
+    known = _run("running").model_copy(update={"description": DESCRIPTION, "game_reference": reference})
     plan.update(known)
     plan.update(known)
     printed = out.getvalue().splitlines()
@@ -197,7 +196,8 @@ def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own
         of = Cell(rank=rank, size=2, address="127.0.0.1", port=29500)
         return ServerSettings(runs_dir=tmp_path, cell=of)
 
-    order = TrainOptions("cartpole", {}, run_id="mine", resume=True, json_output=True, json_lines=True)
+    settings = join_layers(Layer({}))
+    order = TrainOptions("cartpole", settings, run_id="mine", resume=True, json_output=True, json_lines=True)
     assert of_cell(order, ServerSettings(runs_dir=tmp_path)) == order == of_cell(order, cell(0))
     other = of_cell(order, cell(1))
     # It has no run to go on with, and learns from cell 0 how far the run is.

@@ -11,11 +11,12 @@ from attract.commands.tune import TuneOptions, file_of, parallel_of, tune_game, 
 from attract.errors import ConfigurationError
 from attract.runs.studies import locked_study, study_folder
 from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
+from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings, ServerSettings
 
 
 def options(game: str = "snake", **more: object) -> TuneOptions:
-    return TuneOptions(game, {}, {}, **more)  # pyright: ignore[reportArgumentType]
+    return TuneOptions(game, join_layers(Layer({})), **more)  # pyright: ignore[reportArgumentType]
 
 
 def test_as_many_trials_as_have_cores_for_their_workers_and_learner():

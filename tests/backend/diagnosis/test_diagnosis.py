@@ -3,9 +3,9 @@
 import pytest
 
 from attract.diagnosis.diagnosis import CLEAR_UPDATES, Diagnosis
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.verdict import Measured, Verdict, judge
 from planted_failures import PLANTED, RECORDED, SOUND, Run, Stream
+from run_facts import run_facts
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 PAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 1.0}
@@ -44,7 +44,7 @@ def judged(mean: float) -> Verdict:
 
 
 def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_explains_it() -> None:
-    diagnosis = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    diagnosis = Diagnosis(run_facts({"total_steps": 40_000}, max_steps=10))
     assert diagnosis.ended(3, 3_000, judged(9.0)) == []
     (finding,) = diagnosis.ended(3, 3_000, judged(4.0))
     assert (finding.finding_id, finding.first_update, finding.first_agent_steps) == (
@@ -55,12 +55,12 @@ def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_expla
     assert finding.text == "the return, 4, is not above that of random play, 5"
     assert diagnosis.findings == [finding]
     assert diagnosis.ended(3, 3_000, judged(4.0)) == [], "said twice"
-    (unclear,) = Diagnosis(RunFacts()).ended(3, 3_000, judged(5.1))
+    (unclear,) = Diagnosis(run_facts()).ended(3, 3_000, judged(5.1))
     assert unclear.text == "the return, 5.1, is not clearly above that of random play, 5"
     # What was said while it trained is taken back where the last returns are better.
     (withdrawn,) = diagnosis.ended(4, 4_000, judged(9.0))
     assert withdrawn.withdrawn and diagnosis.findings == []
-    unpaid = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    unpaid = Diagnosis(run_facts({"total_steps": 40_000}, max_steps=10))
     for update in range(1, 11):
         unpaid.observe(update, 2_000 * update, UNPAID)
     assert [finding.finding_id for finding in unpaid.findings] == ["reward-constant"]
@@ -68,7 +68,7 @@ def test_at_the_end_of_a_short_run_the_verdict_is_a_finding_unless_another_expla
 
 
 def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdrawn() -> None:
-    diagnosis = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    diagnosis = Diagnosis(run_facts({"total_steps": 40_000}, max_steps=10))
     said = [
         [
             (finding.finding_id, finding.withdrawn)
@@ -96,7 +96,7 @@ def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdra
 
 
 def test_an_evaluation_far_from_the_training_is_said_at_once_and_again_by_its_row() -> None:
-    facts = RunFacts(has_page=True)
+    facts = run_facts(page="index.html")
     rows = [{"rollout/ep_rew_mean": mean, "rollout/ep_rew_std": 1.0, "rollout/episodes": 50.0}
             for mean in (10.0,) * 4 + (50.0,) * 6]  # fmt: skip
     diagnosis = Diagnosis(facts)
@@ -119,7 +119,7 @@ def test_an_evaluation_far_from_the_training_is_said_at_once_and_again_by_its_ro
 
 
 def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
-    facts = RunFacts(total_steps=40_000, max_steps=10, observation_names=("observation[0]",))
+    facts = run_facts({"total_steps": 40_000}, max_steps=10, num_numbers=1)
     row = {**UNCERTAIN, "rollout/first_constant_value": 0.5}
     beside, by_itself = Diagnosis(facts), Diagnosis(facts)
     for update in range(1, 21):
@@ -130,9 +130,7 @@ def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
 
 
 def test_a_number_that_never_changes_does_not_explain_that_nothing_is_foreseen() -> None:
-    facts = RunFacts(
-        total_steps=400_000, max_steps=100, observation_names=("observation[0]", "observation[1]")
-    )
+    facts = run_facts({"total_steps": 400_000}, max_steps=100, num_numbers=2)
     diagnosis = Diagnosis(facts)
     row = {
         **PAID,

@@ -1,10 +1,10 @@
 """Signs at their thresholds, from rows made by hand; real runs are in `test_diagnosis.py`."""
 
 from attract.diagnosis import experience_signs as signs
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
+from run_facts import run_facts
 
-FACTS = RunFacts(max_steps=100, total_steps=400_000, observation_names=("observation[0]",) * 8)
+FACTS = run_facts({"total_steps": 400_000}, max_steps=100, num_numbers=8)
 
 
 def history(num_rows: int = 30, *, steps: int = 4_000, games: int = 10, **values: float) -> History:
@@ -41,7 +41,7 @@ def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
     for share, advice in ((1.0, "reward-constant/unexplored"), (0.5, "reward-constant/unpaid")):
         sign = signs.reward_constant(history(**ended(share=share)), FACTS)
         assert sign is not None and sign.advice == advice
-    exploring = RunFacts(explores=True, total_steps=160_000)
+    exploring = run_facts({"exploration": "rnd", "total_steps": 160_000})
     explored = signs.reward_constant(history(**ended()), exploring)
     assert explored is not None and explored.advice == "reward-constant/explored"
     assert explored.numbers["longer_step"] == 0.8
@@ -68,22 +68,22 @@ def test_success_that_came_once_by_chance_does_not_hide_that_it_is_never_seen_ag
 
 
 def test_an_end_that_no_run_reaches_is_named_with_the_number_of_games_that_would() -> None:
-    facts = RunFacts(max_steps=10_000, total_steps=400_000)
+    facts = run_facts({"total_steps": 400_000}, max_steps=10_000)
     sign = signs.no_episode_ended(history(games=128), facts)
     # 128 x 10,000 steps are 1,280,000; after 120,000 of them 64 x 120,000 / 1,280,000 games would be there.
     assert sign is not None and sign.advice == "no-episode-ended/limited"
     assert "1,280,000" in sign.text and sign.numbers["fewer"] == 6
-    soon = RunFacts(max_steps=1_000, total_steps=400_000)
+    soon = run_facts({"total_steps": 400_000}, max_steps=1_000)
     assert signs.no_episode_ended(history(games=128), soon) is None, "the first ends come at 128,000"
-    late = RunFacts(max_steps=1_000, total_steps=128_001)
+    late = run_facts({"total_steps": 128_001}, max_steps=1_000)
     assert signs.no_episode_ended(history(games=128), late) is None, "just within the run"
-    never = RunFacts(max_steps=1_000, total_steps=128_000)
+    never = run_facts({"total_steps": 128_000}, max_steps=1_000)
     assert signs.no_episode_ended(history(games=128), never) is not None
     assert signs.no_episode_ended(history(**ended()), facts) is None
 
 
 def test_a_game_without_a_limit_has_time_to_end_by_itself() -> None:
-    facts = RunFacts(max_steps=None)
+    facts = run_facts(max_steps=None)
     assert signs.no_episode_ended(history(7, games=128), facts) is None, "28,000 steps are too few"
     sign = signs.no_episode_ended(history(8, games=128), facts)
     assert sign is not None and (sign.value, sign.advice) == (32_000, "no-episode-ended/unlimited")
@@ -91,7 +91,7 @@ def test_a_game_without_a_limit_has_time_to_end_by_itself() -> None:
 
 
 def test_episodes_that_are_all_cut_are_a_failure_only_where_the_return_stays() -> None:
-    facts = RunFacts(max_steps=100, total_steps=None)
+    facts = run_facts({"total_steps": None}, max_steps=100)
     sign = signs.time_limit(history(60, **ended(low=-1), train__entropy_share=0.99), facts)
     assert sign is not None and sign.advice == "time-limit/always"
     assert (sign.numbers["limit"], sign.numbers["longer_limit"]) == (10.0, 40.0)
@@ -130,11 +130,11 @@ def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
             **more,
         )
 
-    facts = RunFacts(observation_names=tuple(f"observation[{i}]" for i in range(8)))
+    facts = run_facts(num_numbers=8)
     sign = signs.observation_constant(constant(2, 0.5), facts)
     assert sign is not None and "observation[3] was 0.5" in sign.text and "1 others" in sign.text
     assert signs.observation_constant(constant(3, 0.5), facts) is None, "three of eight may be meant"
-    assert signs.observation_constant(constant(1, 0.5), RunFacts()) is None
+    assert signs.observation_constant(constant(1, 0.5), run_facts()) is None
     # A 0 may stand for what has not happened yet, unless nothing is learned.
     assert signs.observation_constant(constant(1, 0.0), facts) is None
     unlearned = constant(1, 0.0, 60, **ended(high=1.0), train__entropy_share=0.99)
@@ -149,7 +149,7 @@ def test_who_waits_is_told_where_the_other_is_slow() -> None:
     slow = history(time__idle_seconds=2.0, time__update_seconds=0.1)
     sign = signs.learner_waits(slow, FACTS)
     assert sign is not None and sign.advice == "learner-waits/machines"
-    more = signs.learner_waits(slow, RunFacts(num_workers=2, num_cores=8))
+    more = signs.learner_waits(slow, run_facts({"collection": {"num_workers": 2}}, num_cores=8))
     assert more is not None and more.advice == "learner-waits/cores"
     assert signs.learner_waits(history(time__idle_seconds=0.5, time__update_seconds=0.01), FACTS) is None
     assert signs.learner_waits(history(time__idle_seconds=2.0, time__update_seconds=1.0), FACTS) is None

@@ -6,8 +6,9 @@ from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.verdict import Measured
+from run_facts import run_facts
 
-FACTS = RunFacts()
+FACTS = run_facts()
 
 
 def history(*parts: tuple[int, dict[str, float]]) -> History:
@@ -52,12 +53,12 @@ def test_updates_go_too_far_by_their_kl_or_by_what_is_clipped() -> None:
         (50, FACTS, Measured(0.5, 0.1, 100), True),
         (49, FACTS, Measured(0.5, 0.1, 100), False),
         # Half of a shorter run tells it as well, from 100,000 steps on.
-        (30, RunFacts(total_steps=240_000), Measured(0.5, 0.1, 100), True),
-        (29, RunFacts(total_steps=240_000), Measured(0.5, 0.1, 100), False),
+        (30, run_facts({"total_steps": 240_000}), Measured(0.5, 0.1, 100), True),
+        (29, run_facts({"total_steps": 240_000}), Measured(0.5, 0.1, 100), False),
         (60, FACTS, Measured(-5.0, 0.1, 100), False),
         (60, FACTS, Measured(0.5, 0.1, 19), False),
         (60, FACTS, None, False),
-        (60, RunFacts(is_comparable=False), Measured(0.5, 0.1, 100), False),
+        (60, run_facts(starts_untrained=False), Measured(0.5, 0.1, 100), False),
     ],
 )
 def test_the_return_is_not_above_random_play_s(
@@ -90,13 +91,13 @@ def test_a_policy_that_tries_nothing_is_stuck_only_at_a_return_like_random_plays
     solved = history((2, row(entropy_share=1.0)), (20, row(50.0, entropy_share=0.01)))
     assert signs.entropy_collapsed(solved, FACTS) is None
     assert signs.entropy_collapsed(history((22, row(entropy_share=0.5))), FACTS) is None
-    continuous = RunFacts(action="continuous")
+    continuous = run_facts(action="continuous")
     sign = signs.entropy_collapsed(history((22, row(action_spread=0.02))), continuous)
     assert sign is not None and sign.advice == "entropy-collapsed/continuous"
-    sign = signs.entropy_collapsed(stuck, RunFacts(learning_rate=0.5))
+    sign = signs.entropy_collapsed(stuck, run_facts({"ppo": {"learning_rate": 0.5}}))
     assert sign is not None and sign.advice == "entropy-collapsed/rate"
     assert sign.text.endswith("at a learning rate of 0.5")
-    several = RunFacts(is_comparable=False)
+    several = run_facts(starts_untrained=False)
     assert signs.entropy_collapsed(stuck, several) is None, "agents that are each other's measure"
 
 
@@ -130,16 +131,16 @@ def test_a_policy_that_settled_before_the_limit_let_it_find_anything_is_left_to_
         first, later = {f"train/{name}": 1.0}, {f"train/{name}": 0.01}
         return signs.entropy_collapsed(history((2, cut | first), (20, cut | later)), facts)
 
-    limited = RunFacts(max_steps=30)
+    limited = run_facts(max_steps=30)
     assert sign(0.0, "entropy_share", limited) is None
     # Without a limit, where something was earned, or with actions that hardly move, it is the policy itself.
     assert sign(0.0, "entropy_share", FACTS) is not None
     assert sign(1.0, "entropy_share", limited) is not None
-    assert sign(0.0, "action_spread", RunFacts(max_steps=30, action="continuous")) is not None
+    assert sign(0.0, "action_spread", run_facts(max_steps=30, action="continuous")) is not None
 
 
 def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> None:
-    facts = RunFacts(gamma=0.5)
+    facts = run_facts({"ppo": {"gamma": 0.5}})
     sign = signs.short_sighted(history((60, row(entropy_share=0.95))), facts)
     assert sign is not None and (sign.value, "next 2 steps" in sign.text) == (0.5, True)
     assert signs.short_sighted(history((49, row(entropy_share=0.95))), facts) is None, "196,000 steps"
@@ -153,7 +154,7 @@ def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> No
     blind = row(entropy_share=0.95, explained_variance=0.01)
     sign = signs.value_unexplained(history((60, blind)), FACTS)
     assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
-    sign = signs.value_unexplained(history((60, blind)), RunFacts(has_memory=True))
+    sign = signs.value_unexplained(history((60, blind)), run_facts({"policy": {"recurrent": "lstm"}}))
     assert sign is not None and sign.advice == "value-unexplained/remembering"
     sighted = row(entropy_share=0.95, explained_variance=0.3)
     assert signs.value_unexplained(history((60, sighted)), FACTS) is None
@@ -188,7 +189,7 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     swayed = history((2, row()), (10, row(50.0)), (50, row(entropy_share=0.95)))
     assert signs.no_improvement(swayed, FACTS) is None, "it was better in between"
     # Where the end of the run is known, half of it is enough.
-    short = RunFacts(total_steps=220_000)
+    short = run_facts({"total_steps": 220_000})
     assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None
     assert signs.no_improvement(history((27, row(entropy_share=0.95))), short) is None
 
@@ -202,7 +203,7 @@ def in_page(training: float, **evaluation: float) -> History:
 
 
 def test_evaluations_in_fresh_pages_that_lack_what_was_learned_are_told() -> None:
-    facts = RunFacts(has_page=True)
+    facts = run_facts(page="index.html")
     sign = signs.evaluation_differs(in_page(100.0, mean=40.0, std=5.0), facts)
     assert sign is not None and sign.value == 40.0
     assert "is 40 in evaluations, each episode in a fresh page, and 100 in training" in sign.text
@@ -214,12 +215,12 @@ def test_evaluations_in_fresh_pages_that_lack_what_was_learned_are_told() -> Non
     assert signs.evaluation_differs(in_page(100.0), facts) is None
     # Another game's copies are fresh objects anyway; under lessons it is another game that is evaluated.
     worse = in_page(100.0, mean=40.0, std=5.0)
-    assert signs.evaluation_differs(worse, RunFacts()) is None
-    assert signs.evaluation_differs(worse, RunFacts(has_page=True, is_comparable=False)) is None
+    assert signs.evaluation_differs(worse, run_facts()) is None
+    assert signs.evaluation_differs(worse, run_facts(page="index.html", starts_untrained=False)) is None
 
 
 def test_a_policy_that_still_tries_much_is_better_without_trying() -> None:
     rows = (6, row(mean=10.0, entropy_share=0.99)), (60, row(mean=40.0, entropy_share=0.7))
     undecided = history(*rows)
     undecided.add_evaluation({"eval/mean_reward": 100.0, "eval/std_reward": 1.0})
-    assert signs.evaluation_differs(undecided, RunFacts(has_page=True)) is None
+    assert signs.evaluation_differs(undecided, run_facts(page="index.html")) is None

@@ -1,8 +1,8 @@
 import pytest
 
-from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import is_like_random, percent
+from run_facts import run_facts
 
 
 def late(first: float, now: float, share: float) -> History:
@@ -26,12 +26,12 @@ def late(first: float, now: float, share: float) -> History:
     ],
 )
 def test_a_late_first_return_counts_as_untrained_only_under_a_telling_policy(first, now, share, expected):
-    assert is_like_random(late(first, now, share), RunFacts()) is expected
+    assert is_like_random(late(first, now, share), run_facts()) is expected
 
 
 def test_nothing_is_like_random_where_returns_cannot_be_compared():
-    assert not is_like_random(late(-10.0, -500.0, 0.95), RunFacts(is_comparable=False))
-    assert not is_like_random(History(), RunFacts())
+    assert not is_like_random(late(-10.0, -500.0, 0.95), run_facts(starts_untrained=False))
+    assert not is_like_random(History(), run_facts())
 
 
 def test_a_share_is_read_as_percent():

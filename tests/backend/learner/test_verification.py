@@ -21,7 +21,7 @@ from attract.learner.verification import (
 )
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution, build_policy
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import SignsFleet, describe_signs
 from played_batches import build, play
 
@@ -308,7 +308,7 @@ def test_C7_correctness_6_ends_of_slots_are_those_of_a_dictionary():
 
 
 def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_recomputed():
-    choice, game = choose_algorithm("ppo", {}), describe_signs()
+    choice, game = choose_algorithm(RunSettings()), describe_signs()
     state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
     distribution = build_distribution(game)
     trainer = PolicyUpdater(state, distribution, 2)

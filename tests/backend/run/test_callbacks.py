@@ -9,6 +9,7 @@ from attract.schema.api import GameReport, LessonView
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
 from socket_fleet import SocketFleet
+from started_run import start_run
 
 WAIT_SECONDS = 20.0
 LESSONS: dict[str, Any] = {
@@ -78,7 +79,7 @@ async def test_D2_a_run_resumed_in_the_middle_goes_on_in_its_lesson_with_its_win
         saved = trained(world.learner)[-1].curriculum
         fleet.leases.clear()
         fleet.episode_return = 20.0
-        await world.service.start_run("", {"total_steps": 896}, run_id=view.run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": 896}, run_id=view.run_id, resume=True)
         after = await finished(world)
         assert after.updates > before.updates
         assert [lesson for lesson, _ in lessons_of(fleet, "train")] == ["large"]
@@ -217,7 +218,7 @@ async def test_a_lesson_that_was_taken_away_fails_the_resumed_run(tmp_path: Path
         view = await world.start(total_steps=640, curriculum=LESSONS)
         await finished(world)
         other = {"curriculum": {"lessons": [{"name": "only"}]}, "total_steps": 6400}
-        await world.service.start_run("", other, run_id=view.run_id, resume=True)
+        await start_run(world.service, "", other, run_id=view.run_id, resume=True)
         result = await finished(world)
         assert result.state == "failed"
         assert "in lesson 'large', which is not among the lessons" in (result.error or "")

@@ -8,6 +8,7 @@ import pytest
 
 from attract.schema.api import MetricsRow
 from gateway_world import GatewayWorld, gateway
+from started_run import start_run
 
 WAIT_SECONDS = 20.0
 OF_THE_MOMENT = ("time/", "fleet/", "rollout/episodes", "rollout/time_limit_share")
@@ -19,7 +20,7 @@ async def train_to(world: GatewayWorld, run_id: str | None, total_steps: int) ->
     if run_id is None:
         run_id = (await world.start(total_steps=total_steps)).run_id
     else:
-        await world.service.start_run("", {"total_steps": total_steps}, run_id=run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": total_steps}, run_id=run_id, resume=True)
     await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
     return run_id
 

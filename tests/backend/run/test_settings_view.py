@@ -26,7 +26,7 @@ def games(tmp_path: Path) -> GameLibrary:
 
 def test_a_games_own_settings_are_shown_as_they_will_run(games: GameLibrary):
     view = settings_view(games, "tuned", {})
-    assert view.own == view.effective == settings_of(games, "tuned", {}).model_dump(mode="json")
+    assert view.own == view.effective == settings_of(games, "tuned", {}).run.model_dump(mode="json")
     assert (view.own["ppo"]["gamma"], view.own["collection"]["schedule"]) == (GAMMA, "sync")
     assert view.own["ppo"]["clip_range"] == PpoSettings().clip_range
     assert settings_view(games, "plain", {}).own["ppo"]["gamma"] == PpoSettings().gamma
@@ -44,7 +44,7 @@ def test_a_preset_that_is_chosen_changes_what_is_shown(games: GameLibrary, prese
     view = settings_view(games, "tuned", {"preset": preset, "ppo": {"clip_range": CLIP}})
     assert view.effective is not None
     assert (view.effective["preset"], view.effective["ppo"]["clip_range"]) == (preset, CLIP)
-    expected = settings_of(games, "tuned", {"preset": preset}).ppo.gamma
+    expected = settings_of(games, "tuned", {"preset": preset}).run.ppo.gamma
     assert view.effective["ppo"]["gamma"] == expected
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.run.start_checks import (
+    check_demonstrations,
     check_device,
     check_resumed,
     check_same_spaces,
@@ -18,6 +19,7 @@ from attract.runs.checkpoint_document import sealed
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
 from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.settings.given import Layer, LayeredSettings, from_aliases, join_layers
 from attract.settings.run import RunSettings
 from socket_fleet import DESCRIPTION
 
@@ -59,6 +61,15 @@ async def test_a_device_that_is_not_there_is_refused() -> None:
             await check_device("cuda")
 
 
+def given(values: dict[str, Any], beneath: dict[str, Any] | None = None) -> LayeredSettings:
+    return join_layers(Layer(beneath or {}), Layer(values))
+
+
+def test_demonstrations_that_are_not_there_are_named_as_they_were_given() -> None:
+    chosen = join_layers(Layer({}), from_aliases(demonstrations="gone"))
+    assert refused(check_demonstrations, chosen).startswith("--demonstrations: there is no file or folder ")
+
+
 def test_the_steps_of_a_run_are_those_of_its_newest_version(tmp_path: Path) -> None:
     assert trained_steps(past_run(tmp_path / "a")) == 640
     assert trained_steps(past_run(tmp_path / "b", steps=None)) == 0
@@ -66,11 +77,11 @@ def test_the_steps_of_a_run_are_those_of_its_newest_version(tmp_path: Path) -> N
 
 def test_a_total_that_has_been_trained_already_is_refused(tmp_path: Path) -> None:
     directory = past_run(tmp_path)
-    text = refused(check_resumed, directory, RunSettings(total_steps=640), {"total_steps": 640})
+    text = refused(check_resumed, directory, given({"total_steps": 640}))
     assert "total_steps 640: run past has trained 640 steps already" in text and "more than 640" in text
-    check_resumed(directory, RunSettings(total_steps=641), {"total_steps": 641})
+    check_resumed(directory, given({"total_steps": 641}))
     # The total that it had: what is done is done.
-    check_resumed(directory, RunSettings(total_steps=640), {})
+    check_resumed(directory, given({}, {"total_steps": 640}))
 
 
 NETWORKS = [
@@ -83,35 +94,35 @@ NETWORKS = [
 
 @pytest.mark.parametrize(("asked", "expected"), NETWORKS)
 def test_another_network_is_refused(tmp_path: Path, asked: dict[str, Any], expected: str) -> None:
-    directory, settings = past_run(tmp_path), RunSettings.from_mapping(asked)
-    assert expected in refused(check_resumed, directory, settings, asked)
-    assert expected in refused(check_source, directory, settings)
+    directory, settings = past_run(tmp_path), given(asked)
+    assert expected in refused(check_resumed, directory, settings)
+    assert expected in refused(check_source, directory, settings.run)
 
 
 def test_the_size_of_a_core_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
     directory = past_run(tmp_path)
-    settings = RunSettings.from_mapping({"policy": {"recurrent_size": 8}})
-    check_resumed(directory, settings, {})
-    assert check_source(directory, settings) == str((directory.checkpoints / "5").resolve())
+    settings = given({"policy": {"recurrent_size": 8}})
+    check_resumed(directory, settings)
+    assert check_source(directory, settings.run) == str((directory.checkpoints / "5").resolve())
 
 
 def test_other_policies_are_refused_and_a_sole_one_is_given_to_all(tmp_path: Path) -> None:
-    duo = RunSettings.from_mapping({"collection": {"seats": "scout,keeper"}})
-    trio = RunSettings.from_mapping({"collection": {"seats": "scout,keeper,third"}})
+    duo = given({"collection": {"seats": "scout,keeper"}})
+    trio = given({"collection": {"seats": "scout,keeper,third"}})
     held = past_run(tmp_path / "a", {"collection": {"seats": "scout,keeper"}})
-    check_resumed(held, duo, {})
+    check_resumed(held, duo)
     assert "this run has scout, keeper, third, the checkpoint scout, keeper" in refused(
-        check_resumed, held, trio, {}
+        check_resumed, held, trio
     )
-    assert "none named third" in refused(check_source, held, trio)
+    assert "none named third" in refused(check_source, held, trio.run)
     assert "none named main" in refused(check_source, held, RunSettings())
-    check_source(past_run(tmp_path / "b"), trio)
+    check_source(past_run(tmp_path / "b"), trio.run)
 
 
 def test_a_run_without_a_policy_is_nothing_to_start_from_but_can_be_gone_on_with(tmp_path: Path) -> None:
     directory = past_run(tmp_path, steps=None)
     assert "run past has no policy yet" in refused(check_source, directory, RunSettings())
-    check_resumed(directory, RunSettings.from_mapping({"policy": {"hidden_sizes": [8]}}), {})
+    check_resumed(directory, given({"policy": {"hidden_sizes": [8]}}))
 
 
 def test_a_game_of_other_spaces_is_refused_and_other_bounds_are_not(tmp_path: Path) -> None:

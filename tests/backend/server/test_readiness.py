@@ -10,6 +10,7 @@ from attract.schema.api import ReadyView
 from attract.server.readiness import PROBE_SECONDS, Readiness, try_write
 from fake_learner import FakeLearner
 from gateway_world import SMALL, GatewayWorld, gateway
+from started_run import start_run
 
 WAIT_SECONDS = 20.0
 
@@ -96,7 +97,7 @@ async def test_scale_13_readyz_says_that_the_run_failed_and_not_why(tmp_path: Pa
         assert "ValueError" not in str(problems)
         assert view.run_id not in str(problems)
         learner.fail_begin = False
-        await world.service.start_run("counting", SMALL)
+        await start_run(world.service, "counting", SMALL)
         assert await until(world, 200) == {}
 
 

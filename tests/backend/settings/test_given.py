@@ -14,6 +14,7 @@ from attract.settings.given import (
     from_variables,
     join_layers,
 )
+from attract.settings.run import RunSettings
 
 NOTHING = from_values({}, "nothing")
 
@@ -31,11 +32,29 @@ def test_later_layers_win_and_what_lies_beneath_is_left_to_the_run() -> None:
     variables = from_variables({"ATTRACT_PPO_GAMMA": "0.7", "ATTRACT_SEED": "3"})
     flags = from_flags({"ppo": {"gamma": "0.8"}})
     aliases = from_aliases(workers="4", instances=None, max_workers=None)
-    assert join_layers(beneath, file, variables, flags, aliases) == {
+    assert join_layers(beneath, file, variables, flags, aliases).given == {
         "seed": 3,
         "ppo": {"gamma": 0.8, "n_epochs": 2},
         "collection": {"num_workers": 4},
     }
+
+
+def test_they_are_checked_once_on_top_of_what_lies_beneath() -> None:
+    beneath = from_values({"ppo": {"gamma": 0.5, "horizon": 8}}, "game.train.yaml")
+    chosen = join_layers(
+        beneath, from_variables({"ATTRACT_SEED": "3"}), from_flags({"ppo": {"gamma": "0.8"}})
+    )
+    assert chosen.run == RunSettings.from_mapping({"seed": 3, "ppo": {"gamma": 0.8, "horizon": 8}})
+    assert chosen.beneath == {"ppo": {"gamma": 0.5, "horizon": 8}}
+
+
+def test_a_checked_setting_is_spelled_as_it_was_written() -> None:
+    beneath = from_values({"seed": 1, "ppo": {"gamma": 0.5}}, "game.train.yaml")
+    chosen = join_layers(beneath, from_variables({"ATTRACT_SEED": "3"}), from_aliases(demonstrations="d"))
+    assert chosen.spell("seed") == "ATTRACT_SEED"
+    assert chosen.spell("ppo", "gamma") == "ppo.gamma in game.train.yaml"
+    assert chosen.spell("cloning", "demonstrations") == "--demonstrations"
+    assert chosen.spell("device") == "device"
 
 
 def test_the_same_mistake_is_named_as_it_was_written() -> None:
@@ -61,14 +80,14 @@ def test_what_only_fits_together_is_judged_together() -> None:
     # Alone, each of these would be refused.
     file = from_values({"policy": {"recurrent": "lstm"}, "federated": {"rank": 0, "world_size": 2}}, "a.yaml")
     flags = from_flags({"ppo": {"burn_in_steps": "4"}, "federated": {"rendezvous": "10.0.0.1:9000"}})
-    given = join_layers(NOTHING, file, flags)
+    given = join_layers(NOTHING, file, flags).given
     assert given["ppo"] == {"burn_in_steps": 4}
     assert given["federated"] == {"rank": 0, "world_size": 2, "rendezvous": "10.0.0.1:9000"}
 
 
 def test_a_flag_takes_the_place_of_what_excludes_it_in_a_lower_layer() -> None:
     file, flags = from_values({"ppo": {"minibatch_steps": 64}}, "a.yaml"), {"ppo": {"num_minibatches": "4"}}
-    assert join_layers(NOTHING, file, from_flags(flags))["ppo"] == {"num_minibatches": 4}
+    assert join_layers(NOTHING, file, from_flags(flags)).given["ppo"] == {"num_minibatches": 4}
     both = from_flags({"ppo": {"minibatch_steps": "64", "num_minibatches": "4"}})
     assert refused(both).startswith("--ppo.minibatch-steps and --ppo.num-minibatches: ")
 
@@ -82,28 +101,28 @@ def test_none_unsets_what_may_be_unset_wherever_it_is_written(section: str, name
     beneath = from_values({section: {name: 0.5 if section == "ppo" else 9}}, "x.train.yaml")
     unset = {section: {name: None}}
     variable = f"ATTRACT_{section}_{name}".upper()
-    assert join_layers(beneath, from_flags({section: {name: text}})) == unset
-    assert join_layers(beneath, from_variables({variable: text})) == unset
-    assert join_layers(beneath, from_values({section: {name: text}}, "a.yaml")) == unset
+    assert join_layers(beneath, from_flags({section: {name: text}})).given == unset
+    assert join_layers(beneath, from_variables({variable: text})).given == unset
+    assert join_layers(beneath, from_values({section: {name: text}}, "a.yaml")).given == unset
 
 
 def test_a_short_flag_unsets_too() -> None:
     beneath = from_values({"collection": {"max_workers": 8, "instances_per_worker": 4}}, "x.train.yaml")
-    given = join_layers(beneath, from_aliases(workers=None, max_workers="none", instances="null"))
+    given = join_layers(beneath, from_aliases(workers=None, max_workers="none", instances="null")).given
     assert given == {"collection": {"max_workers": None, "instances_per_worker": None}}
 
 
 def test_none_is_a_choice_where_it_is_one_and_null_unsets_it() -> None:
     for text, expected in (("none", "none"), ("null", None)):
         given = from_flags({"policy": {"recurrent": "none"}, "ppo": {"lag_correction": text}})
-        assert join_layers(NOTHING, given)["ppo"] == {"lag_correction": expected}
+        assert join_layers(NOTHING, given).given["ppo"] == {"lag_correction": expected}
         given = from_variables({"ATTRACT_PPO_LAG_CORRECTION": text})
-        assert join_layers(NOTHING, given)["ppo"] == {"lag_correction": expected}
+        assert join_layers(NOTHING, given).given["ppo"] == {"lag_correction": expected}
 
 
 def test_a_section_that_may_be_missing_is_unset_whole() -> None:
     beneath = from_values({"callbacks": {"evaluation": {"every_steps": 5}}}, "x.train.yaml")
-    given = join_layers(beneath, from_flags({"callbacks": {"evaluation": "none"}, "federated": "none"}))
+    given = join_layers(beneath, from_flags({"callbacks": {"evaluation": "none"}, "federated": "none"})).given
     assert given == {"callbacks": {"evaluation": None}, "federated": None}
 
 
@@ -123,7 +142,7 @@ def test_only_what_may_be_unset_says_so() -> None:
 
 
 def test_parameters_are_one_text_of_json() -> None:
-    given = join_layers(NOTHING, from_flags({"parameters": '{"my_size": {"uniform": [1, 2]}}'}))
+    given = join_layers(NOTHING, from_flags({"parameters": '{"my_size": {"uniform": [1, 2]}}'})).given
     assert given == {"parameters": {"my_size": {"uniform": [1, 2]}}}
     with pytest.raises(ConfigurationError, match=r"^--parameters: is not valid JSON: .*\n  e\.g\. "):
         from_flags({"parameters": '{"x'})

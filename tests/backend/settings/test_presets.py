@@ -48,6 +48,11 @@ def test_default_puts_a_games_recommendations_aside():
     settings = RunSettings.from_mapping(layer_settings(recommended, {"preset": "default"}))
     assert settings.ppo == PpoSettings()
     assert not settings.policy.shared_trunk
+    # It puts nothing in their place: what stands beside or above it counts.
+    assert layer_settings(recommended, {"preset": "default", "ppo": {"n_epochs": 7}})["ppo"] == {
+        "n_epochs": 7
+    }
+    assert layer_settings({"preset": "default", "ppo": {"gamma": 0.5}})["ppo"] == {"gamma": 0.5}
 
 
 def test_S5_of_two_that_exclude_each_other_the_higher_layer_stays():

@@ -148,5 +148,5 @@ def test_P9_lag_is_corrected_in_async_and_when_asked_for(schedule: str, given: s
     chosen = RunSettings.from_mapping(
         {"ppo": {"lag_correction": given}, "collection": {"schedule": schedule}}
     )
-    assert chosen.hyperparameters["lag_correction"] == expected
-    assert chosen.hyperparameters["horizon"] == chosen.ppo.horizon
+    assert chosen.hyperparameters.model_dump()["lag_correction"] == expected
+    assert chosen.hyperparameters.model_dump()["horizon"] == chosen.ppo.horizon

@@ -61,14 +61,14 @@ def test_the_defaults_lie_in_the_space_and_every_value_is_one_a_run_can_have(giv
 
 def test_what_was_given_is_not_searched_even_where_it_was_unset():
     given = {"ppo": {"gamma": 0.9, "gae_lambda": None}}
-    space = search_space(given, given, None, {})
+    space = search_space(RunSettings.from_mapping(given), given, None, {})
     assert "ppo.gamma" not in space
     assert "ppo.gae_lambda" not in space
     assert "ppo.learning_rate" in space
 
 
 def test_continuous_actions_have_a_deviation_to_search():
-    assert "policy.log_std_init" in search_space({}, {}, description(BOX), {})
+    assert "policy.log_std_init" in search_space(RunSettings(), {}, description(BOX), {})
     discrete = {"kind": "discrete", "n": 3, "labels": None}
     assert "policy.log_std_init" not in default_space(RunSettings(), description(discrete))
 
@@ -80,7 +80,7 @@ def test_a_file_narrows_widens_and_drops(tmp_path: Path):
         "policy.hidden_sizes: [[32], [256, 256]]\nppo.burn_in_steps: {low: 0, high: 0x1f}\n",
     )
     said.pop("ppo.burn_in_steps")
-    space = search_space({}, {}, None, said)
+    space = search_space(RunSettings(), {}, None, said)
     assert "ppo.gamma" not in space
     assert space["ppo.n_epochs"] == Choice((1, 3))
     assert space["ppo.clip_range"] == Range(0.1, 0.3, log=False, whole=False)
@@ -112,13 +112,13 @@ def test_a_file_that_cannot_be_searched_is_refused_by_name(tmp_path: Path, text:
 
 def test_a_value_that_no_run_could_have_is_refused_before_anything_is_trained(tmp_path: Path):
     with pytest.raises(ConfigurationError, match=r"ppo\.gamma"):
-        search_space({}, {}, None, searched(tmp_path, "ppo.gamma: {low: 0.5, high: 1.5}"))
+        search_space(RunSettings(), {}, None, searched(tmp_path, "ppo.gamma: {low: 0.5, high: 1.5}"))
 
 
 def test_a_space_of_nothing_is_refused():
     names = default_space(RunSettings(), None)
     with pytest.raises(ConfigurationError, match="every setting that is searched is fixed"):
-        search_space({}, {}, None, dict.fromkeys(names))
+        search_space(RunSettings(), {}, None, dict.fromkeys(names))
 
 
 def test_a_name_is_found_in_nested_settings():

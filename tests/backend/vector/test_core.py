@@ -66,6 +66,20 @@ def actions_of(batch) -> np.ndarray:
     return (batch.slot_id % 3).astype(np.int32)
 
 
+def test_I2_it_tells_whose_turn_it_is_and_which_columns_are_whose():
+    # 12 games of 2 agents in 3 groups of 4 games, each cut between two workers: 4 columns for each.
+    fleet = driven(num_games=12, num_agents=2, num_groups=3, num_workers=2)
+    first, second, _ = fleet.start()
+    core = fleet.core
+    assert core.columns_of(2) == {0: slice(0, 4), 1: slice(4, 8)}
+    assert (core.next_sent, core.next_received, core.num_under_way) == (0, 0, 0)
+    for batch in (first, second):
+        fleet.send(actions_of(batch))
+    assert (core.next_sent, core.next_received, core.num_under_way) == (2, 0, 2)
+    fleet.recv()
+    assert (core.next_sent, core.next_received, core.num_under_way) == (2, 1, 1)
+
+
 def test_I3_2720_games_of_3_agents_in_2_groups_fill_8160_segments_in_128_calls():
     fleet = driven(num_games=2720, num_agents=3, num_groups=2, num_workers=2)
     for batch in fleet.start():

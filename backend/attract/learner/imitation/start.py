@@ -39,7 +39,7 @@ class ClonedStart:
             "description_sha256": description_sha256(game),
             "seed": settings.seed,
             "policy": settings.policy.model_dump(mode="json"),
-            settings.algorithm: settings.hyperparameters,
+            settings.algorithm: settings.hyperparameters.model_dump(mode="json"),
             "metrics": self.metrics(),
         }
         return self.state.snapshot(labels)

@@ -2,9 +2,10 @@
 
 import base64
 import logging
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -16,7 +17,6 @@ from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, sc
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.moments import merged
-from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
@@ -35,6 +35,42 @@ MIN_DEVIATION_SHARE = 0.25
 """Floor of a minibatch's advantage deviation, as a share of the usual deviation (rule P1)."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AdvantageScale:
+    """Decaying mean over updates of the variances of one policy's advantages: a floor for small ones (P1)."""
+
+    variance: float = 0.0
+    """Weighted sum of the variances."""
+    weight: float = 0.0
+    """Sum of the weights; 0 before the first update."""
+
+    @classmethod
+    def restore(cls, document: Any) -> Self:
+        """What `to_document` gave. Raises: KeyError, TypeError, ValueError: it gave something else."""
+        return cls(variance=float(document["variance"]), weight=float(document["weight"]))
+
+    def to_document(self) -> dict[str, Any]:
+        """As a checkpoint's document holds it."""
+        return asdict(self)
+
+    def then(self, variance: float, decay: float) -> "AdvantageScale":
+        """The scale after one more update.
+
+        Args:
+            variance: of its advantages, before they are normalised; one that is not finite is ignored.
+            decay: weight of the earlier variances, in [0, 1).
+        """
+        if not math.isfinite(variance):
+            return self
+        gain = 1.0 - decay
+        return AdvantageScale(decay * self.variance + gain * variance, decay * self.weight + gain)
+
+    @property
+    def deviation(self) -> float:
+        """The root of the mean; 0 before the first update."""
+        return 0.0 if self.weight == 0.0 else math.sqrt(self.variance / self.weight)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.group.averaging import Averaging
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.group.leading import broadcast_state, join_update
-from attract.learner.imitation.kept import demonstrations_of
+from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
@@ -66,6 +66,7 @@ class Learner:
 
     Args:
         begin: the run.
+        settings: those of `begin`, checked.
         send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
@@ -76,6 +77,7 @@ class Learner:
     def __init__(
         self,
         begin: Begin,
+        settings: RunSettings,
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
         group: LearnerGroup = SINGLE_PROCESS,
@@ -84,18 +86,14 @@ class Learner:
         self._group = group
         self._is_group_over = False
         self._send = send
-        self._settings = settings = RunSettings.from_mapping(begin.settings)
+        self._settings = settings
         self._device = resolve_device(settings.device)
         torch.set_num_threads(threads_for(settings))
         self._seating = Seating(settings.collection.seats or (MAIN,) * begin.description.num_agents)
         source = settings.cloning.demonstrations
         self._algorithm = choose_algorithm(
-            settings.algorithm,
-            settings.hyperparameters,
-            learner=settings.learner,
+            settings,
             group=group,
-            exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
-            cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
             demonstrations=None
             if source is None
             else demonstrations_of(
@@ -132,7 +130,7 @@ class Learner:
             "description_sha256": description_sha256(begin.description),
             "seed": settings.seed,
             "policy": settings.policy.model_dump(mode="json"),
-            settings.algorithm: settings.hyperparameters,
+            settings.algorithm: settings.hyperparameters.model_dump(mode="json"),
         }
 
     def start(self) -> None:

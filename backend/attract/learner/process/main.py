@@ -127,8 +127,9 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     redirect_output(Path(begin.run_dir) / "logs")
     bind(run=begin.run_id)
     log.info("learner of %s, process %d", begin.run_id, os.getpid())
-    group = _join(begin, inbox)
-    learner = Learner(begin, channel.send, inbox.put, group)
+    settings = RunSettings.from_mapping(begin.settings)
+    group = _join(begin, settings, inbox)
+    learner = Learner(begin, settings, channel.send, inbox.put, group)
     try:
         learner.start()
         while True:
@@ -149,14 +150,13 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
         learner.close()
 
 
-def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
+def _join(begin: Begin, settings: RunSettings, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
     """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
     from attract.learner.group.cells import SINGLE_PROCESS
 
     if begin.cell is None:
         return SINGLE_PROCESS
     cell = Cell.from_mapping(begin.cell)
-    settings = RunSettings.from_mapping(begin.settings)
     check_for_cells(settings)
     from attract.learner.group.torch_group import TorchGroup
     from attract.learner.process.machine import resolve_device

@@ -13,7 +13,7 @@ from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.rnd import RndSettings
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import SignsFleet, describe_signs
 
 HEADS = ("own", "shared")
@@ -135,7 +135,8 @@ def test_a_run_that_explored_otherwise_until_now_begins_to_explore(batch: Batch,
 def test_around_ppo_what_is_seen_again_pays_less(batch: Batch, head: str):
     game = describe_signs()
     ppo = {"learning_rate": 1e-3, "entropy_coef": 0.0, "target_kl": None}
-    choice = choose_algorithm("ppo", ppo, exploration={"value_head": head})
+    settings = {"ppo": ppo, "exploration": "rnd", "rnd": {"value_head": head}}
+    choice = choose_algorithm(RunSettings.from_mapping(settings))
     state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
     updater = PolicyUpdater(state, build_distribution(game), 2)
     bonuses = []

@@ -1,6 +1,6 @@
 """The cloning loss around an algorithm: its weight, its gradient, and nothing once it has faded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.cloning import CloningSettings
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from demonstrated_signs import demonstrated_signs
 from learner_world import SignsFleet, describe_signs
 
@@ -91,9 +91,8 @@ def test_around_ppo_what_was_demonstrated_is_learned_where_rewards_say_nothing(b
     ppo = {"learning_rate": 1e-2, "target_kl": None, "entropy_coef": 0.0, "minibatch_steps": 32}
     likelihoods: dict[str, list[float]] = {}
     for name, coef in (("with", 1.0), ("without", 0.0)):
-        choice = choose_algorithm(
-            "ppo", ppo, cloning={"coef": coef}, demonstrations={None: demonstrated_signs()}
-        )
+        settings = RunSettings.from_mapping({"ppo": ppo, "cloning": {"coef": coef}})
+        choice = choose_algorithm(settings, demonstrations={None: demonstrated_signs()})
         state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
         updater = PolicyUpdater(state, build_distribution(game), 2)
         for version in range(15):
@@ -106,11 +105,11 @@ def test_around_ppo_what_was_demonstrated_is_learned_where_rewards_say_nothing(b
 
 def test_D2_a_checkpoint_is_the_inner_algorithms_alone():
     game = describe_signs()
-    plain: Callable[[], Any] = lambda: choose_algorithm("ppo", {})  # noqa: E731 - a name for a call
-    cloning = choose_algorithm("ppo", {}, cloning={}, demonstrations={None: demonstrated_signs()})
+    plain = choose_algorithm(RunSettings())
+    cloning = choose_algorithm(RunSettings(), demonstrations={None: demonstrated_signs()})
     states = [
         PolicyState.create(game, PolicySettings(hidden_sizes=(4,)), choice, 3, torch.device("cpu"))
-        for choice in (plain(), cloning)
+        for choice in (plain, cloning)
     ]
     assert states[0].tensors().keys() == states[1].tensors().keys()
     assert states[0].document() == states[1].document()

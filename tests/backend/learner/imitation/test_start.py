@@ -18,7 +18,7 @@ async def test_P7_P11_statistics_are_those_of_the_demonstrations(tmp_path: Path)
     source = write_demonstrations(tmp_path, record("keydoor", keydoor_player, episodes=2))
     game, played = play_again(await GameLibrary(Path.cwd()).resolve("keydoor"), source)
     settings = RunSettings()
-    algorithm = choose_algorithm(settings.algorithm, settings.ppo.model_dump(mode="json"))
+    algorithm = choose_algorithm(settings)
     reported: list[str] = []
     start = clone(
         game, settings, algorithm, played, FitPlan(epochs=2), torch.device("cpu"),

@@ -13,12 +13,12 @@ from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.policies.policy_state import PolicyState, matching_state
 from attract.learner.registry import choose_algorithm
 from attract.learner.verification import Tolerance
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import describe_signs
 
 
 def create(seed: int = 3, policy_id: str | None = None, hidden: int = 8, **ppo: object) -> PolicyState:
-    choice = choose_algorithm("ppo", ppo)
+    choice = choose_algorithm(RunSettings.from_mapping({"ppo": ppo}))
     sizes = PolicySettings(hidden_sizes=(hidden,))
     return PolicyState.create(describe_signs(), sizes, choice, seed, torch.device("cpu"), policy_id)
 
@@ -60,7 +60,7 @@ def test_C8_each_of_several_policies_has_weights_of_its_own_that_its_name_decide
 
 def test_P14_an_algorithm_is_told_how_many_agents_play() -> None:
     received: list[Learnable] = []
-    choice = choose_algorithm("ppo", {})
+    choice = choose_algorithm(RunSettings())
 
     def create_noted(learnable: Learnable) -> Algorithm:
         received.append(learnable)

@@ -14,7 +14,7 @@ from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.ppo.algorithm import UNREWARDED_ENTROPY_COEF
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import SignsFleet, describe_signs
 
 PPO = {"learning_rate": 1e-3, "clip_range": 0.2, "entropy_coef": 0.0, "target_kl": None}
@@ -28,7 +28,7 @@ def batch(tmp_path: Path):
 
 
 def trainer_for(**ppo: object) -> PolicyUpdater:
-    choice, game = choose_algorithm("ppo", PPO | ppo), describe_signs()
+    choice, game = choose_algorithm(RunSettings.from_mapping({"ppo": PPO | ppo})), describe_signs()
     state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
     return PolicyUpdater(state, build_distribution(game), 2)
 

@@ -14,7 +14,7 @@ from attract.learner.registry import choose_algorithm
 from attract.learner.verification import Tolerance
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import describe_signs
 
 
@@ -24,7 +24,7 @@ def create(
     return TrainingState.create(
         describe_signs(inputs),
         PolicySettings(hidden_sizes=hidden),
-        choose_algorithm("ppo", {"normalize_observations": normalise}),
+        choose_algorithm(RunSettings.from_mapping({"ppo": {"normalize_observations": normalise}})),
         seed,
         torch.device("cpu"),
     )

@@ -10,10 +10,10 @@ from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.rounds import average, join
 from attract.learner.registry import choose_algorithm
-from attract.settings.run import PolicySettings
+from attract.settings.run import PolicySettings, RunSettings
 from learner_world import describe_signs
 
-PPO = choose_algorithm("ppo", {})
+PPO = choose_algorithm(RunSettings())
 
 
 class WithOther(Averaging):
@@ -43,7 +43,7 @@ def trained_state(seed: int) -> TrainingState:
     state = TrainingState.create(
         describe_signs(),
         PolicySettings(hidden_sizes=(4,)),
-        choose_algorithm("ppo", {}),
+        choose_algorithm(RunSettings()),
         seed,
         torch.device("cpu"),
     )
@@ -130,7 +130,7 @@ def test_what_a_trainer_saw_alone_is_its_own_when_it_joins_others_later(tmp_path
     joined = TrainingState.create(
         describe_signs(),
         PolicySettings(hidden_sizes=(4,)),
-        choose_algorithm("ppo", {}),
+        choose_algorithm(RunSettings()),
         5,
         torch.device("cpu"),
     )
@@ -152,7 +152,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
         state = TrainingState.create(
             describe_signs(),
             PolicySettings(hidden_sizes=(4,)),
-            choose_algorithm("ppo", {}),
+            choose_algorithm(RunSettings()),
             seed,
             torch.device("cpu"),
             ("left", "right"),

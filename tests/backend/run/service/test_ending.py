@@ -9,6 +9,7 @@ from attract.schema import learner as ipc
 from fake_learner import FakeLearner
 from gateway_world import gateway
 from service_run import WAIT_SECONDS, finished, kinds, trained, until_update
+from started_run import start_run
 
 
 async def test_the_goal_is_confirmed_by_an_evaluation_of_one_version(tmp_path: Path):
@@ -109,7 +110,7 @@ async def test_a_failed_export_fails_the_run_and_keeps_what_was_trained(tmp_path
         assert not result.refused
         assert world.service.view(view.run_id).state == "failed"
         learner.fail_export = False
-        await world.service.start_run("", {"total_steps": 192}, run_id=view.run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": 192}, run_id=view.run_id, resume=True)
         assert (await finished(world)).state == "finished"
 
 

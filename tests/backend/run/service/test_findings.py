@@ -7,6 +7,7 @@ from attract.schema.api import RandomPlay, RunView
 from gateway_world import GatewayWorld, gateway
 from service_run import finished, kinds, until_update
 from socket_fleet import random_play
+from started_run import start_run
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 """Rewards of every step of the fake learner's updates."""
@@ -38,7 +39,7 @@ async def test_what_was_found_before_still_holds_after_a_resume_and_is_not_said_
         world.learner.metrics = UNPAID
         first = await world.start(total_steps=640)
         await finished(world)
-        await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": 704}, run_id=first.run_id, resume=True)
         result = await finished(world)
         assert result.updates == 11
         assert [finding.first_agent_steps for finding in result.findings] == [128]
@@ -82,7 +83,7 @@ async def test_a_run_that_is_no_better_than_random_play_says_so_at_its_end(tmp_p
         )
         # What was measured holds for the run that goes on: no browser is asked again.
         assert len(fleet.checks) == 1
-        await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": 704}, run_id=first.run_id, resume=True)
         assert (await finished(world)).verdict.random == result.verdict.random
         assert len(fleet.checks) == 1
 

@@ -1,6 +1,7 @@
 """What can be started, from what, and what is refused before anything is left behind."""
 
 import asyncio
+import functools
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from attract.schema import learner as ipc
 from attract.schema.api import EvaluationView
 from gateway_world import SMALL, gateway
 from service_run import WAIT_SECONDS, finished
+from started_run import start_run
 
 
 async def test_one_run_at_a_time(tmp_path: Path):
@@ -33,7 +35,7 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
             ("counting", {}, "../out"),
         ):
             with pytest.raises(ConfigurationError):
-                await world.service.start_run(game, settings, run_id=run_id)
+                await start_run(world.service, game, settings, run_id=run_id)
         assert world.service.summaries() == []
         assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
@@ -52,7 +54,7 @@ async def test_what_cannot_be_leaves_no_run_and_starts_no_learner(tmp_path: Path
     async with gateway(tmp_path) as world, world.fleet().joined():
         first = await world.start(total_steps=128)
         await finished(world)
-        lives, start = world.learner.lives, world.service.start_run
+        lives, start = world.learner.lives, functools.partial(start_run, world.service)
         other = {**SMALL, "policy": {"hidden_sizes": [8]}}
         attempts = [
             start("counting", other, initialize_from=first.run_id),
@@ -77,11 +79,11 @@ async def test_latest_works_wherever_a_run_id_does(tmp_path: Path):
         assert (await world.service.evaluate("latest", episodes=5)).policy_version == 2
         exported = await world.service.export("latest", str(tmp_path / "out"))
         assert (tmp_path / "out" / "policy.onnx").read_bytes() == b"onnx %d" % exported
-        view = await world.service.start_run("", {"total_steps": 192}, run_id="latest", resume=True)
+        view = await start_run(world.service, "", {"total_steps": 192}, run_id="latest", resume=True)
         assert view.run_id == first.run_id
         assert (await finished(world)).agent_steps == 192
-        second = await world.service.start_run(
-            "counting", {**SMALL, "total_steps": 64}, initialize_from="latest"
+        second = await start_run(
+            world.service, "counting", {**SMALL, "total_steps": 64}, initialize_from="latest"
         )
         assert second.run_id != first.run_id
         await finished(world)
@@ -101,11 +103,11 @@ async def test_a_host_that_waits_plays_the_next_run_and_the_one_after(tmp_path: 
 
 async def test_D3_a_run_is_never_overwritten_without_force(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined():
-        await world.service.start_run("counting", {**SMALL, "total_steps": 64}, run_id="mine")
+        await start_run(world.service, "counting", {**SMALL, "total_steps": 64}, run_id="mine")
         await finished(world)
         with pytest.raises(ConfigurationError, match="--force"):
-            await world.service.start_run("counting", SMALL, run_id="mine")
-        await world.service.start_run("counting", {**SMALL, "total_steps": 64}, run_id="mine", force=True)
+            await start_run(world.service, "counting", SMALL, run_id="mine")
+        await start_run(world.service, "counting", {**SMALL, "total_steps": 64}, run_id="mine", force=True)
         assert (await finished(world)).updates == 1
         assert len(list((world.runs_dir / ".trash").iterdir())) == 1
 
@@ -114,7 +116,7 @@ async def test_a_run_starts_from_the_newest_policy_of_another(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined():
         first = await world.start(total_steps=128)
         await finished(world)
-        await world.service.start_run("counting", {**SMALL, "total_steps": 64}, initialize_from=first.run_id)
+        await start_run(world.service, "counting", {**SMALL, "total_steps": 64}, initialize_from=first.run_id)
         begins = []
         await finished(world)
         begins = [message for message in world.learner.heard if isinstance(message, ipc.Begin)]
@@ -122,7 +124,7 @@ async def test_a_run_starts_from_the_newest_policy_of_another(tmp_path: Path):
             (world.runs_dir / first.run_id / "checkpoints" / "2").resolve()
         )
         with pytest.raises(ConfigurationError):
-            await world.service.start_run("counting", SMALL, initialize_from="gone")
+            await start_run(world.service, "counting", SMALL, initialize_from="gone")
 
 
 async def test_a_past_run_is_evaluated_and_exported_without_training(tmp_path: Path):
