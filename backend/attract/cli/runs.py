@@ -9,7 +9,7 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from attract.cli.completion import RunWord
-from attract.cli.configuration import server_settings
+from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import (
     AtLeastOne,
     GameProjectDir,
@@ -98,10 +98,11 @@ def replay(
         given.append("failed")
     if len(given) > 1:
         raise ConfigurationError("one at a time", setting=" ".join(f"--{name}" for name in given))
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    if game is not None:
+        game, server = served_game(game, server)
     order = ReplayOptions(episode, given[0] if given else None, game, json_output)
-    return run_async(
-        replay_episodes(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir))
-    )
+    return run_async(replay_episodes(order, server))
 
 
 def export(

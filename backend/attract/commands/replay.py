@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.cli.configuration import served_game
 from attract.commands.output import CommandConsole
 from attract.errors import ConfigurationError
 from attract.games.kept_game import page_folder, project_of, serve_kept_game
@@ -59,10 +58,8 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
     """
     run_id, recorded = find_recorded(order, server)
     require_chromium()
-    game, directory = order.game, None
-    if game is not None:
-        game, server = served_game(game, server)
-    else:
+    directory = None
+    if order.game is None:
         directory = _run_of(run_id or recorded[0].episode.run_id, server)
     if directory is not None and (project := project_of(directory)) is not None:
         server = server.model_copy(update={"project_dir": project})
@@ -75,7 +72,7 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
     results: list[tuple[Recorded, EpisodeReplay]] = []
     problem: str | None = None
     async with running_gateway(server, port_is_fixed=False) as gateway:
-        module = await _build(gateway.service.games, game, directory, recorded[0], server)
+        module = await _build(gateway.service.games, order.game, directory, recorded[0], server)
         host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 0), on_event)
         try:
             async for entry, replay in _replayed(gateway.service.membership.checker, module, recorded):
