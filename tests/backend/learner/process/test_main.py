@@ -26,13 +26,6 @@ def fleet(tmp_path: Path):
     fleet.close()
 
 
-@pytest.fixture(scope="module")
-def zygote():
-    zygote = LearnerZygote()
-    yield zygote
-    zygote.close()
-
-
 def started_by_a_thread_that_ends() -> LearnerProcess:
     """Linux signals the end of a starting *thread* as it does a parent's; that must end nothing."""
     learners: list[LearnerProcess] = []
