@@ -27,7 +27,7 @@ build: $(STAMPS)/node
 test: setup
 	npx vitest run
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not long and not soak and not alone and not ray"
-	$(BIN)/python -m pytest -rR -m alone
+	$(BIN)/python -m pytest -rR -m alone $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
 # What `make test` leaves out to stay short: second ways through what it tests already, half a minute and more each.
 long: setup

@@ -2,9 +2,12 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from learner_zygote import LearnerZygote
 
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
@@ -32,6 +35,14 @@ RERUNS = 2
 MAX_RERUN = 8
 """Tests of one run that may need another chance: more are no chance of the machine."""
 _rerun: set[str] = set()
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[LearnerZygote]:
+    """Forks learners for all tests of this worker of pytest: torch is imported once."""
+    zygote = LearnerZygote()
+    yield zygote
+    zygote.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -68,7 +68,8 @@ def test_1000_random_episodes_are_the_same_to_their_end(play: Play) -> None:
         assert difference[:, 4:].max() == 0
 
 
-def test_100000_transitions_of_balanced_play_are_the_same(play: Play) -> None:
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_transitions_of_balanced_play_are_the_same(play: Play, count: int) -> None:
     env = gymnasium.make("CartPole-v1", max_episode_steps=MAX_STEPS)
     random = np.random.default_rng(21)
     sequences: list[dict[str, Any]] = []
@@ -76,7 +77,7 @@ def test_100000_transitions_of_balanced_play_are_the_same(play: Play) -> None:
     after: list[np.ndarray] = []
     episode = 0
     env.reset(seed=episode)
-    while len(sequences) < 100_000:
+    while len(sequences) < count:
         state = env.unwrapped.state
         # A random action now and then spreads the states; some episodes end by falling, too.
         action = int(random.integers(2)) if random.random() < 0.4 else balance(state)
@@ -91,7 +92,7 @@ def test_100000_transitions_of_balanced_play_are_the_same(play: Play) -> None:
     theirs = np.array(expected)
     assert np.abs(ours[:, :4] - theirs[:, :4]).max() <= OBSERVATION_TOLERANCE
     clear = np.array([not is_near_threshold(state) for state in after])
-    assert clear.sum() >= 99_990
+    assert clear.sum() >= 0.9999 * count
     assert (ours[clear, 4:6] == theirs[clear, 4:6]).all()
     assert theirs[:, 5].sum() >= 10, "both outcomes must occur"
     assert (ours[:, 6] == 0).all(), "a single step never reaches the time limit"

@@ -18,7 +18,15 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+# What these find is tested of the CPU by the tests that they run, and in backend/learner.
+LONG = (gpu_check.run_gpu_tests, gpu_check.measure_minibatches, gpu_check.kill_during_an_update)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(check, marks=[pytest.mark.long] if check in LONG else []) for check in CHECKS],
+    ids=lambda check: check.__name__,
+)
 def test_every_part_runs_on_the_cpu_and_finds_what_it_should(check: gpu_check.Check):
     answers = list(check(torch.device("cpu"), SMALL))
     assert answers and all(answer.figures for answer in answers)

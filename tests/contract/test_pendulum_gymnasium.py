@@ -25,13 +25,14 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     return bundle_driver("pendulum-driver.ts", tmp_path_factory.mktemp("pendulum"))
 
 
-def test_100000_transitions_of_gymnasiums_states_are_the_same(play: Play) -> None:
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_transitions_of_gymnasiums_states_are_the_same(play: Play, count: int) -> None:
     env = gymnasium.make("Pendulum-v1", max_episode_steps=MAX_STEPS)
     random = np.random.default_rng(31)
     sequences: list[dict[str, Any]] = []
     expected: list[list[float]] = []
     env.reset(seed=0)
-    for step in range(100_000):
+    for step in range(count):
         angle, speed = env.unwrapped.state
         if random.random() < 0.05:
             # Many turns away, and as fast as it goes: what random play seldom reaches.
@@ -50,7 +51,7 @@ def test_100000_transitions_of_gymnasiums_states_are_the_same(play: Play) -> Non
     assert np.abs(ours[:, :3] - theirs[:, :3]).max() <= TOLERANCE
     assert np.abs(ours[:, 3] - theirs[:, 3]).max() <= REWARD_TOLERANCE
     assert (ours[:, 4:] == 0).all()
-    assert (np.abs(theirs[:, 2]) == 8).sum() >= 1_000, "the limit of the speed must be met"
+    assert (np.abs(theirs[:, 2]) == 8).sum() >= count / 100, "the limit of the speed must be met"
 
 
 def test_whole_episodes_with_their_returns_are_the_same(play: Play) -> None:

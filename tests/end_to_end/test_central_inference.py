@@ -7,6 +7,9 @@ import pytest
 
 from attract_command import AttractCommand, Outcome
 
+# `make test` trains so in test_worker_killed.py, and looks for what is left in shared memory in
+# test_trainer_killed.py.
+pytestmark = pytest.mark.long
 GOAL = 475
 """What the same settings reach with the policy beside the games (`test_main_job.py`)."""
 
@@ -26,14 +29,12 @@ def outcome(runs_dir: Path) -> Outcome:
     return command.wait()
 
 
-@pytest.mark.long
 def test_C9_training_reaches_the_return_that_inference_in_the_worker_reaches(outcome: Outcome) -> None:
     assert outcome.code == 0, outcome.stderr
     assert outcome.json["goal_reached"] is True
     assert outcome.json["episode_return_mean"] >= GOAL
 
 
-@pytest.mark.long
 def test_I2_the_runs_timeline_shows_games_stepping_while_the_policy_decides(
     outcome: Outcome, runs_dir: Path
 ) -> None:

@@ -43,15 +43,14 @@ def test_parameters_that_the_game_does_not_have_are_wrong_use_and_leave_no_run(t
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
-def test_a_renamed_run_is_the_run_of_its_new_name(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    short = (*TRAIN, "--no-check", "--total-steps", "2000")
-    assert run_attract(*short, "--run-id", "first", runs_dir=runs).code == 0
-    (runs / "first").rename(runs / "best-one")
+def test_a_renamed_run_is_the_run_of_its_new_name(trained_cartpole: Path, tmp_path: Path) -> None:
+    runs = trained_cartpole
+    (runs / "p").rename(runs / "best-one")
     played = run_attract("eval", "latest", "--episodes", "1", "--json", runs_dir=runs)
     assert (played.code, played.json["run_id"]) == (0, "best-one"), played.stderr
     wrote = run_attract("export", "best-one", "--out", str(tmp_path / "out"), runs_dir=runs)
     assert (wrote.code, "run best-one, version" in wrote.stdout) == (0, True), wrote.stderr
+    short = (*TRAIN, "--no-check", "--total-steps", "2000")
     on = run_attract(*short, "--initialize-from", "best-one", "--json", runs_dir=runs)
     assert on.code == 0, on.stderr
 

@@ -156,6 +156,8 @@ def _packages(requirements: list[str]) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
+# `make test` has `attract join` against a trainer in backend/commands/test_join.py, the files' words above.
+@pytest.mark.long
 def test_the_services_commands_train_together(tmp_path: Path) -> None:
     services = _services()
     port = free_port()

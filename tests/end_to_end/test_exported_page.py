@@ -24,6 +24,11 @@ def export_page(runs: Path, *words: str) -> Path:
     always = ("--headless", "--no-check", "--workers", "2", "--seed", "3", "--run-id", "p")
     trained = run_attract("train", *words, *always, runs_dir=runs)
     assert trained.code == 0, trained.stderr
+    return export_trained(runs)
+
+
+def export_trained(runs: Path) -> Path:
+    """The page of run `p`."""
     site = runs / "site"
     exported = run_attract("export", "p", "--out", str(site), "--page", runs_dir=runs)
     assert exported.code == 0, exported.stderr
@@ -37,8 +42,8 @@ def score_of(page: Page, name: str):
 
 
 @pytest.fixture(scope="module")
-def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export_page(tmp_path_factory.mktemp("cartpole"), "cartpole", "--total-steps", "60000")
+def cartpole(trained_cartpole: Path) -> Path:
+    return export_trained(trained_cartpole)
 
 
 async def test_an_agent_plays_until_one_takes_over(cartpole: Path):

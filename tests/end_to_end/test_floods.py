@@ -240,6 +240,9 @@ async def mutated(folder: Path, number: int) -> None:
     assert codes[close_codes.MALFORMED] > 0
 
 
+# `make test` decodes damaged frames of every kind in contract/test_mutated_frames.py, and sends some through
+# sockets in backend/server/test_sockets.py.
+@pytest.mark.long
 @pytest.mark.timeout(600)
 async def test_damaged_frames_through_sockets_cost_their_senders_alone(tmp_path: Path) -> None:
     await mutated(tmp_path, 1000)

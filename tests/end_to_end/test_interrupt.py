@@ -34,7 +34,7 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
     _gone, alive = psutil.wait_procs(family, timeout=5)
     assert alive == []
 
-    total = outcome.json["agent_steps"] + 20_000
+    total = outcome.json["agent_steps"] + 2_000
     goes_on = ("train", "cartpole", "--run-id", "latest", "--resume", "--json", "--total-steps")
     again = run_attract(*goes_on, str(total), runs_dir=tmp_path)
     assert again.code == 0, again.stderr

@@ -67,6 +67,8 @@ def test_E9_every_update_changes_every_policy(trained: Outcome, runs_dir: Path) 
     assert seen["keeper"] > 1.5 * seen["scout"] > 0
 
 
+# `make test` compares two runs of one seed in test_reproducible.py.
+@pytest.mark.long
 def test_C8_the_same_seed_gives_the_same_weights_of_every_policy(trained: Outcome, runs_dir: Path) -> None:
     again = train(runs_dir, "again", "--total-steps", str(STEPS))
     assert again.code == 0, again.stderr

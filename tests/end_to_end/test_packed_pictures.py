@@ -153,6 +153,8 @@ def assert_same_rows(mine: Played, other: Played) -> None:
             assert np.array_equal(values, wanted[name]), name
 
 
+# `make test` has the same of both languages' packing in contract/test_packed_blocks.py.
+@pytest.mark.long
 async def test_rows_are_the_same_bytes_as_without_packing(tmp_path: Path) -> None:
     packed = await played(tmp_path / "packed")
     plain = await played(tmp_path / "plain", UNPACKED)

@@ -193,10 +193,11 @@ async def what_comes(folder: Path, *, is_own: bool, has_policies: bool = True) -
             assert held is not None
             await held.wait_for_load_state()
             await held.evaluate(add, "/index.html")
-            quiet, before = 0, -1
+            quiet, before = 0, (-1, False)
             while quiet < NUM_QUIET_LOOKS:
                 await asyncio.sleep(LOOK_SECONDS)
-                now = len(heard.requests) + heard.datagrams
+                # WebRTC repeats an unanswered datagram for ten seconds: only the first is news.
+                now = (len(heard.requests), heard.datagrams > 0)
                 quiet, before = (quiet + 1 if now == before else 0), now
             await browser.close()
     return heard

@@ -1,5 +1,6 @@
 """Games that live in a page: trained, evaluated and resumed as any other, in frames of a real Chromium."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -109,21 +110,16 @@ export default definePageGame({
 """
 
 
-@pytest.fixture(scope="module")
-def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("page") / "runs"
+def test_an_agent_learns_in_the_page_that_is_shipped(trained_meteors: Path) -> None:
+    outcome = json.loads((trained_meteors / "outcome.json").read_text())
+    assert outcome["episode_return_mean"] > 2 * RANDOM_SECONDS
 
 
-def test_an_agent_learns_in_the_page_that_is_shipped(runs_dir: Path) -> None:
-    words = ("train", "meteors", "--headless", "--total-steps", "90000", "--run-id", "m", "--json")
-    trained = run_attract(*words, runs_dir=runs_dir)
-    assert trained.code == 0, trained.stderr
-    assert trained.json["episode_return_mean"] > 2 * RANDOM_SECONDS
-
-
-def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeated(runs_dir: Path) -> None:
-    words = ("eval", "m", "--episodes", "12", "--json")
-    first, second = (run_attract(*words, runs_dir=runs_dir) for _ in range(2))
+def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeated(
+    trained_meteors: Path,
+) -> None:
+    words = ("eval", "p", "--episodes", "12", "--json")
+    first, second = (run_attract(*words, runs_dir=trained_meteors) for _ in range(2))
     assert first.code == second.code == 0, first.stderr + second.stderr
     assert first.json["return_mean"] > 2 * RANDOM_SECONDS
     names = ("return_mean", "length_mean")
@@ -131,9 +127,9 @@ def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeat
 
 
 @pytest.mark.long
-def test_a_run_goes_on_from_where_it_was(runs_dir: Path) -> None:
-    words = ("train", "--resume", "--run-id", "m", "--headless", "--total-steps", "110000", "--json")
-    resumed = run_attract(*words, runs_dir=runs_dir)
+def test_a_run_goes_on_from_where_it_was(trained_meteors: Path) -> None:
+    words = ("train", "--resume", "--run-id", "p", "--headless", "--total-steps", "110000", "--json")
+    resumed = run_attract(*words, runs_dir=trained_meteors)
     assert resumed.code == 0, resumed.stderr
     assert resumed.json["episode_return_mean"] > 2 * RANDOM_SECONDS
 

@@ -267,23 +267,9 @@ POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
 
 
 async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_scripts(
-    tmp_path: Path,
+    trained_cartpole: Path, tmp_path: Path
 ) -> None:
-    runs = tmp_path / "runs"
-    words = (
-        "train",
-        "cartpole",
-        "--headless",
-        "--no-check",
-        "--workers",
-        "2",
-        "--seed",
-        "3",
-        "--run-id",
-        "p",
-    )
-    trained = run_attract(*words, "--total-steps", "1500000", "--until-return", "475", runs_dir=runs)
-    assert trained.code == 0, trained.stderr
+    runs = trained_cartpole
     site = tmp_path / "site"
     exported = run_attract("export", "p", "--out", str(site / "policy"), "--format", "js", runs_dir=runs)
     assert exported.code == 0, exported.stderr

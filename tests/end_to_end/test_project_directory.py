@@ -53,7 +53,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("current", "game"), [(".", "train/g.ts"), ("train", "g.ts")])
+@pytest.mark.parametrize(
+    ("current", "game"), [(".", "train/g.ts"), pytest.param("train", "g.ts", marks=pytest.mark.long)]
+)
 def test_it_is_checked_and_trained(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: str, game: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
@@ -37,6 +38,9 @@ class Liar:
         return changed(body)
 
 
+# `make test` has liars of every kind, this one too, in backend/collection/test_auditing.py, and replays by a
+# real browser in test_page_visitors.py.
+@pytest.mark.long
 async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one_trains(
     tmp_path: Path,
 ) -> None:

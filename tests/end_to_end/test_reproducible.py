@@ -136,14 +136,10 @@ class ZygoteLearners:
 
 
 async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_that_was_not(
-    tmp_path: Path,
+    zygote: LearnerZygote, tmp_path: Path
 ) -> None:
-    zygote = LearnerZygote()
-    try:
-        whole = await _paused_at(tmp_path / "whole", zygote, [])
-        paused = await _paused_at(tmp_path / "paused", zygote, [3, 7])
-    finally:
-        zygote.close()
+    whole = await _paused_at(tmp_path / "whole", zygote, [])
+    paused = await _paused_at(tmp_path / "paused", zygote, [3, 7])
     assert len(whole) == 13 and len(set(whole)) == 13
     assert paused == whole
 

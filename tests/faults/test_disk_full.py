@@ -94,6 +94,8 @@ def latest_of(runs: Path, *, at_least: int = 0) -> int:
     return int(link.readlink().name)
 
 
+# `make test` fills the disk of a simulated run in backend/run/test_disk_watch.py and test_simulation.py.
+@pytest.mark.long
 def test_a_full_disk_pauses_the_run_keeps_the_last_good_version_and_goes_on_with_room(
     command: tuple[AttractCommand, Path], tmp_path: Path
 ) -> None:

@@ -180,6 +180,9 @@ def all_in_every_way(calls: list[Call]) -> Iterator[tuple[Call, Outcome]]:
             yield call, outcome
 
 
+# `make test` kills a learner at each of its writes in backend/learner/process/test_main.py, whole trainers in
+# end_to_end/test_trainer_killed.py.
+@pytest.mark.long
 @pytest.mark.timeout(900)
 async def test_D1_hostile_15_each_kind_of_write_killed_or_refused_loses_nothing(tmp_path: Path) -> None:
     await broken_everywhere(tmp_path, one_of_each_kind)

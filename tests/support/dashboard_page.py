@@ -10,9 +10,9 @@ from typing import Literal
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from attract.browser.chromium import launch_switches, require_chromium
 from attract_command import AttractCommand
 from free_port import free_port
+from shared_chromium import SHARED_CHROMIUM
 
 URL = re.compile(r"dashboard: (\S+)")
 REPORT_CSP = """
@@ -71,10 +71,9 @@ def serve(runs_dir: Path, *arguments: str):
 
 @contextlib.asynccontextmanager
 async def chromium() -> AsyncGenerator[Browser]:
-    """A headless Chromium of its own."""
+    """The headless Chromium of this worker of pytest; what is opened in it is closed with the block."""
     async with async_playwright() as playwright:
-        path = require_chromium().path
-        browser = await playwright.chromium.launch(executable_path=path, args=launch_switches())
+        browser = await playwright.chromium.connect(SHARED_CHROMIUM.address())
         try:
             yield browser
         finally:

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attract.algorithm.advantages import advantages_from_segments, vtrace_from_segments
 from attract.algorithm.streams import chain_segments
@@ -156,20 +158,20 @@ def by_the_definition(batch, *, horizon, gamma, gae_lambda):
     return result
 
 
-def random_batch(seed):
-    """A few slots with segments of several runs, holes and invalid stretches, columns in random order."""
-    random = np.random.default_rng(seed)
-    horizon = int(random.integers(1, 7))
-    num_slots = int(random.integers(1, 6))
+@st.composite
+def batches(draw):
+    """The horizon, and a few slots with segments of several runs, with holes and invalid stretches."""
+    horizon = draw(st.integers(1, 6))
     keys = [
-        (slot, horizon * segment + int(offset))
-        for slot, offset in zip(range(num_slots), random.integers(0, 50, num_slots), strict=True)
-        for segment in range(9)
-        if random.random() < 0.8
-    ] or [(3, 0)]
-    random.shuffle(keys)
+        (slot, horizon * segment + offset)
+        for slot, offset in enumerate(draw(st.lists(st.integers(0, 50), min_size=1, max_size=5)))
+        for segment in sorted(draw(st.sets(st.integers(0, 8), min_size=1)))
+    ]
+    keys = draw(st.permutations(keys))
     shape = (horizon, len(keys))
-    terminated, truncated = random.random(shape) < 0.15, random.random(shape) < 0.15
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    ends = draw(st.sampled_from([0.0, 0.15, 0.6]))
+    terminated, truncated = random.random(shape) < ends, random.random(shape) < ends
     valid = np.ones(shape, bool)
     # E9: after a termination an agent may stay away for some steps of its stream.
     where = {(slot, first + t): (t, s) for s, (slot, first) in enumerate(keys) for t in range(horizon)}
@@ -193,26 +195,27 @@ def random_batch(seed):
     }
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_E6_S2_S5_equals_the_sum_written_out(seed):
-    horizon, batch = random_batch(seed)
+@given(batches())
+def test_E6_S2_S5_equals_the_sum_written_out(drawn):
+    horizon, batch = drawn
     tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
     slot_id, first_step = tensors.pop("slot_id"), tensors.pop("first_step")
     got = advantages_from_segments(
         **tensors, next_segment=chain_segments(slot_id, first_step, horizon), gamma=0.9, gae_lambda=0.8
     )
     expected = by_the_definition(batch, horizon=horizon, gamma=0.9, gae_lambda=0.8)
-    np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-12, err_msg=f"seed {seed}")
+    np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-12)
 
 
-def test_S2_the_order_of_columns_does_not_matter():
-    horizon, batch = random_batch(3)
+@given(batches(), st.data())
+def test_S2_the_order_of_columns_does_not_matter(drawn, data):
+    horizon, batch = drawn
     tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
-    order = torch.randperm(len(batch["slot_id"]), generator=torch.Generator().manual_seed(1))
+    order = torch.tensor(data.draw(st.permutations(range(len(batch["slot_id"])))))
 
-    def compute(data):
-        follows = chain_segments(data["slot_id"], data["first_step"], horizon)
-        rest = {name: array for name, array in data.items() if name not in ("slot_id", "first_step")}
+    def compute(columns):
+        follows = chain_segments(columns["slot_id"], columns["first_step"], horizon)
+        rest = {name: array for name, array in columns.items() if name not in ("slot_id", "first_step")}
         return advantages_from_segments(**rest, next_segment=follows, gamma=0.9, gae_lambda=0.8)
 
     assert torch.equal(
@@ -312,9 +315,9 @@ def vtrace_of(batch, ratios, horizon, **numbers):
     return vtrace_from_segments(torch.from_numpy(ratios), **tensors, next_segment=follows, **numbers)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_P9_S2_S5_equals_the_sum_of_products_written_out(seed):
-    horizon, batch = random_batch(seed)
+@given(batches(), st.integers(0, 2**32 - 1))
+def test_P9_S2_S5_equals_the_sum_of_products_written_out(drawn, seed):
+    horizon, batch = drawn
     ratios = np.exp(np.random.default_rng(seed).normal(size=batch["rewards"].shape))
     ratios[~batch["valid"]] = np.nan
     numbers = {"gamma": 0.9, "gae_lambda": 0.8, "rho_max": 1.3, "c_max": 1.1}
@@ -326,9 +329,9 @@ def test_P9_S2_S5_equals_the_sum_of_products_written_out(seed):
     assert (got[0].numpy()[~valid] == 0).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_P9_on_policy_it_is_gae(seed):
-    horizon, batch = random_batch(seed)
+@given(batches())
+def test_P9_on_policy_it_is_gae(drawn):
+    horizon, batch = drawn
     batch = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in batch.items()}
     ratios = np.ones_like(batch["rewards"])
     advantages, targets = vtrace_of(batch, ratios, horizon, gamma=0.9, gae_lambda=0.8, rho_max=1.0, c_max=1.0)
@@ -342,9 +345,9 @@ def test_P9_on_policy_it_is_gae(seed):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("seed", range(5))
-def test_E6_cuda_gives_the_numbers_of_the_cpu(seed):
-    horizon, batch = random_batch(seed)
+@given(batches())
+def test_E6_cuda_gives_the_numbers_of_the_cpu(drawn):
+    horizon, batch = drawn
     results = []
     for device in ("cpu", "cuda"):
         data = {name: torch.from_numpy(np.asarray(array)).to(device) for name, array in batch.items()}

@@ -1,5 +1,7 @@
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewards
@@ -31,10 +33,13 @@ def test_P11_past_rewards_are_discounted_and_begin_anew_after_an_end():
     assert returns.flatten().tolist() == [2.0, 2.0, 4.0, 3.0]  # the first: 1 + 0.5 * 2
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_P11_streams_of_segments_are_followed_like_one_long_slot(seed: int):
+@given(
+    st.integers(1, 6), st.integers(1, 4), st.integers(1, 5), st.floats(0.0, 1.0), st.integers(0, 2**32 - 1)
+)
+def test_P11_streams_of_segments_are_followed_like_one_long_slot(
+    horizon: int, runs: int, slots: int, gamma: float, seed: int
+):
     generator = torch.Generator().manual_seed(seed)
-    horizon, runs, slots, gamma = 4, 3, 5, 0.9
     long = (horizon * runs, slots)
     rewards = torch.randn(long, generator=generator)
     ended = torch.rand(long, generator=generator) < 0.2

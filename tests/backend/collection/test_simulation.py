@@ -182,18 +182,18 @@ def test_C2_async_waits_for_no_roster_and_outlives_whoever_vanishes() -> None:
     config = small_config(num_workers=4, schedule="async", max_policy_lag=4, join_seconds=20.0)
     simulation = Simulation(config, segment_seconds=SPREAD, update_seconds=(0.05, 0.1))
     simulation.start(num_workers=3)
-    simulation.run(30.0)
+    simulation.run(10.0)
     assert simulation.updates, "the fourth never came"
     for number in (0, 2):
         simulation.peers[number].dead = True  # frozen for good: its socket stays open
     before = len(simulation.updates)
-    simulation.run(30.0)
+    simulation.run(20.0)
     assert len(simulation.updates) > before + 20
     assert max(simulation.lags) <= 4
 
 
 def episodes_of(schedule: str, num_workers: int, seed: int) -> dict[tuple[int, int], list[float]]:
-    """Returns by (instance, episode) of twelve games shared by so many workers, over 30 s."""
+    """Returns by (instance, episode) of twelve games shared by so many workers, over 12 s."""
     config = small_config(
         schedule=schedule,
         num_workers=num_workers,
@@ -204,7 +204,7 @@ def episodes_of(schedule: str, num_workers: int, seed: int) -> dict[tuple[int, i
     )
     simulation = Simulation(config, seed=seed, segment_seconds=(0.2, 0.3, 0.7), draws_returns=True)
     simulation.start()
-    simulation.run(30.0)
+    simulation.run(12.0)
     found: dict[tuple[int, int], list[float]] = {}
     for _, counted in simulation.episodes:
         place = (counted.instance_id, counted.episode)
@@ -265,7 +265,7 @@ def test_scale_05_more_browsers_than_expected_mean_more_steps(
         # Slow workers, as those of a game that takes its time are: they are what is waited for.
         simulation = Simulation(config, seed=5, segment_seconds=(1.0,))
         simulation.start(num_workers)
-        simulation.run(60.0)
+        simulation.run(30.0)
         return len(simulation.accepted_keys)
 
     two = accepted(2, 16)
@@ -316,6 +316,6 @@ def test_C3_slow_games_and_slow_machines_keep_their_leases(
     config = small_config(schedule=schedule, num_workers=3, horizon=3000, rollout_segments=2)
     simulation = Simulation(config, segment_seconds=segment_seconds, speaks=True)
     simulation.start()
-    simulation.run(20_000.0)
+    simulation.run(20_000.0, until=lambda: len(simulation.updates) > 10)
     assert len(simulation.updates) > 10
     assert simulation.silences == [], "leases that lapsed though their worker played"

@@ -1,7 +1,9 @@
+import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attract.errors import StoreError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
@@ -38,23 +40,24 @@ def test_a_frame_larger_than_the_ring_never_fits(tmp_path: Path):
     assert writer.put(b"x" * 100) == RingPlace(0, 100)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_whatever_the_sizes_no_frame_overwrites_one_that_was_not_taken(tmp_path: Path, seed: int):
-    rng = np.random.default_rng(seed)
-    writer, reader = pair(tmp_path, 1000)
-    waiting: list[tuple[RingPlace, bytes]] = []
-    put = 0
-    for _ in range(2000):
-        if rng.random() < 0.5:
-            frame = rng.bytes(int(rng.integers(1, 400)))
-            place = writer.put(frame)
-            if place is not None:
-                put += 1
-                waiting.append((place, frame))
-        elif waiting:
-            place, frame = waiting.pop(0)
-            assert reader.take(place) == frame
-    assert put > 300
+@given(st.lists(st.integers(0, 400), max_size=200))
+def test_whatever_the_sizes_no_frame_overwrites_one_that_was_not_taken(turns: list[int]):
+    """Each turn puts a frame of that size, each 0 takes the oldest."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer, reader = pair(Path(folder), 1000)
+        waiting: list[tuple[RingPlace, bytes]] = []
+        for turn, size in enumerate(turns):
+            if size:
+                frame = bytes([turn % 256]) * size
+                place = writer.put(frame)
+                if place is not None:
+                    waiting.append((place, frame))
+                else:
+                    assert waiting, "an empty ring has room"
+            elif waiting:
+                place, frame = waiting.pop(0)
+                assert reader.take(place) == frame
+        assert [reader.take(place) for place, _ in waiting] == [frame for _, frame in waiting]
 
 
 def test_a_place_outside_the_ring_is_refused(tmp_path: Path):

@@ -3,10 +3,12 @@
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attract.errors import ProtocolError
 from attract.experience.layout import PolicyLayout, StoreLayout
@@ -288,13 +290,16 @@ def test_a_stream_that_is_not_whole_is_refused(spoil: Callable[[bytes], bytes], 
         UNPACKER.unpack(block.model_copy(update={"observation": {"obs": spoiled}}))
 
 
-def test_random_words_in_the_place_of_each_part_are_refused_and_never_a_fault() -> None:
-    random = np.random.default_rng(5)
-    for _ in range(300):
-        data = random.bytes(int(random.integers(0, 40)))
-        shape = [int(extent) for extent in random.integers(0, 5, int(random.integers(0, 6)))]
-        part = Tensor(dtype=str(random.choice(["uint8", "int32"])), shape=shape, data=data)  # pyright: ignore[reportArgumentType]
-        name = str(random.choice(["step", "bootstrap", "final", "older"]))
-        for block in (packed_block(**with_stacks(**{name: part})), packed_block(observation={"obs": part})):
-            with pytest.raises(ProtocolError):
-                UNPACKER.unpack(block)
+@given(
+    st.sampled_from(["step", "bootstrap", "final", "older"]),
+    st.sampled_from(["uint8", "int32"]),
+    st.lists(st.integers(0, 4), max_size=5),
+    st.binary(max_size=40),
+)
+def test_random_words_in_the_place_of_each_part_are_refused_and_never_a_fault(
+    name: str, dtype: Literal["uint8", "int32"], shape: list[int], data: bytes
+) -> None:
+    part = Tensor(dtype=dtype, shape=shape, data=data)
+    for block in (packed_block(**with_stacks(**{name: part})), packed_block(observation={"obs": part})):
+        with pytest.raises(ProtocolError):
+            UNPACKER.unpack(block)

@@ -73,6 +73,7 @@ def test_stable_baselines3_stops_once_it_has_what_was_asked_for() -> None:
     assert report.marks[-1][1] < 300 * 8 * settings["n_steps"]
 
 
+@pytest.mark.long
 def test_a_baseline_that_fails_says_why() -> None:
     with pytest.raises(AttractError, match="unexpected keyword argument 'minibatches'"):
         run_baseline("sb3", BaselineRequest(2, {"minibatches": 3}, iterations=1))

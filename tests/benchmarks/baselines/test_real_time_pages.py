@@ -9,6 +9,7 @@ pytest.importorskip("stable_baselines3")
 from attract_benchmarks.baselines.real_time_pages import RealTimePages
 
 
+@pytest.mark.long
 def test_pages_play_at_once_four_frames_a_step_and_begin_anew() -> None:
     games = RealTimePages(2)
     try:

@@ -9,6 +9,7 @@ from attract.games.library import GameLibrary
 from attract_benchmarks.harness.game_origin import GameOrigin, at_origin
 
 
+@pytest.mark.long
 def test_trials_are_asked_beside_the_page() -> None:
     async def ask(origin: GameOrigin) -> tuple[int, list[str], int]:
         return origin.ticks_per_step, await origin.ask("hashes", 2, 5, False), await origin.renderer_bytes()

@@ -17,6 +17,8 @@ def test_the_bare_rate_adds_the_times_of_its_parts() -> None:
     assert Rates(rollout=2.0, inference=4.0, tick=12.0).bare == pytest.approx(3.0)
 
 
+# `make test` measures the first of these in end_to_end/test_speed_guard.py.
+@pytest.mark.long
 @pytest.mark.parametrize("measure", COLLECTION, ids=lambda measure: measure.names[0])
 def test_every_figure_promised_is_measured(measure: Measure) -> None:
     figures = measure.run(QUICK)

@@ -13,6 +13,7 @@ def test_a_figure_is_the_players_rate_and_how_many_times_the_others():
     assert figure.detail == {"player_us": 50, "onnx_runtime_us": 250}
 
 
+@pytest.mark.long
 def test_both_decide_in_turns_in_one_page():
     figures = PLAY.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == PLAY.names

@@ -23,13 +23,6 @@ LOST_SECONDS = 3.0
 """Six times what a living trainer is silent; those who go on wait for so long."""
 
 
-@pytest.fixture(scope="module")
-def zygote():
-    zygote = LearnerZygote()
-    yield zygote
-    zygote.close()
-
-
 class Trainer:
     """One trainer: its learner process, its own games and run directory."""
 

@@ -26,13 +26,6 @@ def fleet(tmp_path: Path):
     fleet.close()
 
 
-@pytest.fixture(scope="module")
-def zygote():
-    zygote = LearnerZygote()
-    yield zygote
-    zygote.close()
-
-
 def started_by_a_thread_that_ends() -> LearnerProcess:
     """Linux signals the end of a starting *thread* as it does a parent's; that must end nothing."""
     learners: list[LearnerProcess] = []
@@ -270,7 +263,7 @@ def test_D1_an_announced_version_survives_kills_at_random_moments(
     assert not run.life(5)
     # Sets `update_seconds` to what the first update of a life takes: longer than those after it.
     assert not run.life(1)
-    deaths = [run.life(1, kill_after_seconds=moments.uniform(0.0, 2 * run.update_seconds)) for _ in range(30)]
+    deaths = [run.life(1, kill_after_seconds=moments.uniform(0.0, 2 * run.update_seconds)) for _ in range(12)]
     assert not run.life(1)
     # Kills that all came too early, or all too late, would have tested nothing.
     assert True in deaths and False in deaths

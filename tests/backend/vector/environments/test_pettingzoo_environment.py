@@ -14,7 +14,14 @@ from library_games import write_games
 GAMES = ("cartpole", "foragers", "harvest", "keydoor", "lander", "memory", "pendulum", "snake")
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(
+    "game",
+    # One agent and several; the other games differ in their spaces, which test_gymnasium_spaces.py converts.
+    [
+        pytest.param(game, marks=[] if game in ("foragers", "keydoor") else [pytest.mark.long])
+        for game in GAMES
+    ],
+)
 def test_pettingzoos_own_tests_find_nothing_in_a_bundled_game(game: str):
     env = PettingZooEnv(game)
     with warnings.catch_warnings():

@@ -57,7 +57,7 @@ def test_C5_a_seed_counts_for_the_next_reset_alone():
     with_seed.close()
 
 
-@pytest.mark.parametrize("game", ["counter.js", "dial.js", "cartpole"])
+@pytest.mark.parametrize("game", ["counter.js", "dial.js", pytest.param("cartpole", marks=pytest.mark.long)])
 def test_sb3s_own_ppo_trains_in_games_of_every_space(game: str, tmp_path: Path):
     env = VecMonitor(Sb3VecEnv(game, 4, project_dir=write_games(tmp_path)))
     policy = "MultiInputPolicy" if game == "counter.js" else "MlpPolicy"

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attract.errors import ProtocolError
 from attract.experience.layout import PolicyLayout, StoreLayout
@@ -361,27 +363,33 @@ def test_a_step_in_which_a_game_failed_counts_nowhere_and_the_one_before_is_trun
     assert to_numpy(state, "state", "float32", (1, 1)).tolist() == [[2.0]]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_whatever_happens_each_lease_ends_once_and_no_segment_comes_twice(seed: int):
-    rng = np.random.default_rng(seed)
+TURNS = st.one_of(
+    st.tuples(st.just("lease"), st.integers(0, 2), st.integers(1, 3)),
+    st.tuples(st.just("void"), st.integers(0, 2), st.none()),
+    st.tuples(st.just("play"), st.none(), st.integers(1, 5)),
+)
+"""What happens to which worker: a lease of so many segments, its end, so many steps of all."""
+
+
+@settings(max_examples=60)
+@given(st.lists(TURNS, max_size=80))
+def test_whatever_happens_each_lease_ends_once_and_no_segment_comes_twice(turns: list[tuple[str, int, int]]):
     world = World(state_size=1, episode_steps=3)
     open_leases: dict[int, int] = {}
     next_lease = 1
     ended: set[int] = set()
-    for _ in range(300):
-        kind = rng.integers(0, 12)
-        worker = int(rng.integers(0, 3))
-        if kind == 0 and worker not in open_leases:
+    for kind, worker, count in turns:
+        if kind == "lease" and worker not in open_leases:
             open_leases[worker] = next_lease
-            world.lease(worker, next_lease, num_segments=int(rng.integers(1, 4)))
+            world.lease(worker, next_lease, num_segments=count)
             next_lease += 1
-        elif kind == 1 and worker in open_leases and rng.random() < 0.2:
+        elif kind == "void" and worker in open_leases:
             lease = open_leases.pop(worker)
             ended.add(lease)
             world.collector.void(lease)
             world.under_way = [step for step in world.under_way if step[0] != worker]
-        else:
-            world.play(int(rng.integers(1, 6)))
+        elif kind == "play":
+            world.play(count)
         for close in world.closes:
             for worker, lease in list(open_leases.items()):
                 if lease == close.lease_id:
