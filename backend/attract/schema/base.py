@@ -29,7 +29,7 @@ MAX_AGENTS: Final = 256
 """Agents per game; a lease has a seat for each."""
 MAX_AMOUNT: Final = 1e30
 HUGE_REWARD: Final = 1e9
-"""A reward above this, and above this many times the usual size, leaves nothing to learn from the others."""
+"""Beside a reward above this, and above this many times the usual size, others vanish."""
 Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """A number from a worker: sums, squares and means of very many stay finite."""
 Seconds = Annotated[float, Field(ge=0, le=1e9)]

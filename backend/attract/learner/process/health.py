@@ -33,9 +33,9 @@ class ExperienceHealth:
     ) -> dict[str, float]:
         """Health metrics of one update's batches, over their valid steps.
 
-        `rollout/reward_min`, `_max` and `_mean` of single steps, and `_usual`: the geometric mean of the sizes
-        of rewards other than 0, if there are any; how many numbers of the observation have been the same ever
-        since, with place and value of the first; and per policy `train/entropy_share`,
+        `rollout/reward_min`, `_max` and `_mean` of single steps, and `_usual`: the geometric mean of the
+        sizes of rewards other than 0, if there are any; how many numbers of the observation have been the
+        same ever since, with place and value of the first; and per policy `train/entropy_share`,
         the entropy over that of even chances, or `train/action_spread`, the standard deviation of
         continuous actions in half their range (geometric mean over components).
 
