@@ -78,8 +78,10 @@ def check_globs(game: str, code: bytes, project_dir: Path, inputs: Iterable[str]
             shown = text.split(b"\n")[line].decode(errors="replace").strip()
             raise GameError(
                 "load",
-                f"{game} could not be bundled\nimport.meta.glob is Vite's alone: import each file by its name, "
-                f"or build the game and train its page (attract train ./dist)\n\n    {name}:{line + 1}:{column}:\n"
+                f"{game} could not be bundled\n"
+                "import.meta.glob is Vite's alone: import each file by its name, or build the game and train "
+                "its page (attract train ./dist)\n\n"
+                f"    {name}:{line + 1}:{column}:\n"
                 f"      {shown}",
                 name="BundleError",
                 stack="",

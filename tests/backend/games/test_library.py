@@ -152,8 +152,8 @@ async def test_a_list_of_files_that_vite_alone_makes_is_named_with_its_line(proj
         await GameLibrary(project, web).resolve("lists.ts")
     assert refused.value.text == (
         "lists.ts could not be bundled\n"
-        "import.meta.glob is Vite's alone: import each file by its name, or build the game and train its page "
-        "(attract train ./dist)\n\n"
+        "import.meta.glob is Vite's alone: import each file by its name, or build the game and train its "
+        "page (attract train ./dist)\n\n"
         "    levels.ts:3:2:\n"
         '      import.meta.glob<{ size: number }>("./levels/*.json");'
     )
