@@ -84,6 +84,7 @@ PLANTED = (
         "stuck", "stuck-entry.ts", (), ("observation-constant",), "a number of the observation never changes"
     ),
     Run("loud", "loud-term.ts", (), ("term-dominates",), "one reward term weighs 1,000 times the other"),
+    Run("huge", "huge-reward.ts", ("--no-check",), ("reward-size",), "one catch of seven is paid 1e25"),
     Run("gamma", "lever.ts", ("--ppo.gamma", "0"), ("short-sighted",), "gamma 0, and the reward comes later"),
     Run("far-goal", "far-goal.ts", (), ("reward-constant",), "a single reward that chance does not reach"),
     Run("car", "mountain-car.ts", (), ("reward-constant",), "-1 a step, and chance does not reach the goal"),

@@ -191,7 +191,7 @@ class CollectionCore:
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None and verdict.accepted:
             self._state.book.block_came(lease, now)
-            worker.has_played = True
+            self._state.fleet.set_played(worker)
             self._state.conduct.played(worker.identity, now)
         return verdict
 
@@ -226,6 +226,11 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
         lease = state.book.get(block.lease_id)
         if lease is not None:
             lease.had_refusals = True
+            is_own = lease.worker_id == verdict.worker_id and not verdict.is_outside
+            if is_own and not lease.is_awaited:
+                # Too old: updates did not wait for it. It shows that its worker plays.
+                state.fleet.set_played(state.fleet.by_id(lease.worker_id))
+                state.lapse(lease, reason, now)
     ack = BlockAck(
         run_id=state.config.run_id,
         lease_id=block.lease_id,

@@ -91,7 +91,7 @@ class Worker:
     benched: bool = False
     """Its identity gets no leases for now. Set by the fleet."""
     has_played: bool = False
-    """Whether a block of it was ever accepted."""
+    """Whether a block of it was ever accepted, or refused for its age alone. Set by the fleet."""
     deflates: bool = False
     """Whether its newest block had deflated pictures."""
     owed: int = 0
@@ -183,7 +183,9 @@ class Fleet:
         """Workers that sit out."""
         self._connected: list[Worker] | None = None
         self._present: list[Worker] | None = None
-        """What `connected` and `present` say, until it changes."""
+        self._awaited: list[Worker] | None = None
+        self._awaited_ids: set[int] = set()
+        """What `connected`, `present` and `awaited` say, until it changes."""
 
     def connect_host(
         self, connection_id: int, hello: Hello, tier: Tier, identity: str = ""
@@ -357,6 +359,29 @@ class Fleet:
             if worker.connection_id is not None or worker.worker_key in self._returning
         )
 
+    def set_played(self, worker: Worker) -> None:
+        """A block of it came: batches wait for it from now on."""
+        if not worker.has_played:
+            worker.has_played = True
+            self._changed()
+
+    def awaited(self) -> list[Worker]:
+        """Workers that batches wait for, by id: of those present the ones that have played.
+
+        While none has, the admin's own; without any of those, all.
+        """
+        if self._awaited is None:
+            present = self.present()
+            played = [worker for worker in present if worker.has_played]
+            self._awaited = played or [worker for worker in present if worker.tier == "local"] or present
+            self._awaited_ids = {worker.worker_id for worker in self._awaited}
+        return self._awaited
+
+    def is_awaited(self, worker: Worker) -> bool:
+        """Whether batches wait for it."""
+        self.awaited()
+        return worker.worker_id in self._awaited_ids
+
     def hosts_of_several(self) -> set[str]:
         """Ids of the hosts with more than one connected worker: those share its cores."""
         counts = Counter(worker.host.host_id for worker in self.connected())
@@ -408,7 +433,7 @@ class Fleet:
         )
 
     def _changed(self) -> None:
-        self._connected = self._present = None
+        self._connected = self._present = self._awaited = None
 
     def _host(self, host_id: str) -> Host:
         if host_id not in self.hosts:

@@ -75,6 +75,8 @@ class Lease:
     """Whether its worker sends blocks: an evaluation has none, those of central inference are made here."""
     may_load: bool = False
     """Whether its worker may still be loading the game: it has never played, and let no lease lapse."""
+    is_awaited: bool = True
+    """Whether batches wait for it: not before the first block of a worker that has never played (rule C3)."""
     own_seconds: float = 0.0
     """How long a segment took its worker so far; 0: not known."""
     front_since: float | None = None
@@ -113,7 +115,7 @@ class Lease:
 
 
 class Promised(Collection[int]):
-    """Segments that each open training lease may still give, in the order of issue: a view."""
+    """Segments that each open training lease may still give if batches wait for it: a view."""
 
     def __init__(self, leases: Mapping[int, Lease]) -> None:
         self._leases = leases
@@ -135,7 +137,7 @@ class LeaseBook:
         self._open: dict[int, Lease] = {}
         self._training: dict[int, Lease] = {}
         self.promised = Promised(self._training)
-        """What the open training leases may still give."""
+        """What the open training leases may still give that batches wait for."""
         self.silence_seconds = SILENCE_SECONDS
         """Rule C3: max(15 s, 3 x the median segment time)."""
         self._usual_seconds: float | None = None
@@ -167,6 +169,7 @@ class LeaseBook:
         most_steps: int = 1 << 53,
         sends_blocks: bool = True,
         may_load: bool = False,
+        is_awaited: bool = True,
         own_seconds: float = 0.0,
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
@@ -186,6 +189,7 @@ class LeaseBook:
             most_steps=most_steps,
             sends_blocks=sends_blocks,
             may_load=may_load,
+            is_awaited=is_awaited,
             own_seconds=own_seconds,
             episodes=episodes,
             lesson=lesson or Lesson(),
@@ -194,7 +198,7 @@ class LeaseBook:
         )
         self._next_id += 1
         self._open[lease.lease_id] = lease
-        if purpose == "train":
+        if purpose == "train" and is_awaited:
             self._training[lease.lease_id] = lease
         return lease
 
@@ -227,6 +231,9 @@ class LeaseBook:
     def block_came(self, lease: Lease, now: float) -> None:
         """A block of it was accepted, which renews it."""
         lease.last_seen_at = lease.block_at = self._last_block_at = now
+        if not lease.is_awaited:
+            lease.is_awaited = True
+            self._training[lease.lease_id] = lease
 
     def block_seconds(self, lease: Lease) -> float:
         """Rule C3: in so long the next block of it must come."""

@@ -34,7 +34,7 @@ def plan(state: CollectionState, now: float) -> None:
 
 def _plan(state: CollectionState, described: Described, now: float) -> None:
     _admit_workers(state, described, now)
-    described.target = state.config.batch_target(described.description, len(state.fleet.present()))
+    described.target = state.config.batch_target(described.description, len(state.fleet.awaited()))
     _warm_up(state, described, now)
     if state.learner.has_version:
         _start_update(state, described, now)
@@ -93,11 +93,12 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
 def warmup_deadline(state: CollectionState) -> float | None:
     """When the warm-up ends with what has come of it, be it nothing; None where none is under way.
 
-    Not in `sync`, which repeats exactly whatever the speed of the machine.
+    Not in `sync`, which repeats exactly whatever the speed of the machine, unless visitors alone play.
     """
     learner = state.learner
     is_played = learner.phase == "warmup" and learner.warmup_blocks is None
-    if state.warmup_since is None or not is_played or state.config.settings.schedule == "sync":
+    is_exact = state.config.settings.schedule == "sync" and state.fleet.has_own_workers
+    if state.warmup_since is None or not is_played or is_exact:
         return None
     return state.warmup_since + MAX_WARMUP_SECONDS
 
@@ -161,7 +162,8 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
     # Leases too old for the batch now filling would only be refused: begin again at once.
     fresh = state.fresh(described)
     for lease in list(state.book):
-        if lease.purpose == "train" and lease.remaining and lease.version not in fresh:
+        # The first block of a worker that has never played shows that it can, however old it is.
+        if lease.purpose == "train" and lease.is_awaited and lease.remaining and lease.version not in fresh:
             reason = f"too old: version {lease.version}, the next update uses {fresh.lowest} up"
             state.lapse(lease, reason, now)
 
@@ -245,7 +247,7 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
     progress = state.progress(described)
 
     def takers() -> list[Worker]:
-        found = [worker for taker in sorted(state.takers) if (worker := state.fleet.by_id(taker)).present]
+        found = [worker for worker in _takers(state) if state.fleet.is_awaited(worker)]
         if state.fleet.has_guests:
             found = _not_too_much(state, described, found)
         if now < state.sessions_due:
@@ -257,7 +259,7 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
             found = [worker for worker in found if worker.host.host_id not in making]
         return found
 
-    for order in described.schedule.orders(progress, state.fleet.present(), takers):
+    for order in described.schedule.orders(progress, state.fleet.awaited(), takers):
         slots = _num_slots(described, order.worker)
         room = described.acceptance.rows.available // slots
         if room < 1:
@@ -265,6 +267,23 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
         num_segments = min(order.num_segments, room)
         state.issue(described, order.worker, "train", now, num_segments=num_segments)
         progress.promise(num_segments * slots)
+    _issue_first_leases(state, described, now)
+
+
+def _issue_first_leases(state: CollectionState, described: Described, now: float) -> None:
+    """One lease for each worker that batches do not wait for yet: its first block changes that (rule C3)."""
+    fresh = state.fresh(described)
+    for worker in _takers(state):
+        if state.fleet.is_awaited(worker) or worker.leases or worker.sent_version not in fresh:
+            continue
+        room = described.acceptance.rows.available // _num_slots(described, worker)
+        if room >= 1:
+            num_segments = min(state.config.rollout_segments, room)
+            state.issue(described, worker, "train", now, num_segments=num_segments)
+
+
+def _takers(state: CollectionState) -> list[Worker]:
+    return [worker for taker in sorted(state.takers) if (worker := state.fleet.by_id(taker)).present]
 
 
 def _not_too_much(state: CollectionState, described: Described, workers: list[Worker]) -> list[Worker]:

@@ -174,6 +174,7 @@ class CollectionState:
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
             may_load=not worker.has_played and not self.conduct.of(worker.identity).stalls,
+            is_awaited=purpose != "train" or self.fleet.is_awaited(worker),
             own_seconds=slots * self.config.horizon / (worker.steps_per_second or math.inf),
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
@@ -300,7 +301,7 @@ class CollectionState:
 
     def caps(self, described: Described) -> Caps:
         """How much of a batch one guest may give now."""
-        return Caps(self.fleet.present(), described.target)
+        return Caps(self.fleet.awaited(), described.target)
 
     # --- workers and policies ---
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.errors import AttractError
 from attract.processes.cores import usable_cores
+from attract.processes.descriptors import raise_open_files
 from attract.settings.base import variable
 from attract.settings.run import ServerSettings
 
@@ -48,6 +49,7 @@ def examine() -> list[Finding]:
         _web_build(),
         _node(),
         _cores(),
+        _open_files(),
         _shared_memory(),
         _runs_folder(),
     ]
@@ -148,6 +150,14 @@ def _node() -> Finding:
 def _cores() -> Finding:
     cores = usable_cores()
     return Finding("cores", True, f"{cores}", required=False)
+
+
+def _open_files() -> Finding:
+    try:
+        return Finding("open files", True, f"{raise_open_files():,} or more")
+    except AttractError as error:
+        problem, _, fix = str(error).partition("\n  ")
+        return Finding("open files", False, problem, fix)
 
 
 def _shared_memory() -> Finding:

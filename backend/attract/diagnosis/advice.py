@@ -41,6 +41,10 @@ _COMMON: Mapping[str, Advice] = {
     "no-episode-ended/limited": Advice(
         "Play fewer games at once, so that each one ends sooner: `{setting}`", "--instances {fewer}"
     ),
+    "reward-size": Advice(
+        "Use one scale: a goal is worth a few hundred steps at most. Take the logarithm of a score that "
+        "grows by factors"
+    ),
     "time-limit/always": Advice(
         "Set a longer time limit, so that random play can reach the goal: `maxSeconds: {longer_limit:g}`, "
         "now {limit:g}. Or return `terminated: true` when the game is lost"

@@ -3,6 +3,7 @@
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no_better, percent
+from attract.schema.base import HUGE_REWARD
 
 LONGER_STEP = 8
 """Factor by which the advice lengthens a step."""
@@ -64,6 +65,19 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
     text += f": {num_games} games at once reach their limit of {facts.game.max_steps:,} steps after {first:,}"
     fewer = max(1, num_games * steps // (first * facts.settings.collection.num_workers))
     return Sign(steps, text, "no-episode-ended/limited", {"fewer": fewer})
+
+
+def reward_size(history: History, facts: RunFacts) -> Sign | None:
+    """One reward is so large that all others vanish beside it."""
+    usual = history.usual_reward
+    largest = max(history.reward_high, -history.reward_low)
+    if usual is None or largest <= HUGE_REWARD or largest <= HUGE_REWARD * usual:
+        return None
+    text = (
+        f"the largest reward was {largest:.2g}, a usual one {usual:.2g}: training scales rewards by their "
+        "spread, so the others vanish beside the largest"
+    )
+    return Sign(largest, text, "reward-size")
 
 
 def time_limit(history: History, facts: RunFacts) -> Sign | None:

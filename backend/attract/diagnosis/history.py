@@ -59,6 +59,9 @@ class History:
         self.reward_low = math.inf
         self.reward_high = -math.inf
         """Minimum and maximum reward of a single step."""
+        self._log_rewards = 0.0
+        """Sum of the logarithms of the usual rewards, over the rows that have one."""
+        self._num_rewarded = 0
         self.baseline: Returns | None = None
         """Returns of the first episodes."""
         self.is_baseline_untrained = False
@@ -89,6 +92,9 @@ class History:
         self._rows.append(values)
         self.reward_low = min(self.reward_low, values.get("rollout/reward_min", math.inf))
         self.reward_high = max(self.reward_high, values.get("rollout/reward_max", -math.inf))
+        if "rollout/reward_usual" in values:
+            self._log_rewards += math.log(values["rollout/reward_usual"])
+            self._num_rewarded += 1
         episodes = int(values.get(EPISODES, 0))
         self.num_episodes += episodes
         self.num_at_limit += episodes * values.get("rollout/time_limit_share", 0.0)
@@ -120,6 +126,11 @@ class History:
                 # How many episodes is not written: a few.
                 found = Returns(mean, values.get(f"{family}std_reward", 0.0), BASELINE_EPISODES)
                 self.evaluation = found, now
+
+    @property
+    def usual_reward(self) -> float | None:
+        """Geometric mean of the sizes of rewards other than 0; None if there were none."""
+        return math.exp(self._log_rewards / self._num_rewarded) if self._num_rewarded else None
 
     @property
     def now(self) -> Returns | None:

@@ -42,6 +42,7 @@ NOT_ABOVE_RANDOM: Final = Symptom(
 SYMPTOMS: Final = (
     Symptom("reward-constant", experience.reward_constant, 3),
     Symptom("no-episode-ended", experience.no_episode_ended, 3),
+    Symptom("reward-size", experience.reward_size, 3),
     Symptom("term-dominates", experience.term_dominates, 20),
     Symptom("observation-constant", experience.observation_constant, 5, alone=True),
     Symptom("kl-high", learning.kl_high, 10),

@@ -20,7 +20,7 @@ from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optiona
 from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
-from attract.games.project import find_project_dir, shared_folder
+from attract.games.project import check_globs, find_project_dir, shared_folder
 from attract.games.source_maps import SourceMap
 from attract.runs.run_ids import game_stem
 from attract.schema.api import GameEntry
@@ -315,7 +315,9 @@ class GameLibrary:
             if process.returncode != 0 or not out.is_file():
                 text = _bundler_text(errors.decode(errors="replace"))
                 raise GameError("load", f"{game} could not be bundled\n{text}", name="BundleError", stack="")
-            self._check_inputs(game, json.loads(meta.read_bytes())["inputs"])
+            inputs = json.loads(meta.read_bytes())["inputs"]
+            self._check_inputs(game, inputs)
+            check_globs(game, out.read_bytes(), self._project_dir, inputs)
             source_map = _readable_map(out.with_suffix(".js.map"), game, self._project_dir)
             return self._keep(game, out.read_bytes(), source_map)
 

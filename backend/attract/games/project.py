@@ -1,12 +1,17 @@
-"""Finds the project directory of a game: the folder that its module may import from."""
+"""Finds the project directory of a game, and what its modules expect of a bundler that Attract's has not."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from attract.errors import GameError
+
 MARKERS: Final = (".git", "package.json")
 """Files that mark the top folder of a project."""
+GLOB: Final = re.compile(rb"^(?![ \t]*(?://|/?\*))(.*?)\bimport\.meta\.glob(?:Eager)?\s*[(<]", re.MULTILINE)
+"""A call of Vite's that lists files, after the rest of its line; no comment."""
 
 
 def find_project_dir(module: Path, current: Path | None = None) -> Path:
@@ -47,3 +52,37 @@ def _is_too_wide(folder: Path) -> bool:
         return Path.home().resolve().is_relative_to(folder)
     except RuntimeError:  # an account without a home directory
         return False
+
+
+def check_globs(game: str, code: bytes, project_dir: Path, inputs: Iterable[str]) -> None:
+    """Refuses a game that lists files by `import.meta.glob`.
+
+    Args:
+        game: its name.
+        code: its bundle, without comments and what is not used.
+        project_dir: what the names of `inputs` are relative to.
+        inputs: of the bundle; packages are left out.
+
+    Raises: GameError: with the file, line and column (from 0) of the call, as the bundler's own errors have.
+    """
+    if not GLOB.search(code):
+        return
+    for name in inputs:
+        path = project_dir / name
+        # Beside files there are the bundler's own definitions.
+        if "node_modules" in path.parts or not path.is_file():
+            continue
+        text = path.read_bytes()
+        if found := GLOB.search(text):
+            line, column = text.count(b"\n", 0, found.start()), len(found[1])
+            shown = text.split(b"\n")[line].decode(errors="replace").strip()
+            raise GameError(
+                "load",
+                f"{game} could not be bundled\n"
+                "import.meta.glob is Vite's alone: import each file by its name, or build the game and train "
+                "its page (attract train ./dist)\n\n"
+                f"    {name}:{line + 1}:{column}:\n"
+                f"      {shown}",
+                name="BundleError",
+                stack="",
+            )

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import override
 
 from attract.errors import ConfigurationError
+from attract.processes.descriptors import raise_open_files
 from attract.processes.interrupt import Terminated
 from attract.processes.learner import StartLearner, spawn_learner
 from attract.run.service import RunService
@@ -88,8 +89,10 @@ async def running_gateway(
         start_learner: how a learner is started.
         around: gives the ASGI app that is served, which may stand around the gateway's own.
 
-    Raises: ConfigurationError: when the port cannot be had, or certificate or tokens cannot be used.
+    Raises: ConfigurationError: when the port cannot be had, certificate or tokens cannot be used, or too few
+        files may be open.
     """
+    raise_open_files()
     host = "0.0.0.0" if settings.lan and settings.host == "127.0.0.1" else settings.host
     listening = _listen(host, settings.port, port_is_fixed=port_is_fixed)
     port: int = listening.getsockname()[1]

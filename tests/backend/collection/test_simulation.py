@@ -309,6 +309,49 @@ def test_hostile_D5_a_worker_that_only_talks_costs_little(
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
+@pytest.mark.parametrize("lies", ["progress", "steps"])
+@pytest.mark.parametrize("local", [True, False])
+def test_hostile_D5_a_visitor_that_only_talks_is_not_waited_for_in_its_first_minute(
+    schedule: str, lies: str, local: bool
+) -> None:
+    def first_minute(lies: str) -> int:
+        config = small_config(schedule=schedule, warmup_steps=256, instances_per_worker=2, horizon=64)
+        simulation = Simulation(changed(config, batch_segments=12), seed=7, local=local)
+        simulation.segment_seconds = (1.0,)
+        simulation.start()
+        if lies:
+            simulation.add_guest("deadbeef@192.0.2.99").lies = lies
+        simulation.run(60.0, until=lambda: bool(simulation.leases))
+        simulation.run(60.0)
+        return len(simulation.updates)
+
+    beside, alone = first_minute(lies), first_minute("")
+    assert beside >= 0.8 * alone > 12, f"{beside} of {alone}"
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
+@pytest.mark.parametrize("seconds", [(10.0, 10.0), (1.0, 50.0)])
+def test_C3_a_slow_visitor_takes_part_once_its_first_block_came(
+    schedule: str, seconds: tuple[float, float]
+) -> None:
+    """`seconds`: what a segment takes the visitor, and how long it loads; a segment takes the others 1 s."""
+    config = small_config(schedule=schedule, instances_per_worker=2, rollout_segments=2, batch_segments=16)
+    simulation = Simulation(config, seed=3, segment_seconds=(1.0,), speaks=True)
+    simulation.start()
+    simulation.run(20.0)
+    visitor = simulation.add_guest("deadbeef@192.0.2.99")
+    visitor.segment_seconds = seconds[1]
+    simulation.run(seconds[1] * 1.2)
+    visitor.segment_seconds = seconds[0]
+    simulation.run(120.0)
+    (worker,) = [shown for host in simulation.core.fleet_view(simulation.now).hosts for shown in host.workers
+                 if shown.identity == visitor.identity]  # fmt: skip
+    trained = {key[1] for keys in simulation.update_keys for key in keys}
+    assert worker.state == "playing"
+    assert trained >= {2 * worker.worker_id, 2 * worker.worker_id + 1}
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
 @pytest.mark.parametrize("segment_seconds", [(300.0,), (100.0, 100.0, 300.0)])
 def test_C3_slow_games_and_slow_machines_keep_their_leases(
     schedule: str, segment_seconds: tuple[float, ...]

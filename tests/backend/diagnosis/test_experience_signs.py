@@ -49,6 +49,27 @@ def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
     assert signs.reward_constant(history(12, **ended()), FACTS) is None, "48,000 steps are too few"
 
 
+def test_a_reward_is_too_large_where_it_dwarfs_the_usual_one() -> None:
+    sign = signs.reward_size(history(rollout__reward_usual=3.2, **ended(low=-1e25, high=1.0)), FACTS)
+    assert sign is not None and (sign.value, sign.advice) == (1e25, "reward-size")
+    assert sign.text.startswith("the largest reward was 1e+25, a usual one 3.2: ")
+    assert signs.reward_size(history(rollout__reward_usual=1e20, **ended(high=2e20)), FACTS) is None
+    assert signs.reward_size(history(rollout__reward_usual=1.0, **ended(high=1e9)), FACTS) is None
+    assert signs.reward_size(history(rollout__reward_usual=1.0, **ended(high=1.01e9)), FACTS) is not None
+    # Small ones are no fault of the largest: a speed that dies away.
+    assert signs.reward_size(history(rollout__reward_usual=1e-12, **ended(high=1.0)), FACTS) is None
+    assert signs.reward_size(history(**ended()), FACTS) is None
+
+
+def test_rewards_that_become_huge_later_are_noticed() -> None:
+    found = history(20, rollout__reward_usual=2.0, **ended(high=3.0))
+    assert signs.reward_size(found, FACTS) is None
+    found.add(21, 84_000, {"rollout/reward_max": 1e25, "rollout/reward_usual": 1e25})
+    # Geometric mean of twenty 2 and a 1e25: 2^(20/21) x 10^(25/21) = 30.
+    sign = signs.reward_size(found, FACTS)
+    assert sign is not None and "1e+25, a usual one 30:" in sign.text
+
+
 def test_success_that_came_once_by_chance_does_not_hide_that_it_is_never_seen_again() -> None:
     found = history(10, **ended(), train__entropy_share=0.99)
     found.add(11, 44_000, {"rollout/reward_min": 0.0, "rollout/reward_max": 10.0, "rollout/episodes": 10.0})

@@ -111,6 +111,15 @@ def test_rewards_and_ends_are_those_since_the_start():
     assert (history.num_episodes, history.num_at_limit) == (4, 1.0)
 
 
+def test_the_usual_reward_is_the_geometric_mean_of_its_rows():
+    history = History()
+    assert history.usual_reward is None
+    for update, usual in enumerate((1.0, 100.0), start=1):
+        history.add(update, update, {"rollout/reward_usual": usual})
+    history.add(3, 3, {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0})
+    assert history.usual_reward == pytest.approx(10.0)
+
+
 def test_a_median_needs_half_of_its_rows():
     history = History()
     for update in range(1, 5):

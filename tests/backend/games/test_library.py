@@ -141,6 +141,28 @@ async def test_a_game_may_not_import_what_is_outside_the_project(project: Path, 
         await library.resolve("thief.ts")
 
 
+async def test_a_list_of_files_that_vite_alone_makes_is_named_with_its_line(project: Path, web: Path):
+    (project / "levels.ts").write_text(
+        "// import.meta.glob(\n"
+        "export const levels =\n"
+        '  import.meta.glob<{ size: number }>("./levels/*.json");\n'
+    )
+    (project / "lists.ts").write_text('import { levels } from "./levels"; export default levels;\n')
+    with pytest.raises(GameError) as refused:
+        await GameLibrary(project, web).resolve("lists.ts")
+    assert refused.value.text == (
+        "lists.ts could not be bundled\n"
+        "import.meta.glob is Vite's alone: import each file by its name, or build the game and train its "
+        "page (attract train ./dist)\n\n"
+        "    levels.ts:3:2:\n"
+        '      import.meta.glob<{ size: number }>("./levels/*.json");'
+    )
+    # What a comment says, or what is not used, is no call.
+    (project / "lists.ts").write_text('// import.meta.glob("x")\nimport "./levels"; export default 1;\n')
+    (project / "levels.ts").write_text('const all = () => import.meta.glob("./levels/*.json");\n')
+    await GameLibrary(project, web).resolve("lists.ts")
+
+
 async def test_what_vite_puts_into_a_game_is_there(project: Path, web: Path):
     (project / "vite.ts").write_text("export default import.meta.env.DEV ? 'dev' : 'production';\n")
     code = (await GameLibrary(project, web).resolve("vite.ts")).code.decode()

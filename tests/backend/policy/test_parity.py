@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -66,3 +70,18 @@ def test_probes_fit_every_entry():
     probes = probe(create_policy(DictSpace(spaces=spaces)))
     assert probes["view"].shape == (64, 3, 2, 1) and probes["view"].max() > 250
     assert sorted(probes["item"].unique().tolist()) == [0, 1, 2]
+
+
+def test_onnx_runtime_is_told_to_report_to_nobody_before_it_is_loaded() -> None:
+    code = """
+import os, sys
+import attract
+assert "onnxruntime" not in sys.modules
+import attract.policy.parity
+print(os.environ["ORT_DISABLE_TELEMETRY"])
+"""
+    environment = {name: text for name, text in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "1"

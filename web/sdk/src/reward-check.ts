@@ -1,5 +1,6 @@
 /** What random play earns, episode by episode: whether it lasts long enough to be played, and whether it can be learned from. */
 
+import { HUGE_REWARD } from "./bounds.gen.ts";
 import type { Finding, Report } from "./check-finding.ts";
 import type { GameDefinition } from "./contract.ts";
 import { show } from "./errors.ts";
@@ -9,8 +10,6 @@ import { methodSource } from "./method-source.ts";
 /** From this number on, episodes that end in their first step are no accident if they are the majority. */
 const MIN_AT_ONCE = 3;
 const MOST = 0.75;
-/** A reward that is so many times a usual one is huge. */
-const HUGE = 1e9;
 
 /** Owned by one random play. */
 export class RewardWatch {
@@ -71,7 +70,7 @@ export class RewardWatch {
 
   #reportSizes(report: Report): void {
     const usual = Math.exp(this.#logSum / Math.max(1, this.#numPaid));
-    if (this.#largest > HUGE && this.#largest > HUGE * usual) {
+    if (this.#largest > HUGE_REWARD && this.#largest > HUGE_REWARD * usual) {
       report({
         id: "reward-size",
         severity: "error",

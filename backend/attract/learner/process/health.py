@@ -33,8 +33,9 @@ class ExperienceHealth:
     ) -> dict[str, float]:
         """Health metrics of one update's batches, over their valid steps.
 
-        `rollout/reward_min`, `_max` and `_mean` of single steps; how many numbers of the observation have
-        been the same ever since, with place and value of the first; and per policy `train/entropy_share`,
+        `rollout/reward_min`, `_max` and `_mean` of single steps, and `_usual`: the geometric mean of the
+        sizes of rewards other than 0, if there are any; how many numbers of the observation have been the
+        same ever since, with place and value of the first; and per policy `train/entropy_share`,
         the entropy over that of even chances, or `train/action_spread`, the standard deviation of
         continuous actions in half their range (geometric mean over components).
 
@@ -46,6 +47,8 @@ class ExperienceHealth:
         rewards = torch.cat([batch.reward[batch.valid] for batch in batches.values()]).double()
         low, high, mean = torch.stack([rewards.min(), rewards.max(), rewards.mean()]).tolist()
         found = {"rollout/reward_min": low, "rollout/reward_max": high, "rollout/reward_mean": mean}
+        if low < 0 or high > 0:
+            found["rollout/reward_usual"] = float(rewards[rewards != 0].abs().log().mean().exp())
         for batch in batches.values():
             self._follow(batch)
         found |= self._constants()

@@ -49,6 +49,14 @@ def test_rewards_are_those_of_valid_steps() -> None:
     one = batch([[1.0, -50.0], [3.0, 2.0]], valid=[[True, False], [True, True]])
     found = metrics(ExperienceHealth(DISCRETE), one)
     assert [found[f"rollout/reward_{name}"] for name in ("min", "max", "mean")] == [1.0, 3.0, 2.0]
+    assert found["rollout/reward_usual"] == pytest.approx(6 ** (1 / 3))
+
+
+def test_the_usual_reward_is_about_the_sizes_of_those_other_than_0() -> None:
+    # Square root of 1e-3 x 1e25.
+    found = metrics(ExperienceHealth(DISCRETE), batch([[0.0, -1e-3], [1e25, 0.0]]))
+    assert found["rollout/reward_usual"] == pytest.approx(1e11)
+    assert "rollout/reward_usual" not in metrics(ExperienceHealth(DISCRETE), batch([[0.0, 0.0]]))
 
 
 def test_a_number_is_constant_as_long_as_it_was_the_same_in_every_valid_step() -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -10,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from attract.errors import ConfigurationError, GameError
-from attract.vector import GymnasiumEnv, GymnasiumVectorEnv, VectorEnvironment
+from attract.vector import GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, VectorEnvironment
 from library_games import write_games
 
 ONE_AGENT = ("cartpole", "harvest", "keydoor", "lander", "memory", "pendulum", "snake")
@@ -130,6 +131,26 @@ def test_gymnasiums_wrapper_counts_the_same_returns(tmp_path: Path):
     # Seven ones; one and a fall of two.
     assert sorted(found) == [3] * 7 + [7] * 2
     env.close()
+
+
+UNFINISHED = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  unfinished: ["score"], id: "Page-v1", page: "index.html", observation: box({ shape: [1] }),
+  action: discrete(["stay", "go"]), keys: { stay: [], go: ["Space"] }, observe: () => [0], score: () => 0,
+});
+"""
+
+
+@pytest.mark.parametrize("adapter", [GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, VectorEnvironment])
+def test_an_unfinished_adapter_is_refused_as_by_every_command(adapter: Any, tmp_path: Path):
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    (tmp_path / "game.page.ts").write_text(UNFINISHED)
+    number = {GymnasiumVectorEnv: [2], VectorEnvironment: [2]}.get(adapter, [])
+    with pytest.raises(
+        GameError, match=r'unfinished: this adapter lacks score: write it, then delete "unfinished"'
+    ):
+        adapter("game.page.ts", *number, project_dir=tmp_path)
 
 
 def test_what_cannot_be_done_is_refused(tmp_path: Path):

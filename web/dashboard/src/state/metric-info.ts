@@ -105,6 +105,7 @@ const EXPLORATION: ChartGroup = {
 /** What other metrics are called and tell, by name. */
 const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> = {
   "rollout/episodes": ["Episodes per update", "Episodes that ended since the previous update."],
+  "rollout/reward_usual": ["Usual reward", "Geometric mean of the sizes of rewards other than 0."],
   "rollout/episode_desynchronisation": [
     "Spread of episode progress",
     "Standard deviation of the games' steps within their episodes. Near 0 all episodes end at once, and batches alternate between starts and ends.",
