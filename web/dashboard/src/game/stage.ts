@@ -1,6 +1,6 @@
 /** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here; or its frame is seen there. */
 
-import type { GameReference, RunView } from "@attract/schema";
+import type { EpisodeDifference, GameReference, RunView } from "@attract/schema";
 import { fetchModule } from "@attract/worker/game/game-module";
 import { SandboxThread } from "@attract/worker/game/game-thread";
 import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
@@ -30,6 +30,8 @@ export interface StageOptions {
   onOpened?(opened: Opened): void;
   /** Where a policy plays, or a person in its place: once a step. */
   onDecided?(decision: Decision): void;
+  /** A recorded episode: where its play first differs. */
+  onDiffers?(difference: EpisodeDifference): void;
   onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;
   /** The game, or what runs it, failed; unless it only could not draw itself, the stage has ended. */
   onError(error: Error): void;
@@ -39,6 +41,8 @@ export interface StageOptions {
 export class Stage {
   score = 0;
   steps = 0;
+  /** A recorded episode is not yet where it was to go, and its newest picture is an older one. */
+  isBehind = true;
   readonly #options: StageOptions;
   readonly #thread: SandboxThread;
   #handle = 0;
@@ -124,10 +128,14 @@ export class Stage {
         this.#askedAt = null;
         this.score = Number(message.score);
         this.steps = Number(message.steps);
+        this.isBehind = message.isBehind === true;
         if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
         break;
       case "decided":
         this.#options.onDecided?.(numbersOf(message.decision));
+        break;
+      case "differs":
+        this.#options.onDiffers?.(differenceOf(message.difference));
         break;
       case "episode_end":
         this.#options.onEpisodeEnd?.(message);
@@ -156,6 +164,14 @@ function numbersOf(decision: Partial<Decision> | undefined): Decision {
   return {
     action: Array.isArray(action) ? action.map(Number) : Number(action),
     probabilities: probabilities instanceof Float64Array ? probabilities : new Float64Array(0),
+  };
+}
+
+function differenceOf(difference: Partial<EpisodeDifference> | undefined): EpisodeDifference {
+  return {
+    step: Number(difference?.step),
+    seconds: Number(difference?.seconds),
+    text: String(difference?.text),
   };
 }
 
