@@ -6,13 +6,20 @@ export type Stage = "watch" | "play";
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
-/** `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them. */
+/**
+ * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
+ * of the run that plays in step with it. `file` is the page for an episode from a file.
+ *
+ * `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them.
+ */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
   | { view: "runs" }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
+  | { view: "file" }
+  | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
   | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
 
 /** The route a fragment names; anything unknown is the start page. */
@@ -32,6 +39,11 @@ export function parseRoute(fragment: string): Route {
       axis: search.get("x") === "time" ? "time" : "steps",
     };
   }
+  if (parts[0] === "episode-file" && parts.length === 1) return { view: "file" };
+  if (parts[0] === "runs" && parts[2] === "episodes" && parts.length === 4) {
+    const [runId, episodeId] = [decode(parts[1]), decode(parts[3])];
+    return { view: "episode", runId, episodeId, at: secondsIn(search.get("at")), beside: search.get("with") };
+  }
   const start = { view: "start", game: search.get("game"), from: search.get("from") } as const;
   const set = search.getAll("set").map((text) => text.split(/=(.*)/s, 2) as [string, string]);
   return set.length === 0 ? start : { ...start, set: Object.fromEntries(set) };
@@ -41,7 +53,14 @@ export function parseRoute(fragment: string): Route {
 export function formatRoute(route: Route): string {
   if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
+  if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
+  if (route.view === "episode") {
+    if (route.at !== null) search.set("at", String(route.at));
+    if (route.beside !== null) search.set("with", route.beside);
+    const path = `#/runs/${encodeURIComponent(route.runId)}/episodes/${encodeURIComponent(route.episodeId)}`;
+    return withSearch(path, search);
+  }
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);
     if (route.from !== null) search.set("from", route.from);
@@ -58,12 +77,22 @@ export function runRoute(runId: string): Route {
   return { view: "run", runId, stage: "watch", axis: "steps" };
 }
 
+/** The route to an episode of a run, from `at` on. */
+export function episodeRoute(runId: string, episodeId: string, at: number | null = null): Route {
+  return { view: "episode", runId, episodeId, at, beside: null };
+}
+
 /** The admin token in a fragment such as `#token=...`, or null. */
 export function tokenInFragment(fragment: string): string | null {
   const text = fragment.replace(/^#/, "");
   if (text.startsWith("/")) return null;
   const token = new URLSearchParams(text).get("token");
   return token === "" ? null : token;
+}
+
+function secondsIn(text: string | null): number | null {
+  const seconds = text === null || text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isFinite(seconds) ? seconds : null;
 }
 
 function withSearch(path: string, search: URLSearchParams): string {

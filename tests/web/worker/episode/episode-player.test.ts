@@ -53,7 +53,7 @@ function recorded(definition: GameDefinition, maxSteps: number): RecordedEpisode
   const instance = createInstance(definition, { seedLow: SEED.low, seedHigh: SEED.high, instanceId: 3 });
   const tape = new EpisodeTape(definition);
   const sampler = createSampler(definition.action, numAgents);
-  const parameters = definition.id === "Stroll-v1" ? { wind: 0.25 } : {};
+  const parameters: Record<string, number> = definition.id === "Stroll-v1" ? { wind: 0.25 } : {};
   tape.begin(parameters);
   instance.start(5, parameters);
   let state = 1;
@@ -207,7 +207,9 @@ describe("what it says of the play", () => {
     expect(player.instance.episodeTicks).toBe(10);
     const mended = await playerOf(stroll(), episode);
     await mended.go(1e9);
-    expect(mended.found[0].text).toBe("the game does not fail; in the record: update() threw: TypeError: a stone");
+    expect(mended.found[0].text).toBe(
+      "the game does not fail; in the record: update() threw: TypeError: a stone",
+    );
   });
 
   test("an end before the record's", async () => {

@@ -9,6 +9,7 @@ import { formatRoute, type Route } from "../routes.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
 import { Charts } from "./charts.tsx";
+import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GameLog } from "./game-log.tsx";
@@ -82,6 +83,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           isOver={!isRunning}
         />
       </section>
+      <Episodes runId={run.run_id} entries={live.episodes} />
       <GameLog lines={live.log} />
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} />}
     </main>

@@ -15,7 +15,7 @@ import { Decisions } from "./decisions.tsx";
 import { Hud, Item, useScore } from "./hud.tsx";
 import { TouchKeys } from "./play.tsx";
 
-const SPEEDS: readonly [speed: number, text: string][] = [
+export const SPEEDS: readonly [speed: number, text: string][] = [
   [0.25, "¼×"],
   [0.5, "½×"],
   [1, "1×"],
@@ -211,7 +211,11 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
           {end !== null && <span className="ended">{REASONS[end]}</span>}
         </div>
         {description !== null && !isEmpty && (
-          <Decisions description={description} listener={listener} isByHand={isByHand} />
+          <Decisions
+            description={description}
+            listener={listener}
+            title={isByHand ? "You decide" : "The policy decides"}
+          />
         )}
       </div>
       {isEmpty ? (
@@ -267,7 +271,7 @@ interface HudButtonProps {
   onClick: () => void;
 }
 
-function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
+export function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
   return (
     <Button
       className="hud-button"
@@ -302,7 +306,7 @@ const BEFORE: Readonly<Record<WatchProps["waitingFor"], readonly [title: string,
   nothing: ["No policy", "The run ended before its first version was ready."],
 };
 
-const REASONS: Readonly<Record<EndReason, string>> = {
+export const REASONS: Readonly<Record<EndReason, string>> = {
   terminated: "Game over",
   time_limit: "Time is up",
   game_truncated: "Ended",

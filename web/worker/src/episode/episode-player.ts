@@ -229,9 +229,7 @@ export class EpisodePlayer {
       endReason: this.instance.endReason,
       episodeReturns: this.#returns,
     };
-    const difference = isEnd
-      ? script.endDifference(outcome, error)
-      : script.difference(steps, this.instance);
+    const difference = isEnd ? script.endDifference(outcome, error) : script.difference(steps, this.instance);
     if (difference === null) return;
     this.#isDifferent = true;
     onDiffers(difference);
