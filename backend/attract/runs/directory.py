@@ -24,7 +24,7 @@ from attract.files import (
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
 from attract.runs.run_ids import RUN_ID, check_run_id
-from attract.runs.versions import thinned
+from attract.runs.versions import find_version, thinned
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
@@ -362,6 +362,10 @@ class RunDirectory:
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""
         return sorted(_versions(self.checkpoints))
+
+    def find_version(self, name: str) -> int:
+        """The version that a command names, as `versions.find_version`. Raises: ConfigurationError."""
+        return find_version(name, self.versions(), self.marked("best"), run_id=self.run_id)
 
     def resumed_from(self) -> str:
         """What a resumed run goes on from, as no earlier start did; empty without a version above 0.

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attract.errors import CheckpointError
-from attract.learner.checkpoints.checkpoint import Snapshot, write_checkpoint
-from attract.learner.checkpoints.tensor_namespaces import with_prefixes
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model
 from attract.policy.network import Policy
 from attract.runs.version_model import POLICY_FILE, version_model
 from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace
 from policies import create_policy, describe, randomise
+from saved_versions import save_version
 
 KINDS: dict[str, dict[str, Any]] = {
     "floats": {},
@@ -36,19 +35,8 @@ def randomised(kind: str, seed: int) -> Policy:
 
 
 def saved(folder: Path, version: int, *policies: Policy, ids: tuple[str, ...] = ("main",)) -> Path:
-    """A checkpoint as the learner writes it: statistics and what algorithms keep lie beside the weights."""
-    parts = {
-        policy_id: {
-            **policy.state_dict(),
-            "observation_statistics.count": policy.state_dict()["value_head.bias"].double(),
-            "exploration.weight": policy.state_dict()["value_head.bias"],
-        }
-        for policy_id, policy in zip(ids, policies, strict=True)
-    }
-    document: dict[str, Any] = {"counters": {}}
-    if len(ids) > 1:
-        document["policies"] = {policy_id: {} for policy_id in ids}
-    return write_checkpoint(folder, Snapshot.take(version, with_prefixes(parts), {}, document))
+    states = [policy.state_dict() for policy in policies]
+    return save_version(folder, version, dict(zip(ids, states, strict=True)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
