@@ -10,7 +10,7 @@ NUM_NEWEST: Final = 20
 NUM_SPREAD: Final = 20
 """At least so many versions are spread over a longer run, and at most twice as many."""
 MAX_DIGITS: Final = 15
-MAX_LISTED: Final = 40
+MAX_LISTED: Final = 80
 """Versions that an error lists; of more it leaves out those in the middle."""
 
 

@@ -6,14 +6,14 @@ export type Stage = "watch" | "play";
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
-/** `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them. */
+/** `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them. */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
   | { view: "runs" }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
+  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -30,6 +30,7 @@ export function parseRoute(fragment: string): Route {
       runId: decode(parts[1]),
       stage: search.get("stage") === "play" ? "play" : "watch",
       axis: search.get("x") === "time" ? "time" : "steps",
+      version: versionIn(search.get("version")),
     };
   }
   const start = { view: "start", game: search.get("game"), from: search.get("from") } as const;
@@ -50,12 +51,13 @@ export function formatRoute(route: Route): string {
   }
   if (route.stage !== "watch") search.set("stage", route.stage);
   if (route.axis !== "steps") search.set("x", route.axis);
+  if (route.version !== null) search.set("version", String(route.version));
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
 }
 
 /** The route to a run as it is first seen. */
 export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps" };
+  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
 }
 
 /** The admin token in a fragment such as `#token=...`, or null. */
@@ -64,6 +66,10 @@ export function tokenInFragment(fragment: string): string | null {
   if (text.startsWith("/")) return null;
   const token = new URLSearchParams(text).get("token");
   return token === "" ? null : token;
+}
+
+function versionIn(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 function withSearch(path: string, search: URLSearchParams): string {

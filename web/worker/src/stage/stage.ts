@@ -110,6 +110,9 @@ class Stage {
       case "stop":
         this.#player.stop();
         break;
+      case "again":
+        this.#player.instance.cut();
+        break;
       case "speed":
         this.#player.speed = message.speed;
         break;
