@@ -43,6 +43,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
 from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
@@ -265,6 +266,11 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
             headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
         )
 
+    @app.get("/api/runs/{run_id}/versions")
+    @role("viewer")
+    def get_versions(run_id: str) -> VersionsView:
+        return service.models.versions(run_id)
+
     @app.get("/api/runs/{run_id}/policy/{version}.onnx")
     @role("viewer")
     async def get_policy(
@@ -278,7 +284,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         number = _number(version)
         if number is None:
             raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
-        onnx = service.models.model(run_id, number, policy)
+        onnx = await service.models.model(run_id, number, policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
     @app.get("/api/runs/{run_id}/policy.json")

@@ -20,8 +20,15 @@ const ROUTES: [string, Route][] = [
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],
   ["#/tuning/my%20game", { view: "study", name: "my game" }],
-  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
-  ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
+  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: null }],
+  [
+    "#/runs/snake-1?version=12",
+    { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: 12 },
+  ],
+  [
+    "#/runs/a%20b%3F?stage=play&x=time&version=0",
+    { view: "run", runId: "a b?", stage: "play", axis: "time", version: 0 },
+  ],
 ];
 
 describe("routes", () => {
@@ -43,6 +50,12 @@ describe("routes", () => {
 
   it("unknown stages and axes are the usual ones", () => {
     expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", axis: "steps" });
+  });
+});
+
+describe("a version in the address", () => {
+  it.each(["-1", "1.5", "newest", "", "9".repeat(16)])("%j is the newest", (text) => {
+    expect(parseRoute(`#/runs/a?version=${text}`)).toMatchObject({ version: null });
   });
 });
 

@@ -10,7 +10,8 @@ export type ChartAxis = "steps" | "time";
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
  * of the run that plays in step with it. `file` is the page for an episode from a file.
  *
- * `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them.
+ * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
+ * changed of them.
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
@@ -20,7 +21,7 @@ export type Route =
   | { view: "study"; name: string }
   | { view: "file" }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
+  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -37,6 +38,7 @@ export function parseRoute(fragment: string): Route {
       runId: decode(parts[1]),
       stage: search.get("stage") === "play" ? "play" : "watch",
       axis: search.get("x") === "time" ? "time" : "steps",
+      version: versionIn(search.get("version")),
     };
   }
   if (parts[0] === "episode-file" && parts.length === 1) return { view: "file" };
@@ -69,12 +71,13 @@ export function formatRoute(route: Route): string {
   }
   if (route.stage !== "watch") search.set("stage", route.stage);
   if (route.axis !== "steps") search.set("x", route.axis);
+  if (route.version !== null) search.set("version", String(route.version));
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
 }
 
 /** The route to a run as it is first seen. */
 export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps" };
+  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
 }
 
 /** The route to an episode of a run, from `at` on. */
@@ -93,6 +96,10 @@ export function tokenInFragment(fragment: string): string | null {
 function secondsIn(text: string | null): number | null {
   const seconds = text === null || text.trim() === "" ? Number.NaN : Number(text);
   return Number.isFinite(seconds) ? seconds : null;
+}
+
+function versionIn(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 function withSearch(path: string, search: URLSearchParams): string {

@@ -23,6 +23,7 @@ import type {
   SettingsView,
   StudySummary,
   StudyView,
+  VersionsView,
 } from "@attract/schema";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
@@ -88,6 +89,7 @@ export const api = {
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),

@@ -18,6 +18,8 @@ export type PageToStage =
   | { type: "go"; seconds: number }
   | { type: "start" }
   | { type: "stop" }
+  /** Leave the episode unfinished and begin the next one. */
+  | { type: "again" }
   | { type: "speed"; speed: number }
   /** How the next episodes' parameters are drawn. */
   | { type: "parameters"; parameters: RunView["parameters"] }
@@ -25,7 +27,7 @@ export type PageToStage =
   | { type: "release_all" }
   /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
   | { type: "hands"; arePlaying: boolean }
-  /** Play with these from now on; beside a recorded episode: say what they would choose. @see NewestPolicy for `seats` */
+  /** Play with these from now on; beside a recorded episode: say what they would choose. @see WatchedPolicy for `seats` */
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
 
 /** The decision of one step. */

@@ -92,6 +92,9 @@ class Stage {
       case "stop":
         this.#player?.stop();
         break;
+      case "again":
+        this.#player?.instance.cut();
+        break;
       case "speed":
         if (this.#player !== null) this.#player.speed = message.speed;
         break;
@@ -234,7 +237,7 @@ class Stage {
       this.#onFrame = null;
       onFrame(now);
     } else if (this.#isStale && !isBehind) this.#drawStill();
-    const { instance } = this;
+    const instance = this.#instance;
     const bitmap = this.#screen.take();
     const score = instance.episodeReturns[0];
     const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
