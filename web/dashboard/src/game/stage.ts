@@ -41,8 +41,6 @@ export interface StageOptions {
 export class Stage {
   score = 0;
   steps = 0;
-  /** A recorded episode is not yet where it was to go, and its newest picture is an older one. */
-  isBehind = true;
   readonly #options: StageOptions;
   readonly #thread: SandboxThread;
   #handle = 0;
@@ -51,6 +49,9 @@ export class Stage {
   #isLoaded = false;
   #isOver = false;
   #lastNow = 0;
+  /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
+  #goesTo = -1;
+  #arrivedAt = -2;
   #policyReady: ((error: string | null) => void) | null = null;
 
   constructor(options: StageOptions) {
@@ -76,6 +77,18 @@ export class Stage {
 
   stop(): void {
     this.send({ type: "stop" });
+  }
+
+  /** A recorded episode: shows it at this second of game time. */
+  go(seconds: number): void {
+    if (seconds === this.#goesTo) return;
+    this.#goesTo = seconds;
+    this.send({ type: "go", seconds });
+  }
+
+  /** A recorded episode: whether it is not yet where it was told to go. */
+  get isBehind(): boolean {
+    return this.#goesTo !== this.#arrivedAt;
   }
 
   /** Plays with these models from now on. Raises Error when the engine cannot use them. */
@@ -128,11 +141,13 @@ export class Stage {
         this.#askedAt = null;
         this.score = Number(message.score);
         this.steps = Number(message.steps);
-        this.isBehind = message.isBehind === true;
         if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
         break;
       case "decided":
         this.#options.onDecided?.(numbersOf(message.decision));
+        break;
+      case "arrived":
+        this.#arrivedAt = Number(message.seconds);
         break;
       case "differs":
         this.#options.onDiffers?.(differenceOf(message.difference));

@@ -33,9 +33,9 @@ export class Transport {
     return Math.floor(this.#seconds / this.stepSeconds + 1e-6);
   }
 
-  /** Goes on for a frame; it waits where a picture is behind, and stops at the end. */
-  frame(elapsedMs: number, isBehind: boolean): void {
-    if (!this.isPlaying || isBehind) return;
+  /** Goes on for a frame, and stops at the end. */
+  frame(elapsedMs: number): void {
+    if (!this.isPlaying) return;
     this.#seconds = this.#within(this.#seconds + (Math.min(elapsedMs, LONGEST_FRAME_MS) / 1000) * this.speed);
     if (this.isAtEnd) this.isPlaying = false;
   }

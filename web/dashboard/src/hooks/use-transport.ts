@@ -42,23 +42,18 @@ export function useTransport({ length, stepSeconds, at, stages }: TransportOptio
 
   useEffect(() => {
     transport.isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const sent = new WeakMap<Stage, number>();
     let last: number | null = null;
     let drawn = { when: 0, seconds: -1, isPlaying: false };
     let handle = requestAnimationFrame(function frame(now) {
       handle = requestAnimationFrame(frame);
       const present = stages.flatMap(({ current }) => (current === null ? [] : [current]));
-      transport.frame(
-        now - (last ?? now),
-        present.some((stage) => stage.isBehind),
-      );
-      last = now;
-      const { seconds, isPlaying } = transport;
-      for (const stage of present) {
-        if (sent.get(stage) === seconds) continue;
-        sent.set(stage, seconds);
-        stage.send({ type: "go", seconds });
+      // What it waits for the pictures it makes up for, up to a tenth of a second.
+      if (!present.some((stage) => stage.isBehind)) {
+        transport.frame(now - (last ?? now));
+        last = now;
       }
+      const { seconds, isPlaying } = transport;
+      for (const stage of present) stage.go(seconds);
       const isOld = drawn.seconds !== seconds || drawn.isPlaying !== isPlaying;
       if (!isOld || now - drawn.when < DRAW_MS) return;
       drawn = { when: now, seconds, isPlaying };

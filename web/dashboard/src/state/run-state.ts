@@ -98,8 +98,12 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     case "episodes":
       return { ...state, episodes: event.entries };
     case "episode": {
-      const others = state.episodes.filter(({ id }) => id !== event.entry.id);
-      return { ...state, episodes: [event.entry, ...others] };
+      const { entry } = event;
+      const isKnown = state.episodes.some(({ id }) => id === entry.id);
+      const episodes = isKnown
+        ? state.episodes.map((old) => (old.id === entry.id ? entry : old))
+        : [entry, ...state.episodes];
+      return { ...state, episodes };
     }
     case "lesson":
       return state.run === null ? state : { ...state, run: { ...state.run, lesson: event.lesson } };

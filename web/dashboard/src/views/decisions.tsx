@@ -11,9 +11,11 @@ interface DecisionsProps {
   listener: RefObject<((decision: Decision) => void) | null>;
   /** Who decides. */
   title: string;
+  /** Tells it from others on the page. Default: Decisions. */
+  name?: string;
 }
 
-export function Decisions({ description, listener, title }: DecisionsProps) {
+export function Decisions({ description, listener, title, name = "Decisions" }: DecisionsProps) {
   const [decision, setDecision] = useState<Decision | null>(null);
   useEffect(() => {
     listener.current = setDecision;
@@ -25,7 +27,7 @@ export function Decisions({ description, listener, title }: DecisionsProps) {
   const choices = choicesOf(description, decision ?? nothing);
   if (choices.length === 0) return null;
   return (
-    <section className="decisions" aria-label="Decisions" data-testid="decisions">
+    <section className="decisions" aria-label={name} data-testid="decisions">
       <span className="label">{title}</span>
       <ul>
         {choices.map(({ label, keys, probability, isTaken }) => (

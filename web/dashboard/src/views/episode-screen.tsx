@@ -33,9 +33,11 @@ interface EpisodeScreenProps {
   stage: RefObject<Stage | null>;
   /** Whether the clock is at the end. */
   isAtEnd: boolean;
+  /** Its name beside another; null: it is alone. */
+  name: string | null;
 }
 
-export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd }: EpisodeScreenProps) {
+export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, name }: EpisodeScreenProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const listener = useRef<((decision: Decision) => void) | null>(null);
   const [description, setDescription] = useState<GameDescription | null>(null);
@@ -114,10 +116,16 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd }: 
           {isAtEnd && error === null && <span className="ended">{endText(episode)}</span>}
         </div>
         {description !== null && (
-          <Decisions description={description} listener={listener} title={`Recorded choice${beside}`} />
+          <Decisions
+            description={description}
+            listener={listener}
+            title={`Recorded choice${beside}`}
+            name={`Decisions${name === null ? "" : ` of ${name}`}`}
+          />
         )}
       </div>
       <div className="hud">
+        {name !== null && <Item name="Played by" value={playersText(episode)} />}
         <Item name="Return" value={formatNumber(score.score)} />
         <Item name="Step" value={`${score.steps} of ${episode.num_steps}`} />
         {isContinuous && <Item name="Action" value={numbers.map(formatNumber).join(", ")} />}

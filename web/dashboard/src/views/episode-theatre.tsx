@@ -44,75 +44,78 @@ export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: E
     steer((clock) => clock.isPlaying || clock.toggle());
   };
   return (
-    <section className="cabinet theatre" aria-label="The episode">
-      <div className="theatre-screens" data-count={episodes.length} ref={screens}>
-        {episodes.map((episode, index) => (
-          <EpisodeScreen
-            // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
-            key={index}
-            reference={reference}
-            episode={episode}
-            advisers={advisers}
-            stage={stages[index]}
-            isAtEnd={transport.seconds >= episode.num_steps * episode.seconds_per_step}
-          />
-        ))}
-      </div>
-      <ScrubBar transport={transport} steer={steer} />
-      <div className="hud">
-        <HudButton
-          text={transport.isPlaying ? "Pause" : "Play"}
-          label={transport.isPlaying ? "Pause (space)" : "Play (space)"}
-          onClick={() => steer((clock) => clock.toggle())}
-        />
-        <HudButton
-          text="−1 step"
-          label="One step back (comma)"
-          onClick={() => steer((clock) => clock.stepBy(-1))}
-        />
-        <HudButton
-          text="+1 step"
-          label="One step on (period)"
-          onClick={() => steer((clock) => clock.stepBy(1))}
-        />
-        <span className="label">
-          Time
-          <b data-testid="episode-time">
-            {secondsText(transport.seconds)} of {secondsText(length)}
-          </b>
-        </span>
-        <span className="push">
-          {!reference.has_page && canRecord() && (
-            <HudButton
-              text={saveVideo === null ? "Record WebM" : "Save the video"}
-              label={saveVideo === null ? "Record WebM from here" : "Save the video now"}
-              onClick={() => (saveVideo === null ? record() : steer((clock) => clock.toggle()))}
+    <>
+      <section className="cabinet theatre" aria-label="The episode">
+        <div className="theatre-screens" data-count={episodes.length} ref={screens}>
+          {episodes.map((episode, index) => (
+            <EpisodeScreen
+              // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
+              key={index}
+              reference={reference}
+              episode={episode}
+              advisers={advisers}
+              stage={stages[index]}
+              name={episodes.length === 1 ? null : `episode ${index + 1}`}
+              isAtEnd={transport.seconds >= episode.num_steps * episode.seconds_per_step}
             />
-          )}
-          <select
-            className="hud-speed"
-            aria-label="Speed of the game"
-            value={transport.speed}
-            onChange={({ currentTarget }) =>
-              steer((clock) => {
-                clock.speed = Number(currentTarget.value);
-              })
-            }
-          >
-            {SPEEDS.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </span>
-      </div>
+          ))}
+        </div>
+        <ScrubBar transport={transport} steer={steer} />
+        <div className="hud">
+          <HudButton
+            text={transport.isPlaying ? "Pause" : "Play"}
+            label={transport.isPlaying ? "Pause (space)" : "Play (space)"}
+            onClick={() => steer((clock) => clock.toggle())}
+          />
+          <HudButton
+            text="Step back"
+            label="Step back (comma)"
+            onClick={() => steer((clock) => clock.stepBy(-1))}
+          />
+          <HudButton
+            text="Step on"
+            label="Step on (period)"
+            onClick={() => steer((clock) => clock.stepBy(1))}
+          />
+          <span className="label">
+            Time
+            <b data-testid="episode-time">
+              {secondsText(transport.seconds)} of {secondsText(length)}
+            </b>
+          </span>
+          <span className="push">
+            {!reference.has_page && canRecord() && (
+              <HudButton
+                text={saveVideo === null ? "Record WebM" : "Save the video"}
+                label={saveVideo === null ? "Record WebM from here" : "Save the video now"}
+                onClick={() => (saveVideo === null ? record() : steer((clock) => clock.toggle()))}
+              />
+            )}
+            <select
+              className="hud-speed"
+              aria-label="Speed of the game"
+              value={transport.speed}
+              onChange={({ currentTarget }) =>
+                steer((clock) => {
+                  clock.speed = Number(currentTarget.value);
+                })
+              }
+            >
+              {SPEEDS.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </span>
+        </div>
+        <p className="small theatre-keys">
+          Keys: <kbd>space</kbd> play, <kbd>←</kbd> <kbd>→</kbd> a second, <kbd>,</kbd> <kbd>.</kbd> a step,{" "}
+          <kbd>Home</kbd> <kbd>End</kbd>
+        </p>
+      </section>
       <div className="theatre-actions">{actions(transport.seconds)}</div>
-      <p className="small theatre-keys">
-        Keys: <kbd>space</kbd> play, <kbd>←</kbd> <kbd>→</kbd> a second, <kbd>,</kbd> <kbd>.</kbd> a step,{" "}
-        <kbd>Home</kbd> <kbd>End</kbd>
-      </p>
-    </section>
+    </>
   );
 }
 

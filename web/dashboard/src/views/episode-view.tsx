@@ -110,7 +110,7 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
               Delete
             </ServerButton>
             <select
-              className="hud-speed"
+              className="page-select"
               aria-label="Play another episode beside it"
               value={beside ?? ""}
               onChange={({ currentTarget: { value } }) =>

@@ -28,7 +28,7 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
           Episodes
         </h2>
         <select
-          className="hud-speed"
+          className="page-select"
           aria-label="Which episodes"
           value={filter}
           onChange={({ currentTarget }) => setFilter(currentTarget.value as EpisodeFilter)}

@@ -95,6 +95,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           {!isRunning && run.newest_model !== null && <ShipCard run={run} />}
         </div>
       </div>
+      <Episodes runId={run.run_id} entries={live.episodes} />
       <section className="section" aria-labelledby="charts-title">
         <div className="section-head">
           <h2 id="charts-title" className="section-title">
@@ -113,7 +114,6 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         </div>
         <Charts {...charts} />
       </section>
-      <Episodes runId={run.run_id} entries={live.episodes} />
       <GameLog lines={live.log} />
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} />}
     </main>

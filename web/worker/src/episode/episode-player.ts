@@ -29,8 +29,8 @@ export interface EpisodePlayerOptions {
   now(): number;
   /** Called once, with the first difference; the play goes on. */
   onDiffers(difference: EpisodeDifference): void;
-  /** It stands where it was to go, or at the game's end before that. */
-  onArrived(): void;
+  /** It stands where it was told to go, or at the game's end before that; `seconds` as it was told. */
+  onArrived(seconds: number): void;
   /** Something else than the game failed; nothing moves any more. */
   onError(error: unknown): void;
 }
@@ -42,7 +42,8 @@ export class EpisodePlayer {
   readonly #options: EpisodePlayerOptions;
   readonly #stepTicks: number;
   readonly #numTicks: number;
-  /** Where to, in ticks. */
+  /** Where to, as it was told and in ticks. */
+  #seconds = 0;
   #target = 0;
   /** Ticks played. */
   #ticks = 0;
@@ -100,6 +101,7 @@ export class EpisodePlayer {
 
   /** Goes to `seconds` of game time; a later call replaces the target. */
   go(seconds: number): void {
+    this.#seconds = seconds;
     const ticks = Math.floor(seconds / this.#options.definition.tickSeconds + 1e-6);
     this.#target = Math.max(0, Math.min(ticks, this.#numTicks));
     void this.#run();
@@ -139,7 +141,7 @@ export class EpisodePlayer {
       return;
     }
     this.#isRunning = false;
-    this.#options.onArrived();
+    this.#options.onArrived(this.#seconds);
   }
 
   /** As a replay without pictures begins: a fresh copy of the game. */

@@ -51,11 +51,10 @@ export type StageToPage =
   | { type: "decided"; decision: Decision }
   /** A recorded episode: where its play first differs from the record. It goes on. */
   | { type: "differs"; difference: EpisodeDifference }
-  /**
-   * Answers each `frame`; null: nothing has changed, or the game is seen in its page. `isBehind`: a recorded episode is not yet
-   * where it was to go.
-   */
-  | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number; isBehind: boolean }
+  /** A recorded episode: it stands at the second of that `go`, or at its end. */
+  | { type: "arrived"; seconds: number }
+  /** Answers each `frame`; null: nothing has changed, or the game is seen in its page. */
+  | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
   /** `played`: a person's play in replayable form; null where no person played. */
   | {
       type: "episode_end";

@@ -165,8 +165,9 @@ class Stage {
       yieldTurn: () => yielder.yield(),
       now: () => performance.now(),
       onDiffers: (difference) => this.#post({ type: "differs", difference }),
-      onArrived: () => {
+      onArrived: (seconds) => {
         this.#isStale = true;
+        this.#post({ type: "arrived", seconds });
         const { step, isAdvised, action } = this.#replay as EpisodePlayer;
         if (action === undefined || shownStep === `${step} ${isAdvised}`) return;
         shownStep = `${step} ${isAdvised}`;
@@ -232,16 +233,15 @@ class Stage {
     if (this.#pages !== null) this.#pages.fit(width, height);
     else if (this.#screen.resize(width, height, pixelRatio)) this.#isStale = true;
     const onFrame = this.#onFrame;
-    const isBehind = this.#replay?.isBehind ?? false;
     if (onFrame !== null && !this.#waitsForPage()) {
       this.#onFrame = null;
       onFrame(now);
-    } else if (this.#isStale && !isBehind) this.#drawStill();
+    } else if (this.#isStale && this.#replay?.isBehind !== true) this.#drawStill();
     const instance = this.#instance;
     const bitmap = this.#screen.take();
     const score = instance.episodeReturns[0];
     const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
-    this.#post({ type: "picture", bitmap, score, steps, isBehind }, bitmap === null ? [] : [bitmap]);
+    this.#post({ type: "picture", bitmap, score, steps }, bitmap === null ? [] : [bitmap]);
   }
 
   /** The next episode may need a page that is not there yet. */
