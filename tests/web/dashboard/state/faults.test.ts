@@ -57,6 +57,13 @@ const FIVE_TIMES: GameReport[] = [
 const RUN = { title: "Glass", game: "glass.ts", run_id: "glass-1" };
 
 describe("one fault", () => {
+  it("has the episode that failed, of whichever report", () => {
+    expect(faultsOf(FIVE_TIMES)[0].episodeId).toBeNull();
+    const [check, ...others] = FIVE_TIMES;
+    const kept = others.map((report, index) => (index === 1 ? { ...report, episode_id: "e-1" } : report));
+    expect(faultsOf([check, ...kept])[0].episodeId).toBe("e-1");
+  });
+
   it("is one, with its count, its place and where it was first seen", () => {
     const faults = faultsOf(FIVE_TIMES);
     expect(faults).toHaveLength(1);

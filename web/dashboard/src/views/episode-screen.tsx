@@ -93,7 +93,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
   }, [reference, episode, advisers, stage, attempt]);
 
   const isContinuous = description?.action.kind === "box";
-  const beside = adviser === null ? "" : `, and the odds of version ${adviser}`;
+  const beside = adviser === null ? "" : `; probabilities of version ${adviser}`;
   return (
     <div className="replayed" data-testid="episode" data-differs={difference !== null}>
       <div className="watched">

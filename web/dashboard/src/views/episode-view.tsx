@@ -120,7 +120,7 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
               <option value="">Alone</option>
               {others.map((other) => (
                 <option key={other.id} value={other.id}>
-                  Beside: {episodeTitle(other)}
+                  Beside: {episodeTitle(other)}. {episodeFacts(other, Date.now())}
                 </option>
               ))}
             </select>
