@@ -34,7 +34,7 @@ ZIGZAG = [3, 3, 1, 2, 2, 0]
 NUM_STEPS = 600
 """A minute of snake."""
 MAX_OPEN_SECONDS = 6
-"""Of a page at a second of its episode. The aim is 1.5 s; a busy machine takes longer."""
+"""For a page at a second of its episode. The aim is 1.5 s; a busy machine takes longer."""
 MAX_SEEK_SECONDS = 4
 """To second 50. The aim is 1 s."""
 PICTURE = "document.querySelector('.theatre canvas').toDataURL()"

@@ -212,6 +212,13 @@ describe("what it says of the play", () => {
     );
   });
 
+  test("a failure that the record has not is named with the step that was not finished", async () => {
+    const { go, found } = await playerOf(stroll({ failsAt: 23 }), recorded(stroll(), 100));
+    await go(1e9);
+    // 22 ticks are 7 steps and one tick.
+    expect(found).toMatchObject([{ step: 7, text: "the game fails: update() threw: TypeError: a stone" }]);
+  });
+
   test("an end before the record's", async () => {
     const episode = recorded(stroll(), 100);
     const { player, go, found } = await playerOf(stroll({ limit: 10 }), episode);

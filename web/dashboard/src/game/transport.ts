@@ -8,7 +8,7 @@ export class Transport {
   isPlaying = false;
   /** Seconds of game time per second. */
   speed = 1;
-  /** Of game time. */
+  /** In game time. */
   readonly length: number;
   readonly stepSeconds: number;
   #seconds: number;

@@ -19,7 +19,7 @@ const KEYS: Readonly<Record<string, (transport: Transport) => void>> = {
 };
 
 export interface TransportOptions {
-  /** Of game time. */
+  /** In game time. */
   length: number;
   stepSeconds: number;
   /** Where it begins. @see Transport */

@@ -41,7 +41,7 @@ const TITLES: Readonly<Record<string, string>> = {
   federated: "Averaging with other trainers",
 };
 
-/** Of game time, before a failed episode's end: what one sees of it first. */
+/** How much of a failed episode is seen before its end, in game time. */
 const LEAD_SECONDS = 2;
 
 interface ReportsProps {

@@ -329,7 +329,7 @@ export function serveStage(port: MessagePort, module: GameModule): void {
 interface Shown {
   definition: GameDefinition;
   pages: PageFrames | null;
-  /** Of the recorded episode that is played. */
+  /** Null where no recorded episode is played. */
   script: EpisodeScript | null;
 }
 
