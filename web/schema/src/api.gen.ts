@@ -410,6 +410,10 @@ export interface GameReport {
    * Workers that it came from; 0: no worker's.
    */
   num_workers: number;
+  /**
+   * The episode that failed, which the run keeps; None: none is kept.
+   */
+  episode_id: string | null;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.
