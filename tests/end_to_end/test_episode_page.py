@@ -2,10 +2,11 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -115,6 +116,14 @@ def address(runs_dir: Path) -> Iterator[str]:
         yield url
 
 
+@contextlib.asynccontextmanager
+async def signed_in(address: str) -> AsyncGenerator[Page]:
+    """A page that has traded the address's token for its session."""
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        yield page
+
+
 async def keep(page: Page, address: str, episode: dict[str, Any]) -> str:
     """Add an episode to the run; gives its id."""
     token = urlsplit(address).fragment.removeprefix("token=")
@@ -159,7 +168,7 @@ async def content(download: Download) -> bytes:
 async def test_a_link_opens_an_episode_at_its_second(
     address: str, episodes: dict[str, dict[str, Any]]
 ) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with signed_in(address) as page:
         circle = await keep(page, address, episodes["circle"])
         taken = [await open_episode(page, address, f"{circle}?at=50", 500) for _ in range(3)]
         print(f"opened at second 50 within {min(taken):.2f} to {max(taken):.2f} s")
@@ -177,7 +186,7 @@ async def test_a_link_opens_an_episode_at_its_second(
 
 
 async def test_seeking_and_stepping_by_keys_alone(address: str, episodes: dict[str, dict[str, Any]]) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with signed_in(address) as page:
         circle = await keep(page, address, episodes["circle"])
         await open_episode(page, address, circle, 1)
         await stop_at(page, 3)
@@ -221,7 +230,7 @@ async def test_what_differs_is_said_and_it_plays_on(
     packed = bytearray(base64.b64decode(other["actions"]["data"]))
     packed[25] = 0
     other["actions"] |= {"data": base64.b64encode(packed).decode()}
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with signed_in(address) as page:
         changed = await keep(page, address, other)
         await open_episode(page, address, f"{changed}?at=-2", 580)
         await expect(page.locator(".replay-note")).to_contain_text(
@@ -233,7 +242,7 @@ async def test_what_differs_is_said_and_it_plays_on(
 
 
 async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]]) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with signed_in(address) as page:
         circle, zigzag = [await keep(page, address, episodes[name]) for name in ("circle", "zigzag")]
         await open_episode(page, address, f"{circle}?at=12&with={zigzag}", 120)
         await expect(page.get_by_test_id("episode")).to_have_count(2)
@@ -255,7 +264,7 @@ async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]
 async def test_the_runs_list_and_what_one_does_with_an_episode(
     address: str, episodes: dict[str, dict[str, Any]]
 ) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with signed_in(address) as page:
         wall = await keep(page, address, episodes["wall"])
         await page.goto(f"{address.split('#')[0]}#/runs/demo")
         listed = page.get_by_test_id("episodes")
@@ -309,8 +318,7 @@ async def drop(page: Page, name: str, text: str, *, times: int = 1) -> None:
 async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
     address: str, episodes: dict[str, dict[str, Any]]
 ) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
-        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+    async with signed_in(address) as page:
         # From any page, of a bundled game that no run has.
         await drop(page, "pole.json", json.dumps(episodes["pole"]))
         await expect(page.get_by_text("pole.json: an episode of CartPole-v1")).to_be_visible()
@@ -365,7 +373,7 @@ async def test_a_faults_card_opens_the_episode_before_it_fails(tmp_path: Path) -
     )
     assert trained.code == 0, trained.stderr
     with serve(tmp_path / "runs", *project) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with signed_in(address) as page:
             await page.goto(f"{address.split('#')[0]}#/runs/cracked")
             card = page.get_by_test_id("fault")
             await expect(card).to_contain_text("the glass broke")
