@@ -28,6 +28,7 @@ from attract.schema import (
     recorded_episode,
     step_numbers,
     studies,
+    versions,
 )
 from attract.schema.frames import encode
 from attract.settings.run import SERVER_VARIABLES, ServerSettings, server_default
@@ -132,7 +133,7 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, recorded_episode, studies)
+    modules = (api, access, recorded_episode, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

@@ -77,7 +77,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "eval": (
         ("attract eval latest", "the newest run"),
-        ("attract eval latest --episodes 20 --seed 7", "fewer and other episodes"),
+        ("attract eval latest --version first --episodes 20 --seed 7", "how it began, other episodes"),
         ("attract eval latest --json", "for scripts"),
     ),
     "replay": (

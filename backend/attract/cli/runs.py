@@ -22,6 +22,7 @@ def evaluate(
     run: Annotated[str, RunWord],
     /,
     *,
+    version: str | None = None,
     episodes: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
     deterministic: bool | None = None,
@@ -30,12 +31,14 @@ def evaluate(
     project_dir: GameProjectDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Play fixed-seed episodes of RUN's newest policy in a real browser, each to its end.
+    """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
 
     Parameters
     ----------
     run
         A run id, or `latest`: the newest run that has a policy.
+    version
+        Version to evaluate: a number, `best`, `newest` or `first`; by default the newest.
     episodes
         Number of episodes; by default the run's `evaluation.episodes`.
     seed
@@ -50,7 +53,7 @@ def evaluate(
     from attract.commands.evaluate import EvaluateOptions, evaluate_run
     from attract.server.in_process import run_async
 
-    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game)
+    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version)
     return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
 
 
@@ -112,7 +115,7 @@ def export(
     out: Path,
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
     page: Annotated[bool, Parameter(negative="")] = False,
-    version: int | None = None,
+    version: str | None = None,
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
@@ -133,7 +136,8 @@ def export(
         Write a complete page with the game and the agent that plays it; you can take over. Any static server
         can serve it.
     version
-        Version to export, for example a weaker opponent; by default the best. It must be one of those kept.
+        Version to export, for example a weaker opponent: a number, `best`, `newest` or `first`; by default
+        the best.
     game
         With --page: adapter of a game in a page, or its folder; by default where it was during training.
     """

@@ -251,7 +251,8 @@ def _game_remembered(state: CollectionState, event: inputs.GameRemembered, now: 
 def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation, now: float) -> None:
     if not state.learner.has_version:
         raise RuntimeError("expected a published version to evaluate, there is none yet")
-    evaluation = Evaluation(event.episodes, event.deterministic, event.seed, state.learner.public)
+    version = state.learner.public if event.version is None else event.version
+    evaluation = Evaluation(event.episodes, event.deterministic, event.seed, version)
     state.evaluations.append(evaluation)
 
 

@@ -101,7 +101,7 @@ class LearnerLost(Event):
 
 @dataclass(frozen=True)
 class RequestEvaluation(Event):
-    """The run: play fixed episodes with the newest version; `EvaluationDone` follows.
+    """The run: play fixed episodes with a version; `EvaluationDone` follows.
 
     No update begins before it. Later requests wait their turn, each for the version that was newest then.
     Raises: RuntimeError: there is no version yet.
@@ -110,6 +110,8 @@ class RequestEvaluation(Event):
     episodes: int
     deterministic: bool
     seed: Seed
+    version: int | None = None
+    """Which, with its models at hand; None: the newest."""
 
 
 @dataclass(frozen=True)

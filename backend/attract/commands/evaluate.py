@@ -32,15 +32,18 @@ class EvaluateOptions:
     json_output: bool
     game_path: Path | None = None
     """Where a game that lives in a page is now; None: where it was."""
+    version: str | None = None
+    """As `find_version` takes it; None: the newest."""
 
 
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
-    Raises: ConfigurationError: when there is no such run or page, or it has no policy yet.
+    Raises: ConfigurationError: when there is no such run, version or page, or it has no policy yet.
     """
     run_id = find_run(server.runs_dir, order.run_id)
     directory = RunDirectory.view(server.runs_dir, run_id)
+    version = None if order.version is None else directory.find_version(order.version)
     folder = page_folder(directory, server.project_dir, order.game_path)
     project = project_of(directory)
     if project is not None:
@@ -61,7 +64,11 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         host = await HostProcess.start(url, on_event)
         try:
             view = await gateway.service.evaluate(
-                run_id, episodes=order.episodes, deterministic=order.deterministic, seed=order.seed
+                run_id,
+                episodes=order.episodes,
+                deterministic=order.deterministic,
+                seed=order.seed,
+                version=version,
             )
             verdict = await _judge(gateway.service, run_id, view)
         finally:
@@ -86,8 +93,8 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         )
         if verdict.text is not None:
             console.print(verdict.text, highlight=False, soft_wrap=True)
-        hint = hint_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
-        if hint:
+        hint = hint_of_best(view.policy_version, directory.marked("best"))
+        if hint and version is None:
             console.print(hint, highlight=False, soft_wrap=True)
     return DONE
 

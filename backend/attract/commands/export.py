@@ -45,7 +45,7 @@ async def export_run(
     out: Path,
     server: ServerSettings,
     export_format: ExportFormat = "onnx",
-    version: int | None = None,
+    version: str | None = None,
     *,
     with_page: bool = False,
     game_path: Path | None = None,
@@ -53,7 +53,7 @@ async def export_run(
     """Write models and policy.json of a version of the run, by default its best, into `out` (absolute).
 
     Args:
-        version: one of those that are kept, such as a weaker opponent.
+        version: one of those that are there, as `find_version` takes it, such as a weaker opponent.
         export_format: `js`: the player that a page needs, `agent.js`, lies beside them.
         with_page: a whole page lies beside them, with the game as the run played it.
         game_path: where a game that lives in a page is now; None: where it was.
@@ -62,17 +62,9 @@ async def export_run(
         has several agents.
     """
     run_id = find_run(server.runs_dir, run_id)
-    kept = RunDirectory(server.runs_dir / run_id, None).versions()
-    if version is not None and version not in kept:
-        near = ", ".join(str(other) for other in sorted(kept, key=lambda other: abs(other - version))[:3])
-        raise ConfigurationError(
-            f"version {version} of {run_id} is not kept",
-            setting="--version",
-            fix=f"the nearest are {near}; "
-            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more versions",
-        )
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
+    chosen = None if version is None else directory.find_version(version)
     _, description = directory.read_game()
     copied: PageCopy | None = None
     if with_page or game_path is not None:
@@ -102,7 +94,7 @@ async def export_run(
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
     check_writable(out)
     async with running_gateway(server, port_is_fixed=False) as gateway:
-        written_version = await gateway.service.export(run_id, out_dir, version=version)
+        written_version = await gateway.service.export(run_id, out_dir, version=chosen)
         written = export_models(out, gateway.service.models.policy_ids(run_id))
         view = gateway.service.view(run_id)
     page, notes, left_out = "index.html", list[str](), dict[str, int]()

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -274,14 +274,32 @@ class ActiveRun:
         self.runner.do(inputs.Abort())
         await asyncio.shield(self.finished)
 
-    async def evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
-        """Play fixed-seed episodes with the newest policy in the fleet, each to its end.
+    async def has_policy(self) -> None:
+        """Wait until there is a policy. Raises: AttractError: when the run ends before."""
+        await self._until_ended(self.runner.ready.wait())
+
+    async def evaluate(
+        self,
+        episodes: int,
+        *,
+        deterministic: bool,
+        seed: int,
+        version: tuple[int, Mapping[str, bytes]] | None = None,
+    ) -> EvaluationView:
+        """Play fixed-seed episodes in the fleet, each to its end.
+
+        Args:
+            version: an older version, and the ONNX bytes of each of its policies; None: the newest.
 
         Raises: AttractError: when the run ends before. ConfigurationError: when one is under way.
         """
-        await self._until_ended(self.runner.ready.wait())
+        await self.has_policy()
         number = next(self._request_ids)
         request = EvaluationRequest("asked", episodes, deterministic, seed, request_id=number)
+        if version is not None:
+            request = replace(request, version=version[0])
+            for policy_id, onnx in version[1].items():
+                self._policies.keep(version[0], onnx, policy_id=policy_id)
         self.runner.ask(request)
         view = await self._until_ended(self._outputs.ask(number))
         await self._notices.idle.wait()
@@ -292,7 +310,7 @@ class ActiveRun:
 
         Raises: LearnerError: when the learner could not.
         """
-        await self._until_ended(self.runner.ready.wait())
+        await self.has_policy()
         return await self._outputs.export(out_dir, version)
 
     def _handle_message(self, connection_id: int, message: FromBrowser) -> None:

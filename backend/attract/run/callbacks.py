@@ -55,7 +55,7 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     if state.life.is_ending or (request := state.evaluations.begin_next()) is None:
         return False
     seed = derive_seed(request.seed, "evaluation")
-    state.collect(RequestEvaluation(request.episodes, request.deterministic, seed), now)
+    state.collect(RequestEvaluation(request.episodes, request.deterministic, seed, request.version), now)
     return True
 
 
@@ -65,7 +65,8 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
     if request is None:
         return
     state.progress.evaluation = view
-    if state.trains:
+    # What an older version reached says nothing of the newest.
+    if state.trains and request.version is None:
         if state.evaluations.is_best(view, deterministic=state.settings.evaluation.deterministic):
             state.out.append(effects.MarkBest(view.policy_version))
         values, counters = evaluation_metrics(view), state.progress.counters

@@ -14,7 +14,7 @@ Purpose = Literal["asked", "callback", "goal"]
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """Fixed-seed episodes with the version that is the newest when its turn comes."""
+    """Fixed-seed episodes with a version."""
 
     purpose: Purpose
     episodes: int
@@ -25,6 +25,8 @@ class EvaluationRequest:
     """For `asked`: which request to answer."""
     update: int = 0
     """For `goal`: the update that reached it."""
+    version: int | None = None
+    """None: the newest when its turn comes."""
 
 
 class Evaluations:

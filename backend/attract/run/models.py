@@ -1,11 +1,24 @@
-"""The ONNX models and policy.json of a run that can be had: of the active one, or what was exported."""
+"""The versions of a run, and the ONNX models and policy.json that can be had of it."""
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Final
 
-from attract.errors import UnknownRunError
+from attract.errors import CheckpointError, UnknownRunError
 from attract.run.active import ActiveRun
 from attract.run.plan import policy_ids
 from attract.run.record import RunArchive, known_run
+from attract.runs.version_model import version_model
+from attract.schema.versions import VersionsView
+
+MAX_CACHED_BYTES: Final = 32 << 20
+"""Size of all models of older versions at hand; the one that was asked for longest ago goes first."""
+
+ModelKey = tuple[str, int, str, int]
+"""Run, version, policy, and when its checkpoint was written: a run that was rolled back makes it anew."""
 
 
 class RunModels:
@@ -14,6 +27,9 @@ class RunModels:
     def __init__(self, archive: RunArchive, active: Callable[[], ActiveRun | None]) -> None:
         self._archive = archive
         self._active = active
+        self._made: OrderedDict[ModelKey, bytes] = OrderedDict()
+        """Models of older versions, the one asked for last at the end."""
+        self._lock = Lock()
 
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
         """A run's policies. Raises: UnknownRunError."""
@@ -21,6 +37,11 @@ class RunModels:
             return policy_ids(run.settings.collection.seats)
         with known_run(run_id):
             return self._archive.policy_ids(run_id)
+
+    def versions(self, run_id: str) -> VersionsView:
+        """The versions that are there. It reads files: not for the event loop. Raises: UnknownRunError."""
+        with known_run(run_id):
+            return VersionsView(run_id=run_id, versions=self._archive.versions(run_id))
 
     def latest_version(self, run_id: str) -> int:
         """Newest version whose ONNX models can be had. Raises: UnknownRunError."""
@@ -35,8 +56,8 @@ class RunModels:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return version
 
-    def model(self, run_id: str, version: int, policy_id: str | None = None) -> bytes:
-        """ONNX bytes of a recent version of the active run, or the exported one.
+    async def model(self, run_id: str, version: int, policy_id: str | None = None) -> bytes:
+        """ONNX bytes of a version: a recent one of the active run, the exported one, or made of a checkpoint.
 
         Args:
             policy_id: which of the run's policies; None: its sole one.
@@ -49,14 +70,17 @@ class RunModels:
         if policy_id is None or policy_id not in names:
             problem = "several policies" if policy_id is None else f"no policy {policy_id}"
             raise UnknownRunError(f"run {run_id} has {problem}: name one of {', '.join(names)} by ?policy=")
+        template: bytes | None = None
         if (run := self._active_run(run_id)) is not None:
             onnx = run.policy(version, policy_id)
             if onnx is not None:
                 return onnx
-        with known_run(run_id):
-            if self._archive.exported_version(run_id) == version:
-                return self._archive.exported_model(run_id, policy_id)
-        raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
+            template = run.policy(run.policy_version, policy_id)
+        return await asyncio.to_thread(self._saved, run_id, version, policy_id, template)
+
+    async def all_models(self, run_id: str, version: int) -> dict[str, bytes]:
+        """As `model`, of each of the run's policies by its id."""
+        return {name: await self.model(run_id, version, name) for name in self.policy_ids(run_id)}
 
     def document(self, run_id: str) -> bytes:
         """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
@@ -65,6 +89,51 @@ class RunModels:
         if document is None:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return document
+
+    def _saved(self, run_id: str, version: int, policy_id: str, template: bytes | None) -> bytes:
+        """The exported model, or one made of a checkpoint and `template` (None: the exported model)."""
+        with known_run(run_id):
+            directory = self._archive.directory(run_id)
+            exported = self._archive.exported_version(run_id)
+            if exported == version:
+                return self._archive.exported_model(run_id, policy_id)
+            if template is None and exported is not None:
+                template = self._archive.exported_model(run_id, policy_id)
+            folder, latest = (
+                directory.inside(directory.checkpoints / str(version)),
+                directory.marked("latest"),
+            )
+        is_announced = latest is None or version <= latest
+        if not is_announced or not folder.is_dir():
+            raise UnknownRunError(f"version {version} of run {run_id} is not there any more")
+        if template is None:
+            raise UnknownRunError(
+                f"run {run_id} has exported no policy, from which the models of all versions are made: "
+                f"`attract export {run_id} --out DIR --version {version}` makes this one"
+            )
+        return self._made_of(run_id, folder, version, policy_id, template)
+
+    def _made_of(self, run_id: str, folder: Path, version: int, policy_id: str, template: bytes) -> bytes:
+        try:
+            key = (run_id, version, policy_id, folder.stat().st_mtime_ns)
+            with self._lock:
+                if key in self._made:
+                    self._made.move_to_end(key)
+                    return self._made[key]
+            model = version_model(folder, policy_id, template)
+        except CheckpointError as error:
+            raise UnknownRunError(
+                f"version {version} of run {run_id} cannot be played: {error.problem}"
+            ) from None
+        except OSError:
+            raise UnknownRunError(f"version {version} of run {run_id} is not there any more") from None
+        with self._lock:
+            self._made[key] = model
+            num_bytes = sum(map(len, self._made.values()))
+            while num_bytes > MAX_CACHED_BYTES:
+                _, oldest = self._made.popitem(last=False)
+                num_bytes -= len(oldest)
+        return model
 
     def _active_run(self, run_id: str) -> ActiveRun | None:
         """The active run, if it is this one."""

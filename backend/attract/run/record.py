@@ -7,12 +7,14 @@ import itertools
 import logging
 import os
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from attract import __version__
+from attract.curriculum.metrics import EVALUATION_PREFIX
+from attract.curriculum.window import RETURN
 from attract.errors import (
     AttractError,
     CheckpointError,
@@ -39,12 +41,18 @@ from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
+from attract.schema.versions import VersionEvaluation, VersionView
 
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
 PRUNE_EVERY_UPDATES = 20
 MAX_REASON_CHARACTERS = 300
 MAX_MODEL_BYTES = 1 << 30
+VERSION_METRICS = (
+    RETURN,
+    *(f"{family}{name}" for family in EVALUATION_PREFIX.values() for name in ("mean_reward", "std_reward")),
+)
+"""Metrics that a list of versions shows."""
 COPY_SECONDS = 0.1
 """A version is out by then."""
 log = logging.getLogger(__name__)
@@ -313,6 +321,34 @@ class RunArchive:
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
 
+    def versions(self, run_id: str) -> list[VersionView]:
+        """The versions whose checkpoints are there, ascending; one that is not announced yet is left out.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        directory = self.directory(run_id)
+        versions, latest = directory.versions(), directory.marked("latest")
+        if not versions or not directory.metrics_path.is_file():
+            return []
+        best, exported = directory.marked("best"), self.exported_version(run_id)
+        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+            rows = store.of_versions(versions, VERSION_METRICS)
+        rows = [row for row in rows if latest is None or row.policy_version <= latest]
+        return [
+            VersionView(
+                policy_version=row.policy_version,
+                update=row.update,
+                agent_steps=row.agent_steps,
+                seconds=row.seconds,
+                return_mean=row.values.get(RETURN),
+                evaluations=[] if row.is_merged else _evaluations(row.values),
+                best=row.policy_version == best,
+                exported=row.policy_version == exported,
+                newest=row is rows[-1],
+            )
+            for row in rows
+        ]
+
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
         """The run's policies. Raises: ConfigurationError: when there is no such run."""
         # Not as `read_settings`: the run may be of a time that had other settings.
@@ -376,6 +412,18 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+
+def _evaluations(values: Mapping[str, float]) -> list[VersionEvaluation]:
+    return [
+        VersionEvaluation(
+            deterministic=deterministic,
+            return_mean=values[f"{family}mean_reward"],
+            return_std=values.get(f"{family}std_reward"),
+        )
+        for deterministic, family in EVALUATION_PREFIX.items()
+        if f"{family}mean_reward" in values
+    ]
 
 
 def state_now(directory: RunDirectory, state: RunState) -> RunState:

@@ -244,19 +244,26 @@ class RunService:
         episodes: int | None = None,
         deterministic: bool | None = None,
         seed: int | None = None,
+        version: int | None = None,
     ) -> EvaluationView:
-        """Play fixed-seed episodes with a run's newest policy in the browsers that joined, each to its end.
+        """Play fixed-seed episodes with a run's policy in the browsers that joined, each to its end.
 
         What is None is taken from the run's own settings. Works on the active run, and on a past one, which
         is then active until the evaluation is done.
 
-        Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
+        Args:
+            version: of a past run, one whose checkpoint is there; None: the newest.
+
+        Raises: RunActiveError: another run is active, or a version of an active one is asked for.
+            ConfigurationError: no such run, or no policy yet. UnknownRunError: no such version.
         """
         run_id = find_run(self._archive.runs_dir, run_id)
         if self.active is not None and self.active.run_id == run_id:
+            if version is not None:
+                raise RunActiveError(run_id)
             return await self._evaluate(self.active, episodes, deterministic, seed)
         async with self._opened(run_id) as run:
-            return await self._evaluate(run, episodes, deterministic, seed)
+            return await self._evaluate(run, episodes, deterministic, seed, version)
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play of a run's game returns: as the run has kept it, else measured now.
@@ -451,13 +458,22 @@ class RunService:
             await run.stop()
 
     async def _evaluate(
-        self, run: ActiveRun, episodes: int | None, deterministic: bool | None, seed: int | None
+        self,
+        run: ActiveRun,
+        episodes: int | None,
+        deterministic: bool | None,
+        seed: int | None,
+        version: int | None = None,
     ) -> EvaluationView:
-        own = run.settings.evaluation
+        own, models = run.settings.evaluation, None
+        if version is not None:
+            await run.has_policy()
+            models = version, await self.models.all_models(run.run_id, version)
         return await run.evaluate(
             own.episodes if episodes is None else episodes,
             deterministic=own.deterministic if deterministic is None else deterministic,
             seed=own.seed if seed is None else seed,
+            version=models,
         )
 
     def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:

@@ -24,6 +24,7 @@ from attract.files import (
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
 from attract.runs.run_ids import RUN_ID, check_run_id
+from attract.runs.versions import find_version, thinned
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
@@ -37,10 +38,6 @@ LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
-KEPT_VERSIONS = 20
-KEPT_EVERY = 100
-MAX_KEPT = 100
-"""Versions that are kept for their number; where there are more, they are kept twice as far apart."""
 PRUNED = ".pruned"
 """Ending of a checkpoint's folder that is being removed."""
 
@@ -366,6 +363,10 @@ class RunDirectory:
         """Versions with a checkpoint folder, ascending."""
         return sorted(_versions(self.checkpoints))
 
+    def find_version(self, name: str) -> int:
+        """The version that a command names, as `versions.find_version`. Raises: ConfigurationError."""
+        return find_version(name, self.versions(), self.marked("best"), run_id=self.run_id)
+
     def resumed_from(self) -> str:
         """What a resumed run goes on from, as no earlier start did; empty without a version above 0.
 
@@ -403,18 +404,11 @@ class RunDirectory:
         return newest
 
     def prune(self) -> None:
-        """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others.
-
-        With more than 10,000 versions it is every 200th, with more than 20,000 every 400th, and so on:
-        at most 100, evenly spread, besides the others.
-        """
-        marked = {self.marked("latest"), self.marked("best"), *self.kept()}
+        """Keep what `versions.thinned` gives, `latest`, `best` and `kept/`; remove other checkpoints."""
         versions = self.versions()
-        every = KEPT_EVERY
-        while versions and versions[-1] > MAX_KEPT * every:
-            every *= 2
-        for version in versions[:-KEPT_VERSIONS]:
-            if version % every and version not in marked:
+        stays = {*thinned(versions), self.marked("latest"), self.marked("best"), *self.kept()}
+        for version in versions:
+            if version not in stays:
                 # Out of sight first: a kill must not leave half a version among the others.
                 folder = self.checkpoints / str(version)
                 folder.rename(folder.with_name(f"{version}{PRUNED}"))

@@ -56,6 +56,14 @@ _SERIES = (
     f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), {LOW}, {HIGH} "
     'FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY bucket ORDER BY bucket'
 )
+_VERSION_ROWS = (
+    'SELECT "update", agent_steps, seconds, policy_version, '
+    '(SELECT min(buckets."update") FROM buckets WHERE buckets."update" >= updates."update") '
+    "FROM updates WHERE policy_version IN (SELECT value FROM json_each(?)) ORDER BY policy_version"
+)
+_VERSION_POINTS = (
+    'SELECT name, mean FROM points WHERE "update" = ? AND name IN (SELECT value FROM json_each(?))'
+)
 BUSY_SECONDS = 5.0
 MAX_VALUE_BYTES = 64 << 20
 """Size limit of one value in the database."""
@@ -85,6 +93,19 @@ class UpdateRow:
     weights_sha256: str
     values: dict[str, float]
     """Metric name to value; a value that is not finite is left out."""
+
+
+@dataclass(frozen=True)
+class VersionRow:
+    """What the store has of the update that made a version."""
+
+    update: int
+    agent_steps: int
+    seconds: float
+    policy_version: int
+    values: dict[str, float]
+    is_merged: bool
+    """The values are means of several updates, among them this one."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +255,16 @@ class MetricsStore:
         metrics = {update: values for update, _, values in self.rows()}
         rows = self._rows('SELECT "update", agent_steps, seconds, policy_version FROM updates ORDER BY 1')
         return [{**dict(zip(columns, row, strict=True)), **metrics.get(row[0], {})} for row in rows]
+
+    def of_versions(self, versions: Sequence[int], names: Sequence[str]) -> list[VersionRow]:
+        """The rows of those of these versions that have one, ascending, with their metrics of these names."""
+        found: list[VersionRow] = []
+        rows = self._rows(_VERSION_ROWS, (json.dumps(list(versions)),))
+        for update, agent_steps, seconds, version, bucket in rows:
+            at = update if bucket is None else bucket
+            points = self._rows(_VERSION_POINTS, (at, json.dumps(list(names))))
+            found.append(VersionRow(update, agent_steps, seconds, version, dict(points), bucket is not None))
+        return found
 
     def names(self) -> list[str]:
         """All metric names, sorted."""

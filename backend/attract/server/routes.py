@@ -48,6 +48,7 @@ from attract.schema.api import (
 )
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
+from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
 from attract.server.compression import smallest
 from attract.server.exposition import CONTENT_TYPE, Exposition
@@ -271,6 +272,11 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
             headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
         )
 
+    @app.get("/api/runs/{run_id}/versions")
+    @role("viewer")
+    def get_versions(run_id: str) -> VersionsView:
+        return service.models.versions(run_id)
+
     @app.get("/api/runs/{run_id}/policy/{version}.onnx")
     @role("viewer")
     async def get_policy(
@@ -284,7 +290,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         number = _number(version)
         if number is None:
             raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
-        onnx = service.models.model(run_id, number, policy)
+        onnx = await service.models.model(run_id, number, policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
     @app.get("/api/runs/{run_id}/policy.json")

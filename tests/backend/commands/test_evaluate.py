@@ -1,5 +1,6 @@
 """`attract eval`: what is refused before a browser is started; the rest is `tests/end_to_end`'s."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,17 @@ async def test_a_run_that_is_not_there_is_refused(tmp_path: Path):
     for run_id in ("run-1", "latest"):
         with pytest.raises(ConfigurationError, match="there is no"):
             await evaluate_run(options(run_id), ServerSettings(runs_dir=tmp_path))
+
+
+async def test_a_version_that_is_not_there_is_refused_before_a_browser_is_looked_for(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    (directory.checkpoints / "4").mkdir()
+    directory.close()
+    order = replace(options("run-1"), version="5")
+    with pytest.raises(ConfigurationError, match="version 5 is not there") as refused:
+        await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))
+    assert "these are: 4;" in str(refused.value.fix)
 
 
 async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

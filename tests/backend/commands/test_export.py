@@ -44,15 +44,15 @@ async def test_a_run_without_a_policy_has_nothing_to_export(tmp_path: Path):
     assert not (tmp_path / "out").exists()
 
 
-async def test_a_version_that_is_not_kept_is_refused_with_the_nearest(tmp_path: Path):
+async def test_a_version_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path):
     directory = RunDirectory.create(tmp_path / "runs", "run-1")
     directory.write_config("cartpole", {})
     for version in (0, 10, 20, 30):
         (directory.checkpoints / str(version)).mkdir(parents=True)
     directory.close()
-    with pytest.raises(ConfigurationError, match="version 14 of run-1 is not kept") as refused:
-        await export_run("run-1", tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"), version=14)
-    assert "nearest are 10, 20, 0;" in str(refused.value.fix)
+    with pytest.raises(ConfigurationError, match="version 14 is not there in run-1") as refused:
+        await export_run("run-1", tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"), version="14")
+    assert "these are: 0, 10, 20, 30;" in str(refused.value.fix)
     assert not (tmp_path / "out").exists()
 
 

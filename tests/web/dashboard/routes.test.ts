@@ -20,8 +20,22 @@ const ROUTES: [string, Route][] = [
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],
   ["#/tuning/my%20game", { view: "study", name: "my game" }],
-  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
-  ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
+  ["#/episode-file", { view: "file" }],
+  [
+    "#/runs/a%20b/episodes/e%2F1?at=12.5",
+    { view: "episode", runId: "a b", episodeId: "e/1", at: 12.5, beside: null },
+  ],
+  ["#/runs/r/episodes/e?at=-2&with=f", { view: "episode", runId: "r", episodeId: "e", at: -2, beside: "f" }],
+  ["#/runs/r/episodes/e", { view: "episode", runId: "r", episodeId: "e", at: null, beside: null }],
+  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: null }],
+  [
+    "#/runs/snake-1?version=12",
+    { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: 12 },
+  ],
+  [
+    "#/runs/a%20b%3F?stage=play&x=time&version=0",
+    { view: "run", runId: "a b?", stage: "play", axis: "time", version: 0 },
+  ],
 ];
 
 describe("routes", () => {
@@ -30,12 +44,16 @@ describe("routes", () => {
     expect(formatRoute(route)).toBe(fragment);
   });
 
-  it.each(["", "#", "#nonsense", "#/runs/a/b", "#/tuning/a/b", "#token=x"])(
+  it.each(["", "#", "#nonsense", "#/runs/a/b", "#/runs/a/episodes", "#/tuning/a/b", "#token=x"])(
     "%s is the start page",
     (fragment) => {
       expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
     },
   );
+
+  it.each(["", "x", "Infinity"])("at=%s of an episode is none", (at) => {
+    expect(parseRoute(`#/runs/r/episodes/e?at=${at}`)).toMatchObject({ at: null });
+  });
 
   it("keeps a run's name that is no valid escape", () => {
     expect(parseRoute("#/runs/%zz")).toMatchObject({ runId: "%zz" });
@@ -43,6 +61,12 @@ describe("routes", () => {
 
   it("unknown stages and axes are the usual ones", () => {
     expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", axis: "steps" });
+  });
+});
+
+describe("a version in the address", () => {
+  it.each(["-1", "1.5", "newest", "", "9".repeat(16)])("%j is the newest", (text) => {
+    expect(parseRoute(`#/runs/a?version=${text}`)).toMatchObject({ version: null });
   });
 });
 

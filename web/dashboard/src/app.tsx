@@ -13,11 +13,14 @@ import { ApiError, api } from "./api/client.ts";
 import { ErrorNotice } from "./components/notice.tsx";
 import { ServerButton, ServerStrip } from "./components/server-button.tsx";
 import { Wordmark } from "./components/wordmark.tsx";
+import { useDroppedFile } from "./hooks/use-dropped-file.ts";
 import { useLoaded } from "./hooks/use-loaded.ts";
-import { useRoute } from "./hooks/use-route.ts";
+import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
+import { EpisodeView } from "./views/episode-view.tsx";
+import { FileView } from "./views/file-view.tsx";
 import { RunView } from "./views/run-view.tsx";
 import { RunsView } from "./views/runs-view.tsx";
 import { StartView } from "./views/start-view.tsx";
@@ -25,6 +28,8 @@ import { StudyView } from "./views/study-view.tsx";
 import { TuningView } from "./views/tuning-view.tsx";
 
 const INFO_EVERY_MS = 5000;
+
+const openFile = () => goTo({ view: "file" });
 
 /** `session` settles once the token of the URL, if there was one, has become a cookie. */
 export function App({ session }: { session: Promise<void> }) {
@@ -50,6 +55,7 @@ export function App({ session }: { session: Promise<void> }) {
 function SignedIn() {
   const route = useRoute();
   const isAway = useServerAway();
+  const dropped = useDroppedFile(openFile);
   const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
   const [known, setKnown] = useState(info);
   if (info !== null && info !== known) setKnown(info);
@@ -69,6 +75,10 @@ function SignedIn() {
       {route.view === "access" && <AccessView />}
       {route.view === "tuning" && <TuningView />}
       {route.view === "study" && <StudyView key={route.name} name={route.name} />}
+      {route.view === "file" && <FileView dropped={dropped} />}
+      {route.view === "episode" && (
+        <EpisodeView key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`} route={route} />
+      )}
       {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
     </div>
   );
@@ -219,7 +229,7 @@ function TokenForm() {
 
 /** Info is asked again when the view changes, so that a run just started or ended shows at once. */
 function routeKey(route: Route): string {
-  return route.view === "run" ? route.runId : route.view;
+  return route.view === "run" || route.view === "episode" ? route.runId : route.view;
 }
 
 /** The fragment holds the route, so this is a button and no link to `#content`. */

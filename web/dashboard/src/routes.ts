@@ -6,14 +6,22 @@ export type Stage = "watch" | "play";
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
-/** `from`: a run whose settings the start form begins with; `set`: by path, what is changed of them. */
+/**
+ * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
+ * of the run that plays in step with it. `file` is the page for an episode from a file.
+ *
+ * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
+ * changed of them.
+ */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
   | { view: "runs" }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
+  | { view: "file" }
+  | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
+  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -30,7 +38,13 @@ export function parseRoute(fragment: string): Route {
       runId: decode(parts[1]),
       stage: search.get("stage") === "play" ? "play" : "watch",
       axis: search.get("x") === "time" ? "time" : "steps",
+      version: versionIn(search.get("version")),
     };
+  }
+  if (parts[0] === "episode-file" && parts.length === 1) return { view: "file" };
+  if (parts[0] === "runs" && parts[2] === "episodes" && parts.length === 4) {
+    const [runId, episodeId] = [decode(parts[1]), decode(parts[3])];
+    return { view: "episode", runId, episodeId, at: secondsIn(search.get("at")), beside: search.get("with") };
   }
   const start = { view: "start", game: search.get("game"), from: search.get("from") } as const;
   const set = search.getAll("set").map((text) => text.split(/=(.*)/s, 2) as [string, string]);
@@ -41,7 +55,14 @@ export function parseRoute(fragment: string): Route {
 export function formatRoute(route: Route): string {
   if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
+  if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
+  if (route.view === "episode") {
+    if (route.at !== null) search.set("at", String(route.at));
+    if (route.beside !== null) search.set("with", route.beside);
+    const path = `#/runs/${encodeURIComponent(route.runId)}/episodes/${encodeURIComponent(route.episodeId)}`;
+    return withSearch(path, search);
+  }
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);
     if (route.from !== null) search.set("from", route.from);
@@ -50,12 +71,18 @@ export function formatRoute(route: Route): string {
   }
   if (route.stage !== "watch") search.set("stage", route.stage);
   if (route.axis !== "steps") search.set("x", route.axis);
+  if (route.version !== null) search.set("version", String(route.version));
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
 }
 
 /** The route to a run as it is first seen. */
 export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps" };
+  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
+}
+
+/** The route to an episode of a run, from `at` on. */
+export function episodeRoute(runId: string, episodeId: string, at: number | null = null): Route {
+  return { view: "episode", runId, episodeId, at, beside: null };
 }
 
 /** The admin token in a fragment such as `#token=...`, or null. */
@@ -64,6 +91,15 @@ export function tokenInFragment(fragment: string): string | null {
   if (text.startsWith("/")) return null;
   const token = new URLSearchParams(text).get("token");
   return token === "" ? null : token;
+}
+
+function secondsIn(text: string | null): number | null {
+  const seconds = text === null || text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isFinite(seconds) ? seconds : null;
+}
+
+function versionIn(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 function withSearch(path: string, search: URLSearchParams): string {

@@ -368,6 +368,10 @@ export interface GameReport {
    * Workers that it came from; 0: no worker's.
    */
   num_workers: number;
+  /**
+   * The episode that failed, which the run keeps; None: none is kept.
+   */
+  episode_id: string | null;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.
@@ -876,4 +880,45 @@ export interface StudyView {
    */
   command: string;
   error: string | null;
+}
+/**
+ * What an evaluation of a version said.
+ */
+export interface VersionEvaluation {
+  deterministic: boolean;
+  return_mean: number;
+  return_std: number | null;
+}
+/**
+ * One version whose checkpoint is there.
+ */
+export interface VersionView {
+  policy_version: number;
+  update: number;
+  agent_steps: number;
+  /**
+   * Run time when it was made.
+   */
+  seconds: number;
+  /**
+   * Mean training return at that time; None: no episode had ended yet.
+   */
+  return_mean: number | null;
+  evaluations: VersionEvaluation[];
+  best: boolean;
+  /**
+   * Its models are in the run's `export/`.
+   */
+  exported: boolean;
+  newest: boolean;
+}
+/**
+ * Body of `GET /api/runs/{id}/versions`; `policy/{version}.onnx` gives the models of each.
+ */
+export interface VersionsView {
+  run_id: string;
+  /**
+   * Ascending.
+   */
+  versions: VersionView[];
 }

@@ -2,7 +2,7 @@
 
 import { Decoder, Encoder } from "@msgpack/msgpack";
 import { validate as validateFromBrowser } from "./from-browser-validator.gen.js";
-import type { FromBrowser, Tensor, ToBrowser } from "./messages.gen.ts";
+import type { FromBrowser, RecordedEpisode, Tensor, ToBrowser } from "./messages.gen.ts";
 import { validate as validateToBrowser } from "./to-browser-validator.gen.js";
 
 export type DType = Tensor["dtype"];
@@ -38,6 +38,14 @@ export function decodeToBrowser(bytes: Uint8Array | ArrayBuffer): ToBrowser {
   const value = decodeFrame(bytes);
   if (!validateToBrowser(value)) throw invalid(value, validateToBrowser.errors);
   return value;
+}
+
+/** `value` as the recorded episode that it is. @throws ProtocolError naming the field and what is wrong with it. */
+export function recordedEpisode(value: unknown): RecordedEpisode {
+  const game = { name: "-", sha256: "0".repeat(64), url: "-", has_page: false };
+  const message = { type: "replay_episodes", replay_id: 0, game, episodes: [value], budget_seconds: 1 };
+  if (!validateToBrowser(message)) throw invalid(message, validateToBrowser.errors);
+  return value as RecordedEpisode;
 }
 
 /** The validated message of a frame from a browser; for fake servers in tests. @throws ProtocolError */

@@ -77,6 +77,12 @@ async def test_latest_works_wherever_a_run_id_does(tmp_path: Path):
         first = await world.start(total_steps=128)
         await finished(world)
         assert (await world.service.evaluate("latest", episodes=5)).policy_version == 2
+        assert (await world.service.evaluate("latest", episodes=5, version=2)).policy_version == 2
+        kept = world.service.models.versions(first.run_id)
+        # The fake learner's checkpoints hold no tensors, from which an older version's model is made.
+        with pytest.raises(UnknownRunError, match=r"version 1 of run .* cannot be played"):
+            await world.service.evaluate("latest", episodes=5, version=1)
+        assert world.service.models.versions(first.run_id) == kept
         exported = await world.service.export("latest", str(tmp_path / "out"))
         assert (tmp_path / "out" / "policy.onnx").read_bytes() == b"onnx %d" % exported
         view = await start_run(world.service, "", {"total_steps": 192}, run_id="latest", resume=True)

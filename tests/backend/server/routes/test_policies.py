@@ -1,11 +1,13 @@
 """Models of a run: which can be had, under which names, and for how long."""
 
+import asyncio
 import json
 from pathlib import Path
 
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
 from gateway_world import GatewayWorld
+from service_run import until_update
 
 
 async def test_a_run_says_which_models_can_be_had_and_is_listed_without_its_settings(world: GatewayWorld):
@@ -33,6 +35,35 @@ async def test_policies_are_immutable_and_latest_resolves_relative_to_itself(wor
     assert "immutable" in onnx.headers["cache-control"]
     for version in ("99", "x", "-1"):
         assert (await world.client.get(f"/api/runs/{run_id}/policy/{version}.onnx")).status_code == 404
+
+
+async def test_the_versions_of_a_run_are_listed_live_and_past(world: GatewayWorld):
+    world.learner.metrics = {"rollout/ep_rew_mean": 7.0}
+    async with world.fleet().joined():
+        run_id = (await world.start(total_steps=192)).run_id
+        await until_update(world, 1)
+        live = (await world.client.get(f"/api/runs/{run_id}/versions")).json()
+        assert live["run_id"] == run_id
+        assert live["versions"][0]["policy_version"] == 0
+        assert [version["newest"] for version in live["versions"]][-1] is True
+        await asyncio.wait_for(world.service.wait_finished(), 20)
+    past = (await world.client.get(f"/api/runs/{run_id}/versions")).json()["versions"]
+    assert [version["policy_version"] for version in past] == [0, 1, 2, 3]
+    assert [version["agent_steps"] for version in past] == [0, 64, 128, 192]
+    assert [version["exported"] for version in past] == [False, False, False, True]
+    assert (await world.client.get("/api/runs/gone/versions")).status_code == 404
+    anonymous = world.anonymous()
+    assert (await anonymous.get(f"/api/runs/{run_id}/versions")).status_code == 401
+    viewer = world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}")
+    assert (await viewer.get(f"/api/runs/{run_id}/versions")).status_code == 200
+
+
+async def test_a_version_whose_checkpoint_is_damaged_is_not_found(world: GatewayWorld):
+    # The fake learner's checkpoints hold no tensors.
+    run_id = await world.trained()
+    answer = await world.client.get(f"/api/runs/{run_id}/policy/1.onnx")
+    assert answer.status_code == 404
+    assert answer.json()["error"].startswith(f"version 1 of run {run_id} cannot be played: ")
 
 
 async def test_each_of_several_policies_is_asked_for_by_name(world: GatewayWorld):

@@ -29,6 +29,7 @@ const THROWN: GameReport = {
   rollback_to: null,
   count: 31,
   num_workers: 3,
+  episode_id: null,
 };
 /** As the page, the check and the worker's host tell the same fault. */
 const FIVE_TIMES: GameReport[] = [
@@ -42,6 +43,7 @@ const FIVE_TIMES: GameReport[] = [
     fix: "mend the game",
     count: 1,
     num_workers: 0,
+    episode_id: null,
   },
   THROWN,
   { ...THROWN, text: `the game failed 10 times (throw), the last time with: ${WORDS}`, count: 3, slot_id: 9 },
@@ -57,6 +59,13 @@ const FIVE_TIMES: GameReport[] = [
 const RUN = { title: "Glass", game: "glass.ts", run_id: "glass-1" };
 
 describe("one fault", () => {
+  it("has the episode that failed, of whichever report", () => {
+    expect(faultsOf(FIVE_TIMES)[0].episodeId).toBeNull();
+    const [check, ...others] = FIVE_TIMES;
+    const kept = others.map((report, index) => (index === 1 ? { ...report, episode_id: "e-1" } : report));
+    expect(faultsOf([check, ...kept])[0].episodeId).toBe("e-1");
+  });
+
   it("is one, with its count, its place and where it was first seen", () => {
     const faults = faultsOf(FIVE_TIMES);
     expect(faults).toHaveLength(1);
@@ -83,6 +92,7 @@ describe("one fault", () => {
       stack: null,
       count: 1,
       num_workers: 1,
+      episode_id: null,
     });
     expect(faultsOf([slow(5), slow(6.5)]).map(timesText)).toEqual(["2 times"]);
     expect(timesText(faultsOf([slow(5)])[0])).toBeNull();

@@ -1,6 +1,6 @@
 /** What the page knows of a run, event by event. */
 
-import type { FleetView, GameReport, RunView } from "@attract/schema";
+import type { EpisodeEntry, FleetView, GameReport, RunView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
   EMPTY_RUN,
@@ -64,6 +64,7 @@ const REPORT: GameReport = {
   rollback_to: null,
   count: 1,
   num_workers: 1,
+  episode_id: null,
 };
 
 const row = (update: number, value: number) => ({
@@ -103,6 +104,18 @@ it("keeps the newest 200 lines of the game's console, oldest first", () => {
   const { log } = reduceRun(first, { type: "log", lines: many.map((_, i) => line(150 + i)) });
   expect(log).toHaveLength(200);
   expect([log[0].text, log[199].text]).toEqual(["line 100", "line 299"]);
+});
+
+describe("recorded episodes", () => {
+  const entry = (id: string, starred = false) => ({ id, starred }) as EpisodeEntry;
+
+  it("come as a list, and then one by one in front of it; one that is known takes the place of its own", () => {
+    const first = reduceRun(EMPTY_RUN, { type: "episodes", entries: [entry("b"), entry("a")] });
+    const more = reduceRun(first, { type: "episode", entry: entry("c") });
+    expect(more.episodes.map(({ id }) => id)).toEqual(["c", "b", "a"]);
+    const starred = reduceRun(more, { type: "episode", entry: entry("a", true) });
+    expect(starred.episodes).toEqual([entry("c"), entry("b"), entry("a", true)]);
+  });
 });
 
 describe("metrics", () => {

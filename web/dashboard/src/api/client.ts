@@ -3,6 +3,7 @@
 import type {
   AccessView,
   DemonstrationEntry,
+  EpisodeEntry,
   FleetView,
   GameEntry,
   JoinLink,
@@ -21,6 +22,7 @@ import type {
   SettingsView,
   StudySummary,
   StudyView,
+  VersionsView,
 } from "@attract/schema";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
@@ -61,6 +63,11 @@ export function policyPath(
   return runPath(runId, `/policy/${version}.onnx${search}`);
 }
 
+/** `api/runs/{id}/episodes/{id}{rest}`: a recorded episode of a run. */
+export function episodePath(runId: string, episodeId: string, rest = ""): string {
+  return runPath(runId, `/episodes/${encodeURIComponent(episodeId)}${rest}`);
+}
+
 /** The metrics of a run, downsampled to `maxPoints` per series; `names` empty means all. */
 export function metricsPath(runId: string, maxPoints: number, names: readonly string[] = []): string {
   const search = new URLSearchParams({ max_points: String(maxPoints) });
@@ -81,6 +88,7 @@ export const api = {
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
@@ -95,6 +103,13 @@ export const api = {
   /** What is left. */
   deleteDemonstration: (gameId: string, id: string) =>
     post<DemonstrationEntry[]>(demonstrationsPath(gameId, `/${encodeURIComponent(id)}/delete`)),
+  /** The recorded episodes that a run keeps, newest first. */
+  episodes: (runId: string) => get<EpisodeEntry[]>(runPath(runId, "/episodes")),
+  episode: (runId: string, episodeId: string) => get<RecordedEpisode>(episodePath(runId, episodeId)),
+  starEpisode: (runId: string, episodeId: string, starred: boolean) =>
+    post<unknown>(episodePath(runId, episodeId, "/star"), { starred }),
+  deleteEpisode: (runId: string, episodeId: string) =>
+    post<unknown>(episodePath(runId, episodeId, "/delete")),
   pause: (runId: string) => post<RunView>(runPath(runId, "/pause")),
   resume: (runId: string) => post<RunView>(runPath(runId, "/resume")),
   stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),

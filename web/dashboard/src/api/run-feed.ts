@@ -1,6 +1,7 @@
 /** One run as it comes from the server: a snapshot, then its events; after every cut of the stream a snapshot again. */
 
 import type {
+  EpisodeEntry,
   FleetView,
   GameReport,
   LessonView,
@@ -68,6 +69,7 @@ export function followRun(
     on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
     on<LogLine>(source, "log", (line) => put({ type: "log", lines: [line] }));
+    on<EpisodeEntry>(source, "episode", (entry) => put({ type: "episode", entry }));
     on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
     on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
     on<MetricsRow>(source, "metrics", (row) => {
@@ -84,13 +86,17 @@ export function followRun(
     const asked = ++snapshot;
     const isWanted = () => !isEnded && asked === snapshot;
     const ask = async () => {
-      const [metrics, log] = await Promise.all([
+      const [metrics, entries, log] = await Promise.all([
         api.metrics(runId, MAX_POINTS),
+        api.episodes(runId),
         isFollowed ? api.log(runId) : null,
       ]);
       if (!isWanted()) return;
       flush();
-      onEvents([{ type: "snapshot", metrics, log: log?.lines ?? null }]);
+      onEvents([
+        { type: "snapshot", metrics, log: log?.lines ?? null },
+        { type: "episodes", entries },
+      ]);
     };
     ask().catch((error: unknown) => {
       if (!isWanted()) return;

@@ -1,6 +1,6 @@
 /** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here; or its frame is seen there. */
 
-import type { GameReference, RunView } from "@attract/schema";
+import type { EpisodeDifference, GameReference, RunView } from "@attract/schema";
 import { fetchModule } from "@attract/worker/game/game-module";
 import { SandboxThread } from "@attract/worker/game/game-thread";
 import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
@@ -30,6 +30,8 @@ export interface StageOptions {
   onOpened?(opened: Opened): void;
   /** Where a policy plays, or a person in its place: once a step. */
   onDecided?(decision: Decision): void;
+  /** A recorded episode: where its play first differs. */
+  onDiffers?(difference: EpisodeDifference): void;
   onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;
   /** The game, or what runs it, failed; unless it only could not draw itself, the stage has ended. */
   onError(error: Error): void;
@@ -47,6 +49,9 @@ export class Stage {
   #isLoaded = false;
   #isOver = false;
   #lastNow = 0;
+  /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
+  #goesTo = -1;
+  #arrivedAt = -2;
   #policyReady: ((error: string | null) => void) | null = null;
 
   constructor(options: StageOptions) {
@@ -72,6 +77,18 @@ export class Stage {
 
   stop(): void {
     this.send({ type: "stop" });
+  }
+
+  /** A recorded episode: shows it at this second of game time. */
+  go(seconds: number): void {
+    if (seconds === this.#goesTo) return;
+    this.#goesTo = seconds;
+    this.send({ type: "go", seconds });
+  }
+
+  /** A recorded episode: whether it is not yet where it was told to go. */
+  get isBehind(): boolean {
+    return this.#goesTo !== this.#arrivedAt;
   }
 
   /** Plays with these models from now on. Raises Error when the engine cannot use them. */
@@ -129,6 +146,12 @@ export class Stage {
       case "decided":
         this.#options.onDecided?.(numbersOf(message.decision));
         break;
+      case "arrived":
+        this.#arrivedAt = Number(message.seconds);
+        break;
+      case "differs":
+        this.#options.onDiffers?.(differenceOf(message.difference));
+        break;
       case "episode_end":
         this.#options.onEpisodeEnd?.(message);
         break;
@@ -156,6 +179,14 @@ function numbersOf(decision: Partial<Decision> | undefined): Decision {
   return {
     action: Array.isArray(action) ? action.map(Number) : Number(action),
     probabilities: probabilities instanceof Float64Array ? probabilities : new Float64Array(0),
+  };
+}
+
+function differenceOf(difference: Partial<EpisodeDifference> | undefined): EpisodeDifference {
+  return {
+    step: Number(difference?.step),
+    seconds: Number(difference?.seconds),
+    text: String(difference?.text),
   };
 }
 

@@ -12,6 +12,8 @@ export interface Fault {
   place: string | null;
   /** What to do about it; null where that is not known. */
   fix: string | null;
+  /** The recorded episode that failed; null: none is kept. */
+  episodeId: string | null;
   /** Whether a worker ended because of it. */
   endsWorkers: boolean;
 }
@@ -103,6 +105,7 @@ function faultOf(reports: readonly GameReport[]): Fault {
     numWorkers: Math.max(...reports.map(({ num_workers }) => num_workers)),
     place: placeOf(report),
     fix: reports.find(({ fix }) => fix !== null)?.fix ?? null,
+    episodeId: reports.find(({ episode_id }) => episode_id !== null)?.episode_id ?? null,
     endsWorkers: reports.length > 1 && reports.some(({ kind }) => kind === "crash"),
   };
 }

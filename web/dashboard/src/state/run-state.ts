@@ -1,6 +1,7 @@
 /** What the page knows of one run, as a pure reducer over the snapshot and the server's events. */
 
 import type {
+  EpisodeEntry,
   FleetView,
   GameReport,
   LessonView,
@@ -25,6 +26,8 @@ export interface RunState {
   readonly reports: readonly GameReport[];
   /** What the first copy of the game wrote to its console last, oldest first. */
   readonly log: readonly LogLine[];
+  /** The recorded episodes that the run keeps, newest first. */
+  readonly episodes: readonly EpisodeEntry[];
   /** The newest announced version, or null before the first. */
   readonly policy: PolicyView | null;
   readonly connection: Connection;
@@ -40,6 +43,9 @@ export type RunEvent =
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
   | { type: "log"; lines: readonly LogLine[] }
+  /** In place of those so far. */
+  | { type: "episodes"; entries: readonly EpisodeEntry[] }
+  | { type: "episode"; entry: EpisodeEntry }
   | { type: "lesson"; lesson: LessonView }
   | { type: "policy"; policy: PolicyView }
   | { type: "connection"; connection: Connection };
@@ -55,6 +61,7 @@ export const EMPTY_RUN: RunState = {
   early: [],
   reports: [],
   log: [],
+  episodes: [],
   policy: null,
   connection: "connecting",
 };
@@ -88,6 +95,16 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
     case "log":
       return { ...state, log: [...state.log, ...event.lines].slice(-MAX_LOG_LINES) };
+    case "episodes":
+      return { ...state, episodes: event.entries };
+    case "episode": {
+      const { entry } = event;
+      const isKnown = state.episodes.some(({ id }) => id === entry.id);
+      const episodes = isKnown
+        ? state.episodes.map((old) => (old.id === entry.id ? entry : old))
+        : [entry, ...state.episodes];
+      return { ...state, episodes };
+    }
     case "lesson":
       return state.run === null ? state : { ...state, run: { ...state.run, lesson: event.lesson } };
     case "policy": {

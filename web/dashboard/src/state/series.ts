@@ -15,6 +15,9 @@ export interface Series {
 
 export type SeriesByName = Readonly<Record<string, Series>>;
 
+/** Mean training return. */
+export const RETURN = "rollout/ep_rew_mean";
+
 /** Points kept per series; twice as many are halved. No chart is wider. */
 export const MAX_POINTS = 400;
 

@@ -34,15 +34,19 @@ interface ChartProps {
   randomReturn: number | null;
   /** Where lessons began; every chart shows them. */
   lessons: readonly LessonMark[];
+  /** Where a line stands, on the x-axis; null: nowhere. */
+  mark: number | null;
 }
 
-export function Chart({ title, series, axis, nothing, goal, randomReturn, lessons }: ChartProps) {
+export function Chart({ title, series, axis, nothing, goal, randomReturn, lessons, mark }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(series);
   latest.current = series;
   const marks = useRef(lessons);
   marks.current = lessons;
+  const marked = useRef(mark);
+  marked.current = mark;
   const scheme = useComputedColorScheme("light");
   const hasData = series !== undefined && series.values.length > 0;
 
@@ -51,6 +55,7 @@ export function Chart({ title, series, axis, nothing, goal, randomReturn, lesson
     if (element === null || !hasData) return;
     const options = optionsOf(axis, scheme, { goal, randomReturn }, element);
     options.hooks?.draw?.push((made) => drawLessons(made, marks.current, axis, CHART_COLORS[scheme].text));
+    options.hooks?.draw?.push(noteWidth, (made) => drawMark(made, marked.current, CHART_COLORS[scheme].text));
     const made = new uPlot(options, dataOf(latest.current, axis), element);
     plot.current = made;
     const resized = new ResizeObserver(() =>
@@ -63,6 +68,9 @@ export function Chart({ title, series, axis, nothing, goal, randomReturn, lesson
       plot.current = null;
     };
   }, [axis, scheme, goal, randomReturn, hasData]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is drawn where `mark` says
+  useEffect(() => plot.current?.redraw(false), [mark]);
 
   useEffect(() => {
     plot.current?.setData(dataOf(series, axis));
@@ -211,6 +219,28 @@ function drawLevel(plot: uPlot, level: number | null, color: string, dash: numbe
   const isAtTop = y - bbox.top < (LABEL_SIZE + 4) * px;
   context.textBaseline = isAtTop ? "top" : "bottom";
   context.fillText(name, right - 4 * px, isAtTop ? y + 3 * px : y - 2 * px);
+  context.restore();
+}
+
+/** Says to the styles of the figure where the plot lies in it, for what stands below on the same axis. */
+function noteWidth({ root, bbox }: uPlot): void {
+  const style = root.closest("figure")?.style;
+  style?.setProperty("--plot-left", `${bbox.left / devicePixelRatio}px`);
+  style?.setProperty("--plot-width", `${bbox.width / devicePixelRatio}px`);
+}
+
+function drawMark(plot: uPlot, mark: number | null, color: string): void {
+  if (mark === null) return;
+  const { ctx: context, bbox } = plot;
+  const at = plot.valToPos(mark, "x", true);
+  const x = Math.min(Math.max(at, bbox.left), bbox.left + bbox.width);
+  context.save();
+  context.strokeStyle = color;
+  context.lineWidth = devicePixelRatio;
+  context.beginPath();
+  context.moveTo(x, bbox.top);
+  context.lineTo(x, bbox.top + bbox.height);
+  context.stroke();
   context.restore();
 }
 

@@ -1,15 +1,13 @@
 /** Every metric of a run as a small chart: the important ones in sight, all others folded by what they are about. */
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Help } from "../components/help.tsx";
 import type { ChartAxis } from "../routes.ts";
 import { formatNumber } from "../state/format.ts";
 import { LESSON_METRIC, type LessonMark, lessonMarks } from "../state/lessons.ts";
 import { type ChartGroup, type ChartInfo, chartGroups } from "../state/metric-info.ts";
-import { lastValue, type SeriesByName } from "../state/series.ts";
+import { lastValue, RETURN, type SeriesByName } from "../state/series.ts";
 import { Chart } from "./chart.tsx";
-
-const RETURN = "rollout/ep_rew_mean";
 
 interface ChartsProps {
   series: SeriesByName;
@@ -24,35 +22,49 @@ interface ChartsProps {
   isOver: boolean;
 }
 
-export function Charts({ series, axis, goal, randomReturn, lessonNames, isLoading, isOver }: ChartsProps) {
-  const lessons = lessonMarks(series[LESSON_METRIC], lessonNames);
-  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
-  return chartGroups(Object.keys(series)).map((group) => (
+interface ReturnProps {
+  /** Where the chart has a line across, on its axis; null: nowhere. */
+  mark: number | null;
+  /** What stands under the chart. */
+  children: ReactNode;
+}
+
+/** The learning curve, which stands beside the game. */
+export function ReturnChart({ mark, children, ...props }: ChartsProps & ReturnProps) {
+  const charts = chartGroups(Object.keys(props.series)).flatMap((group) => group.charts);
+  const chart = charts.find(({ name }) => name === RETURN);
+  if (chart === undefined) return null;
+  return (
+    <ChartCard chart={chart} heading="h2" mark={mark} {...commonOf(props)}>
+      {children}
+    </ChartCard>
+  );
+}
+
+/** All others. */
+export function Charts(props: ChartsProps) {
+  const common = commonOf(props);
+  return chartGroups(Object.keys(props.series)).map((group) => (
     <Group
       key={group.title}
-      group={group}
-      series={series}
-      axis={axis}
-      goal={goal}
-      randomReturn={randomReturn}
-      lessons={lessons}
-      nothing={nothing}
+      group={{ ...group, charts: group.charts.filter(({ name }) => name !== RETURN) }}
+      {...common}
     />
   ));
 }
 
-interface GroupProps {
-  group: ChartGroup;
-  series: SeriesByName;
-  axis: ChartAxis;
-  goal: number | null;
-  randomReturn: number | null;
+function commonOf({ lessonNames, isLoading, isOver, ...props }: ChartsProps): CommonProps {
+  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
+  return { ...props, lessons: lessonMarks(props.series[LESSON_METRIC], lessonNames), nothing };
+}
+
+interface CommonProps extends Omit<ChartsProps, "lessonNames" | "isLoading" | "isOver"> {
   lessons: readonly LessonMark[];
   /** Why charts without a value have none; null: they will. */
   nothing: string | null;
 }
 
-function Group({ group, ...common }: GroupProps) {
+function Group({ group, ...common }: CommonProps & { group: ChartGroup }) {
   const [isOpen, setOpen] = useState(group.isOpen);
   return (
     <details className="chart-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -64,7 +76,7 @@ function Group({ group, ...common }: GroupProps) {
       {isOpen && (
         <div className="charts">
           {group.charts.map((chart) => (
-            <ChartCard key={chart.name} chart={chart} {...common} />
+            <ChartCard key={chart.name} chart={chart} heading="h4" {...common} />
           ))}
         </div>
       )}
@@ -72,7 +84,12 @@ function Group({ group, ...common }: GroupProps) {
   );
 }
 
-function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: ChartInfo }) {
+interface CardProps extends CommonProps, Partial<ReturnProps> {
+  chart: ChartInfo;
+  heading: "h2" | "h4";
+}
+
+function ChartCard({ chart, heading: Heading, mark = null, children, ...common }: CardProps) {
   const { series, axis, goal, randomReturn, lessons, nothing } = common;
   const { name } = chart;
   const one = series[name];
@@ -80,10 +97,10 @@ function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: Ch
   return (
     <figure className="card chart-card" data-metric={name} data-points={one?.steps.length ?? 0}>
       <figcaption className="chart-head">
-        <h4>
+        <Heading>
           {chart.title}
           <Help about={chart.title} text={chart.help} />
-        </h4>
+        </Heading>
         <output>{formatNumber(value)}</output>
       </figcaption>
       <Chart
@@ -94,7 +111,9 @@ function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: Ch
         lessons={lessons}
         goal={name === RETURN ? goal : null}
         randomReturn={name === RETURN ? randomReturn : null}
+        mark={mark}
       />
+      {children}
     </figure>
   );
 }

@@ -10,10 +10,12 @@ interface DecisionsProps {
   /** Where it listens: called with each decision, so that nothing else of the page is drawn anew with it. */
   listener: RefObject<((decision: Decision) => void) | null>;
   /** Who decides. */
-  isByHand: boolean;
+  title: string;
+  /** Tells it from others on the page. Default: Decisions. */
+  name?: string;
 }
 
-export function Decisions({ description, listener, isByHand }: DecisionsProps) {
+export function Decisions({ description, listener, title, name = "Decisions" }: DecisionsProps) {
   const [decision, setDecision] = useState<Decision | null>(null);
   useEffect(() => {
     listener.current = setDecision;
@@ -25,8 +27,8 @@ export function Decisions({ description, listener, isByHand }: DecisionsProps) {
   const choices = choicesOf(description, decision ?? nothing);
   if (choices.length === 0) return null;
   return (
-    <section className="decisions" aria-label="Decisions" data-testid="decisions">
-      <span className="label">{isByHand ? "You decide" : "The policy decides"}</span>
+    <section className="decisions" aria-label={name} data-testid="decisions">
+      <span className="label">{title}</span>
       <ul>
         {choices.map(({ label, keys, probability, isTaken }) => (
           <li key={label} data-taken={isTaken}>

@@ -1,4 +1,4 @@
-/** The game on its screen: the newest policy plays, or you do. */
+/** The game on its screen: a version of the policy plays, or you do. */
 
 import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
@@ -13,13 +13,18 @@ interface GamePanelProps {
   run: RunView;
   /** The newest announced policy version; null before the first. */
   version: number | null;
+  /** The version to watch; null: the newest. */
+  chosen: number | null;
+  /** Watches the newest from now on. */
+  onNewest: () => void;
   /** Whether anyone plays for the run. */
   hasWorkers: boolean;
   stage: Stage;
   onStage: (stage: Stage) => void;
 }
 
-export function GamePanel({ run, version, hasWorkers, stage, onStage }: GamePanelProps) {
+export function GamePanel(props: GamePanelProps) {
+  const { run, version, chosen, onNewest, hasWorkers, stage, onStage } = props;
   // The settings are a new object with every event, the names are not.
   const names = JSON.stringify(seatsOf(run));
   const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
@@ -45,6 +50,8 @@ export function GamePanel({ run, version, hasWorkers, stage, onStage }: GamePane
           reference={reference}
           seats={seats}
           version={version}
+          chosen={chosen}
+          onNewest={onNewest}
           parameters={parameters}
           waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
         />

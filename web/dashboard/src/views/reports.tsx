@@ -1,12 +1,14 @@
 /** What broke in the game, in the words of the game, and what a person should know of its visitors. */
 
 import type { GameReport, RunView } from "@attract/schema";
+import { Button } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
+import { episodeRoute, formatRoute } from "../routes.ts";
 import {
   covers,
   type Fault,
@@ -38,6 +40,9 @@ const TITLES: Readonly<Record<string, string>> = {
   strangers: "Only visitors are connected",
   federated: "Averaging with other trainers",
 };
+
+/** How much of a failed episode is seen before its end, in game time. */
+const LEAD_SECONDS = 2;
 
 interface ReportsProps {
   reports: readonly GameReport[];
@@ -93,7 +98,19 @@ function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirs
           <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>
         )
       )}
-      <CopyText text={issueText(fault, run)} name="for an issue" />
+      <div className="report-actions">
+        {fault.episodeId !== null && (
+          <Button
+            size="xs"
+            variant="default"
+            component="a"
+            href={formatRoute(episodeRoute(run.run_id, fault.episodeId, -LEAD_SECONDS))}
+          >
+            Watch it fail
+          </Button>
+        )}
+        <CopyText text={issueText(fault, run)} name="for an issue" />
+      </div>
     </div>
   );
 }

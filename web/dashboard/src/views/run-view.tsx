@@ -1,14 +1,19 @@
 /** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
 
 import { Anchor, Loader, SegmentedControl } from "@mantine/core";
-import { ApiError, isNoAnswer } from "../api/client.ts";
+import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
+import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route } from "../routes.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
-import { Charts } from "./charts.tsx";
+import { RETURN } from "../state/series.ts";
+import { placeOn, standingAt } from "../state/versions.ts";
+import { Charts, ReturnChart } from "./charts.tsx";
+import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GameLog } from "./game-log.tsx";
@@ -18,18 +23,40 @@ import { Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
 import { RunStats } from "./run-stats.tsx";
 import { ShipCard } from "./ship-card.tsx";
+import { VersionSlider } from "./version-slider.tsx";
+
+const VERSIONS_MS = 3000;
 
 type RunRoute = Extract<Route, { view: "run" }>;
 
 export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const { run } = live;
+  const [version, setVersion] = useVersion(route);
+  const isGoingOn = run !== null && !isOver(run.state);
+  const versions =
+    useLoaded(
+      `versions ${route.runId} ${isGoingOn}`,
+      () => api.versions(route.runId),
+      isGoingOn ? VERSIONS_MS : undefined,
+    ).value?.versions ?? [];
   if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
   const isRunning = !isOver(run.state);
+  const marked = version === null ? undefined : standingAt(versions, version);
+  const charts = {
+    series: live.series,
+    axis: route.axis,
+    goal: run.goal,
+    // A lesson is another task than the one that was played at random.
+    randomReturn: run.lesson === null ? (run.random_play?.return_mean ?? null) : null,
+    lessonNames: lessonNames(run),
+    isLoading: live.early !== null,
+    isOver: !isRunning,
+  };
   return (
     <main id="content">
       <RunHead
@@ -42,19 +69,33 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       <Reports reports={live.reports} run={run} onChange={live.accept} />
       <FindingsCard run={run} />
       <div className="run-top">
-        <GamePanel
-          run={run}
-          version={newestModel(live)}
-          hasWorkers={(numWorkers(live.fleet) ?? 0) > 0}
-          stage={route.stage}
-          onStage={(stage) => replaceRoute({ ...route, stage })}
-        />
+        <div className="run-side">
+          <GamePanel
+            run={run}
+            version={newestModel(live)}
+            hasWorkers={(numWorkers(live.fleet) ?? 0) > 0}
+            chosen={version}
+            onNewest={() => setVersion(null)}
+            stage={route.stage}
+            onStage={(stage) => replaceRoute({ ...route, stage })}
+          />
+          <ReturnChart {...charts} mark={marked === undefined ? null : placeOn(marked, route.axis)}>
+            <VersionSlider
+              versions={versions}
+              chosen={version}
+              onChoose={setVersion}
+              series={live.series[RETURN]}
+              axis={route.axis}
+            />
+          </ReturnChart>
+        </div>
         <div className="run-side">
           <RunStats run={run} fleet={live.fleet} />
           {isRunning && <JoinCard run={run} isLan={isLan} />}
           {!isRunning && run.newest_model !== null && <ShipCard run={run} />}
         </div>
       </div>
+      <Episodes runId={run.run_id} entries={live.episodes} />
       <section className="section" aria-labelledby="charts-title">
         <div className="section-head">
           <h2 id="charts-title" className="section-title">
@@ -71,16 +112,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
             onChange={(value) => replaceRoute({ ...route, axis: value === "time" ? "time" : "steps" })}
           />
         </div>
-        <Charts
-          series={live.series}
-          axis={route.axis}
-          goal={run.goal}
-          // A lesson is another task than the one that was played at random.
-          randomReturn={run.lesson === null ? (run.random_play?.return_mean ?? null) : null}
-          lessonNames={lessonNames(run)}
-          isLoading={live.early !== null}
-          isOver={!isRunning}
-        />
+        <Charts {...charts} />
       </section>
       <GameLog lines={live.log} />
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} />}

@@ -1,4 +1,4 @@
-/** Watch: the newest policy plays on the page, and takes over newer versions between episodes. */
+/** Watch: a policy plays on the page: a chosen version, or the newest, which takes over between episodes. */
 
 import type { GameDescription, GameReference, RunView } from "@attract/schema";
 import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
@@ -6,16 +6,16 @@ import type { Decision } from "@attract/worker/stage/stage-messages";
 import { Button } from "@mantine/core";
 import type { EndReason } from "attract/instance";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { ApiError, describeError } from "../api/client.ts";
+import { ApiError, describeError, isNoAnswer } from "../api/client.ts";
 import { touchKeys } from "../game/actions.ts";
-import { NewestPolicy } from "../game/newest-policy.ts";
 import { Stage } from "../game/stage.ts";
+import { WatchedPolicy } from "../game/watched-policy.ts";
 import { useHands } from "../hooks/use-hands.ts";
 import { Decisions } from "./decisions.tsx";
 import { Hud, Item, useScore } from "./hud.tsx";
 import { TouchKeys } from "./play.tsx";
 
-const SPEEDS: readonly [speed: number, text: string][] = [
+export const SPEEDS: readonly [speed: number, text: string][] = [
   [0.25, "¼×"],
   [0.5, "½×"],
   [1, "1×"],
@@ -38,13 +38,18 @@ interface WatchProps {
   seats: readonly string[];
   /** The newest version that can be had; null: none. */
   version: number | null;
+  /** The version to play, which begins an episode at once; null: the newest. */
+  chosen: number | null;
+  /** Play the newest from now on. */
+  onNewest: () => void;
   /** How each episode's parameters are drawn; a change counts from the next episode on. */
   parameters: RunView["parameters"];
   /** What must come before there is a version; nothing: none will. */
   waitingFor: "workers" | "learner" | "nothing";
 }
 
-export function Watch({ runId, reference, seats, version, parameters, waitingFor }: WatchProps) {
+export function Watch(props: WatchProps) {
+  const { runId, reference, seats, version, chosen, onNewest, parameters, waitingFor } = props;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const listener = useRef<((decision: Decision) => void) | null>(null);
@@ -55,6 +60,9 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
   const stage = useRef<Stage | null>(null);
   const newest = useRef(version);
   newest.current = version;
+  const wanted = useRef(chosen);
+  wanted.current = chosen;
+  const exchange = useRef<() => void>(() => undefined);
   const drawn = useRef(parameters);
   drawn.current = parameters;
   const hasPolicy = version !== null;
@@ -96,29 +104,39 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
       },
       onError: (problem) => isGone || setError(problem),
     });
-    const actor = new NewestPolicy(runId, made, seats);
+    const actor = new WatchedPolicy(runId, made, seats);
     const renew = async () => {
-      const chosen = drawn.current;
-      if (newest.current !== null) await actor.renew(newest.current);
-      if (isGone) return;
+      const by = drawn.current;
+      const isNew = newest.current !== null && (await actor.play(wanted.current, newest.current));
+      if (isGone) return false;
       setShown(actor.version);
-      setDrawnBy(chosen);
+      setDrawnBy(by);
+      return isNew;
     };
     const goOn = async () => {
       // A version that cannot be had (the server is away) is no reason to stop: the one at hand plays on.
-      await renew().catch(() => undefined);
+      const problem = await renew().then(
+        () => null,
+        (error: unknown) => (wanted.current === null || isNoAnswer(error) ? null : error),
+      );
       if (isGone) return;
       setEnd(null);
-      setError(null);
+      setError(problem);
       if (pausedNow.current) resume.current = () => made.start();
       else made.start();
     };
     made.send({ type: "speed", speed: speedNow.current });
     stage.current = made;
     const begin = () => {
+      const isFirst = actor.version < 0;
       renew().then(
-        () => {
-          if (isGone) return;
+        (isNew) => {
+          if (isGone || !isNew) return;
+          // Also in the pause after an episode.
+          clearTimeout(timer);
+          setEnd(null);
+          setError(null);
+          if (!isFirst) made.send({ type: "again" });
           resume.current = () => made.start();
           if (!pausedNow.current) made.start();
         },
@@ -133,14 +151,25 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
     setError(null);
     setEnd(null);
     setByHand(false);
-    if (hasPolicy) begin();
+    setShown(-1);
+    if (hasPolicy) {
+      begin();
+      exchange.current = begin;
+    }
     return () => {
       isGone = true;
+      exchange.current = () => undefined;
       clearTimeout(timer);
       made.close();
       resume.current = () => undefined;
     };
   }, [runId, reference, seats, endScore, hasPolicy, attempt]);
+
+  const begun = useRef(chosen);
+  useEffect(() => {
+    if (begun.current !== chosen) exchange.current();
+    begun.current = chosen;
+  }, [chosen]);
 
   useEffect(() => stage.current?.send({ type: "parameters", parameters }), [parameters]);
 
@@ -195,7 +224,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
         >
           <canvas
             ref={canvas}
-            aria-label={`The game, played by ${isByHand ? "you" : "the newest policy"}`}
+            aria-label={`The game, played by ${isByHand ? "you" : chosen === null ? "the newest policy" : `version ${shown}`}`}
             role="img"
           />
           {error !== null && (
@@ -211,7 +240,11 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
           {end !== null && <span className="ended">{REASONS[end]}</span>}
         </div>
         {description !== null && !isEmpty && (
-          <Decisions description={description} listener={listener} isByHand={isByHand} />
+          <Decisions
+            description={description}
+            listener={listener}
+            title={isByHand ? "You decide" : "The policy decides"}
+          />
         )}
       </div>
       {isEmpty ? (
@@ -237,7 +270,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
                 text="Skip to the newest"
                 label="Skip to the newest version and lesson"
                 isDisabled={!isOld}
-                onClick={() => setAttempt(attempt + 1)}
+                onClick={() => (chosen === null ? setAttempt(attempt + 1) : onNewest())}
               />
             )}
             <select
@@ -267,7 +300,7 @@ interface HudButtonProps {
   onClick: () => void;
 }
 
-function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
+export function HudButton({ text, label, isDisabled = false, onClick }: HudButtonProps) {
   return (
     <Button
       className="hud-button"
@@ -302,7 +335,7 @@ const BEFORE: Readonly<Record<WatchProps["waitingFor"], readonly [title: string,
   nothing: ["No policy", "The run ended before its first version was ready."],
 };
 
-const REASONS: Readonly<Record<EndReason, string>> = {
+export const REASONS: Readonly<Record<EndReason, string>> = {
   terminated: "Game over",
   time_limit: "Time is up",
   game_truncated: "Ended",

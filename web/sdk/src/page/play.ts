@@ -282,7 +282,7 @@ export function allowedAction(space: ActionSpace, mask: Uint8Array, action: Acti
 }
 
 /** The same game with steps of one tick, and the time limit where the whole steps of training reach it. */
-function tickByTick(definition: GameDefinition): GameDefinition {
+export function tickByTick(definition: GameDefinition): GameDefinition {
   const { tickSeconds, secondsPerStep = tickSeconds } = definition;
   const limit = maxSteps(definition);
   const timed = { ...definition, secondsPerStep: tickSeconds };

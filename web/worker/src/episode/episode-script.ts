@@ -16,6 +16,9 @@ const RETURN_TOLERANCE = 1e-9;
 /** The same of a record without marks: other engines differ in the last bits of a sine. */
 const OLD_RETURN_TOLERANCE = 1e-4;
 
+/** How a play stands at its end. */
+export type Outcome = Pick<Instance, "episodeSteps" | "episodeOver" | "endReason" | "episodeReturns">;
+
 /** The episode is not one of this game, or is damaged. */
 export class EpisodeMismatch extends Error {
   override readonly name = "EpisodeMismatch";
@@ -98,22 +101,22 @@ export class EpisodeScript {
   /**
    * What the end is compared with: after the last step, or where the play is over before it.
    *
-   * @param error with which the game failed in step `instance.episodeSteps`; null: it did not.
+   * @param error with which the game failed in step `outcome.episodeSteps`; null: it did not.
    */
-  endDifference(instance: Instance, error: EpisodeError | null): EpisodeDifference | null {
+  endDifference(outcome: Outcome, error: EpisodeError | null): EpisodeDifference | null {
     const { end_reason: reason, num_steps: numSteps, error: recorded, marks } = this.episode;
     // Records of before had no marks, and did not say how the game ended.
     const isOld = marks.hashes === "" && numSteps > 0;
-    const step = instance.episodeSteps;
+    const step = outcome.episodeSteps;
     if (error !== null || recorded !== null) return this.#errorDifference(step, error, recorded);
-    const isOver = instance.episodeOver && instance.endReason !== "cut";
+    const isOver = outcome.episodeOver && outcome.endReason !== "cut";
     const wasOver = reason !== "cut" && reason !== "stopped";
-    const now = isOver ? `ends here (${instance.endReason})` : "goes on here";
+    const now = isOver ? `ends here (${outcome.endReason})` : "goes on here";
     const then = wasOver ? `ended after ${numSteps} steps (${reason})` : `went on after ${numSteps} steps`;
-    if (step !== numSteps || isOver !== wasOver || (wasOver && !isOld && instance.endReason !== reason))
+    if (step !== numSteps || isOver !== wasOver || (wasOver && !isOld && outcome.endReason !== reason))
       return this.at(step, `the game ${now}; in the record it ${then}`);
     for (let agent = 0; agent < this.#numAgents; agent++) {
-      const [was, is] = [this.episode.returns[agent], instance.episodeReturns[agent]];
+      const [was, is] = [this.episode.returns[agent], outcome.episodeReturns[agent]];
       const tolerance = (isOld ? OLD_RETURN_TOLERANCE : RETURN_TOLERANCE) * Math.max(1, Math.abs(was));
       if (!(Math.abs(was - is) <= tolerance)) {
         const whose = this.#numAgents > 1 ? ` of agent ${agent}` : "";

@@ -1,20 +1,24 @@
 /** What a page and the stage of one game in its sandbox tell each other: pictures come out, keys and policies go in. */
 
-import type { GameDescription, RecordedEpisode, RunView } from "@attract/schema";
+import type { EpisodeDifference, GameDescription, RecordedEpisode, RunView } from "@attract/schema";
 import type { EndReason } from "attract/instance";
 import type { PageReset } from "attract/page-adapter";
 import type { PointerPlaces } from "./pointer-keys.ts";
 
-/** Who plays: chance, a person's keys, or a policy, which is sent. */
-export type StagePlayer = "chance" | "keys" | "policy";
+/** Who plays: chance, a person's keys, a policy, which is sent, or the players of a recorded episode. */
+export type StagePlayer = "chance" | "keys" | "policy" | RecordedEpisode;
 
 export type PageToStage =
   /** First, and once. Nothing moves before `start`. */
   | { type: "open"; player: StagePlayer; seed: number; parameters: RunView["parameters"] }
   /** The page draws next: how large, in CSS pixels, and how many of the screen's go on one. `now` in milliseconds. */
   | { type: "frame"; now: number; width: number; height: number; pixelRatio: number }
+  /** A recorded episode: show it at this second of game time. */
+  | { type: "go"; seconds: number }
   | { type: "start" }
   | { type: "stop" }
+  /** Leave the episode unfinished and begin the next one. */
+  | { type: "again" }
   | { type: "speed"; speed: number }
   /** How the next episodes' parameters are drawn. */
   | { type: "parameters"; parameters: RunView["parameters"] }
@@ -22,7 +26,7 @@ export type PageToStage =
   | { type: "release_all" }
   /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
   | { type: "hands"; arePlaying: boolean }
-  /** Play with these from now on. @see NewestPolicy for `seats` */
+  /** Play with these from now on; beside a recorded episode: say what they would choose. @see WatchedPolicy for `seats` */
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
 
 /** The decision of one step. */
@@ -42,8 +46,12 @@ export type StageToPage =
       /** What a person can point at there; null: nothing. */
       pointers: PointerPlaces | null;
     }
-  /** Where a policy plays: what the first agent does in the step that begins. */
+  /** Where a policy or a recorded episode plays: what the first agent does in the step that begins. */
   | { type: "decided"; decision: Decision }
+  /** A recorded episode: where its play first differs from the record. It goes on. */
+  | { type: "differs"; difference: EpisodeDifference }
+  /** A recorded episode: it stands at the second of that `go`, or at its end. */
+  | { type: "arrived"; seconds: number }
   /** Answers each `frame`; null: nothing has changed, or the game is seen in its page. */
   | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
   /** `played`: a person's play in replayable form; null where no person played. */

@@ -10,16 +10,19 @@ import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Choice, type Controller, createPlayer, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { RandomPlayer } from "attract/random-play";
+import { EpisodePlayer } from "../episode/episode-player.ts";
+import { EpisodeScript } from "../episode/episode-script.ts";
 import { EpisodeTape } from "../episode/episode-tape.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import { PageFrames } from "../page/page-frames.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
 import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
+import { Yielder } from "../rollout/yielding.ts";
 import { recordedActions, throughUnitBox } from "./hand-actions.ts";
 import { KeyRelay } from "./key-relay.ts";
 import { pointerKeys } from "./pointer-keys.ts";
-import type { PageToStage, StageToPage } from "./stage-messages.ts";
+import type { PageToStage, StagePlayer, StageToPage } from "./stage-messages.ts";
 import { StageScreen } from "./stage-screen.ts";
 
 type Open = Extract<PageToStage, { type: "open" }>;
@@ -30,7 +33,9 @@ type NewPolicy = Extract<PageToStage, { type: "policy" }>;
 class Stage {
   readonly #post: (message: StageToPage, transfer?: Transferable[]) => void;
   readonly #description: GameDescription;
-  readonly #player: Player;
+  /** Null where a recorded episode is played. */
+  readonly #player: Player | null;
+  readonly #replay: EpisodePlayer | null;
   /** Frames of a page game, which is shown as it is, in this thread's own document. */
   readonly #pages: PageFrames | null;
   readonly #screen = new StageScreen();
@@ -52,7 +57,7 @@ class Stage {
   #isStale = true;
 
   constructor(
-    { definition, pages }: Shown,
+    { definition, pages, script }: Shown,
     open: Open,
     post: (message: StageToPage, t?: Transferable[]) => void,
   ) {
@@ -62,36 +67,10 @@ class Stage {
     const { tickSeconds, secondsPerStep = tickSeconds } = definition;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
     this.#sampler = new ParameterSampler(open.parameters);
-    const tape = open.player === "keys" ? new EpisodeTape(definition) : null;
-    this.#tape = tape;
+    this.#tape = open.player === "keys" ? new EpisodeTape(definition) : null;
     this.#seed = open.seed;
-    const isWatched = open.player === "policy";
-    this.#player = createPlayer({
-      definition,
-      canvas: this.#screen.canvas,
-      controller: this.#controller(definition, open),
-      seed: open.seed,
-      parameters: (episode) => {
-        const drawn = this.#sampler.sample(open.seed, 0, episode, 0);
-        tape?.begin(drawn);
-        return drawn;
-      },
-      onChoice: (choice, instance) => {
-        if (tape !== null) this.#record(tape, choice, instance);
-        if (isWatched) this.#postDecision(choice);
-      },
-      // Chance plays on by itself; else the page says when the next episode begins.
-      onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
-      onError: (error) => this.#failed(error, true),
-      onDrawError: isWatched ? (error) => this.#failed(error, false) : undefined,
-      requestFrame: (callback) => {
-        this.#onFrame = callback;
-        return 1;
-      },
-      cancelFrame: () => {
-        this.#onFrame = null;
-      },
-    });
+    this.#replay = script === null ? null : this.#createReplay(definition, script);
+    this.#player = script === null ? this.#createPlayer(definition, open) : null;
     const { page } = definition;
     const canPoint = page !== undefined && Object.keys(page.pointers).length > 0;
     post({
@@ -107,14 +86,20 @@ class Stage {
       case "frame":
         this.#frame(message);
         break;
+      case "go":
+        this.#replay?.go(message.seconds);
+        break;
       case "start":
-        this.#player.start();
+        this.#player?.start();
         break;
       case "stop":
-        this.#player.stop();
+        this.#player?.stop();
+        break;
+      case "again":
+        this.#player?.instance.cut();
         break;
       case "speed":
-        this.#player.speed = message.speed;
+        if (this.#player !== null) this.#player.speed = message.speed;
         break;
       case "parameters":
         this.#sampler = new ParameterSampler(message.parameters);
@@ -136,6 +121,63 @@ class Stage {
         void this.#setPolicy(message);
         break;
     }
+  }
+
+  get #instance(): Instance {
+    return (this.#replay ?? (this.#player as Player)).instance;
+  }
+
+  #createPlayer(definition: GameDefinition, open: Open): Player {
+    const tape = this.#tape;
+    const isWatched = open.player === "policy";
+    return createPlayer({
+      definition,
+      canvas: this.#screen.canvas,
+      controller: this.#controller(definition, open),
+      seed: open.seed,
+      parameters: (episode) => {
+        const drawn = this.#sampler.sample(open.seed, 0, episode, 0);
+        tape?.begin(drawn);
+        return drawn;
+      },
+      onChoice: (choice, instance) => {
+        if (tape !== null) this.#record(tape, choice, instance);
+        if (isWatched) this.#postDecision(choice, !this.#isByHand);
+      },
+      // Chance plays on by itself; else the page says when the next episode begins.
+      onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
+      onError: (error) => this.#failed(error, true),
+      onDrawError: isWatched ? (error) => this.#failed(error, false) : undefined,
+      requestFrame: (callback) => {
+        this.#onFrame = callback;
+        return 1;
+      },
+      cancelFrame: () => {
+        this.#onFrame = null;
+      },
+    });
+  }
+
+  #createReplay(definition: GameDefinition, script: EpisodeScript): EpisodePlayer {
+    const yielder = new Yielder();
+    let shownStep = "";
+    return new EpisodePlayer({
+      definition,
+      script,
+      preloaded: this.#pages,
+      yieldTurn: () => yielder.yield(),
+      now: () => performance.now(),
+      onDiffers: (difference) => this.#post({ type: "differs", difference }),
+      onArrived: (seconds) => {
+        this.#isStale = true;
+        this.#post({ type: "arrived", seconds });
+        const { step, isAdvised, action } = this.#replay as EpisodePlayer;
+        if (action === undefined || shownStep === `${step} ${isAdvised}`) return;
+        shownStep = `${step} ${isAdvised}`;
+        this.#postDecision(action as Choice, isAdvised);
+      },
+      onError: (error) => this.#failed(error, true),
+    });
   }
 
   #controller(definition: GameDefinition, { player, seed }: Open): Controller {
@@ -173,12 +215,12 @@ class Stage {
     return this.#actor.act(instance, forgets ? begins.slice().fill(1) : begins);
   }
 
-  #postDecision(choice: Choice): void {
+  #postDecision(choice: Choice, isAdvised: boolean): void {
     const { num_agents: numAgents } = this.#description;
     const first = numAgents === 1 ? (choice as Action) : (choice as ArrayLike<Action>)[0];
     const action = typeof first === "number" ? first : Array.from(first);
     const probabilities =
-      this.#isByHand || this.#actor === null ? new Float64Array(0) : this.#actor.probabilities(0);
+      !isAdvised || this.#actor === null ? new Float64Array(0) : this.#actor.probabilities(0);
     this.#post({ type: "decided", decision: { action, probabilities } });
   }
 
@@ -197,8 +239,8 @@ class Stage {
     if (onFrame !== null && !this.#waitsForPage()) {
       this.#onFrame = null;
       onFrame(now);
-    } else if (this.#isStale) this.#drawStill();
-    const { instance } = this.#player;
+    } else if (this.#isStale && this.#replay?.isBehind !== true) this.#drawStill();
+    const instance = this.#instance;
     const bitmap = this.#screen.take();
     const score = instance.episodeReturns[0];
     const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
@@ -207,7 +249,7 @@ class Stage {
 
   /** The next episode may need a page that is not there yet. */
   #waitsForPage(): boolean {
-    if (!this.#player.instance.episodeOver) return false;
+    if (!this.#instance.episodeOver) return false;
     const preloading = this.#pages?.preload() ?? null;
     preloading?.catch((error: unknown) => this.#failed(error, true));
     return preloading !== null;
@@ -221,14 +263,14 @@ class Stage {
     const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     context.clearRect(0, 0, canvas.width, canvas.height);
     try {
-      this.#player.instance.game.draw?.(context, canvas.width, canvas.height);
+      this.#instance.game.draw?.(context, canvas.width, canvas.height);
     } catch (error) {
       this.#failed(error, false);
     }
   }
 
   #episodeEnded(instance: Instance): void {
-    this.#player.stop();
+    this.#player?.stop();
     this.#keys.releaseAll();
     this.#isStale = true;
     const { endReason: reason, episodeReturns } = instance;
@@ -271,6 +313,11 @@ class Stage {
     }
     const old = this.#sessions;
     this.#sessions = made;
+    const actor = this.#actor;
+    this.#replay?.advise({
+      hasMemory: made.some(({ stateSize }) => stateSize > 0),
+      decide: (instance, begins) => actor.act(instance, begins),
+    });
     this.#post({ type: "policy_ready", version, error: null });
     for (const session of old) await session.release();
   }
@@ -290,7 +337,7 @@ export function serveStage(port: MessagePort, module: GameModule): void {
     const message = event.data;
     if (message.type === "open") {
       stage = loadGame(module)
-        .then((definition) => shown(definition))
+        .then((definition) => shown(definition, message.player))
         .then((game) => new Stage(game, message, post))
         .catch((error: unknown) => {
           post({ type: "failed", text: textOf(error), isOver: true });
@@ -303,14 +350,17 @@ export function serveStage(port: MessagePort, module: GameModule): void {
 interface Shown {
   definition: GameDefinition;
   pages: PageFrames | null;
+  /** Null where no recorded episode is played. */
+  script: EpisodeScript | null;
 }
 
 /** A game that lives in a page needs one that draws before it can be made. */
-async function shown(definition: GameDefinition): Promise<Shown> {
-  if (definition.page === undefined) return { definition, pages: null };
+async function shown(definition: GameDefinition, player: StagePlayer): Promise<Shown> {
+  const script = typeof player === "string" ? null : await EpisodeScript.of(definition, player);
+  if (definition.page === undefined) return { definition, pages: null, script };
   const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true });
   await pages.preload();
-  return { definition: pages.definition, pages };
+  return { definition: pages.definition, pages, script };
 }
 
 function textOf(error: unknown): string {

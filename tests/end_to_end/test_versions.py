@@ -1,0 +1,194 @@
+"""Any version of a run plays: the slider under the return chart in a real browser, and `attract eval --version`."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from attract.runs.directory import RunDirectory
+from attract_command import AttractCommand, run_attract
+from dashboard_page import (
+    check_accessible,
+    chromium,
+    open_page,
+    photograph,
+    serve,
+    wait_for_more,
+    wait_until,
+)
+
+expect.set_options(timeout=60_000)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "versions"
+WATCH = '[data-testid="watch"]'
+RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+
+
+@pytest.fixture(scope="module")
+def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs with one that is over, `demo`."""
+    folder = tmp_path_factory.mktemp("versions") / "runs"
+    trained = run_attract(
+        *("train", "cartpole", "--headless", "--workers", "1", "--run-id", "demo"),
+        *("--total-steps", "100000", "--no-check", "--evaluation.episodes", "5"),
+        runs_dir=folder,
+        timeout_seconds=240,
+    )
+    assert trained.code == 0, trained.stderr
+    return folder
+
+
+@pytest.fixture
+def address(runs_dir: Path) -> Iterator[str]:
+    with serve(runs_dir) as url:
+        yield url
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Version that plays")
+
+
+async def open_run(page: Page, run_id: str, query: str = "") -> None:
+    await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+    await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}{query}")
+    await expect(slider(page)).to_be_visible()
+
+
+async def drag(page: Page, share: float) -> None:
+    """Drag the thumb from where it is to a share of the track's width."""
+    await slider(page).scroll_into_view_if_needed()
+    box = await slider(page).bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    thumb, room = 9, box["width"] - 18
+    at = await slider(page).evaluate("(input) => (input.value - input.min) / (input.max - input.min)")
+    await page.mouse.move(box["x"] + thumb + at * room, middle)
+    await page.mouse.down()
+    for part in range(1, 11):
+        await page.mouse.move(box["x"] + thumb + (at + (share - at) * part / 10) * room, middle)
+    await page.mouse.up()
+
+
+async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_is_over(
+    address: str, runs_dir: Path
+) -> None:
+    versions = RunDirectory(runs_dir / "demo", None).versions()
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_run(page, "demo")
+        newest = await wait_for_more(page, WATCH, "data-version", 0)
+        assert newest == versions[-1]
+        await expect(slider(page)).to_have_attribute(
+            "aria-valuetext", re.compile(f"Newest version {newest}, ")
+        )
+
+        await drag(page, 0.0)
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
+        await expect(slider(page)).to_have_attribute("aria-valuetext", re.compile("^Version 0, 0 steps"))
+        # It plays: the picture moves.
+        moves = "(old) => document.querySelector('[data-testid=watch] canvas').toDataURL() !== old"
+        await wait_until(
+            page, moves, await page.locator(f"{WATCH} canvas").evaluate("(it) => it.toDataURL()")
+        )
+        await expect(page.get_by_role("img", name="The game, played by version 0")).to_be_visible()
+        await drag(page, 0.5)
+        middle = await wait_for_more(page, WATCH, "data-version", 1)
+        assert versions[0] < middle < versions[-1]
+
+        # The address remembers it, also for another page.
+        await page.wait_for_url(re.compile(f"version={middle}$"))
+        await page.reload()
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(middle))
+        await expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(f"^Version {middle}, "))
+
+        # The keyboard alone: from the chart's help button on.
+        await page.locator(f"{RETURN_CHART} .help").focus()
+        await page.keyboard.press("Tab")
+        await expect(slider(page)).to_be_focused()
+        await page.keyboard.press("ArrowLeft")
+        earlier = versions[versions.index(middle) - 1]
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(earlier))
+        await page.keyboard.press("Home")
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
+        await check_accessible(page, "a version that was chosen")
+        await page.keyboard.press("End")
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(newest))
+        await expect(page).not_to_have_url(re.compile("version="))
+
+        await page.set_viewport_size({"width": 1280, "height": 720})
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await drag(page, 0.3)
+        await page.evaluate("scrollTo(0, document.querySelector('.versions').offsetTop)")
+        for scheme in ("dark", "light"):
+            await page.emulate_media(color_scheme=scheme)
+            await photograph(page, PICTURES / f"slider-{scheme}.png", full_page=False)
+
+
+async def test_a_version_that_is_damaged_is_said_and_another_plays(address: str, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "demo", runs_dir / "spoilt", symlinks=True)
+    versions = RunDirectory(runs_dir / "spoilt", None).versions()
+    for path in (runs_dir / "spoilt" / "checkpoints" / str(versions[1])).glob("*.safetensors"):
+        path.write_bytes(path.read_bytes()[:-1])
+    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+        complaints.expected.append("404")
+        await open_run(page, "spoilt", f"?version={versions[1]}")
+        alert = page.locator(WATCH).get_by_role("alert")
+        await expect(alert).to_contain_text(f"version {versions[1]} of run spoilt cannot be played")
+        await slider(page).press("ArrowRight")
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[2]))
+        await expect(alert).to_be_hidden()
+
+
+async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
+    runs_dir: Path,
+) -> None:
+    with serve(runs_dir) as url:
+        async with chromium() as browser, open_page(browser, url) as (page, _):
+            await page.get_by_role("button", name=re.compile("^CartPole")).click()
+            form = page.get_by_role("form", name="Train CartPole")
+            await form.get_by_label("Workers", exact=True).fill("1")
+            await form.get_by_role("button", name="Start training").click()
+            await page.wait_for_url(re.compile(r"#/runs/"))
+            await wait_for_more(page, WATCH, "data-version", 2)
+            await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
+            await slider(page).press("Home")
+            await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
+            count = await page.get_by_test_id("version").inner_text()
+            await expect(page.get_by_test_id("version")).not_to_have_text(count)
+            await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
+            await check_accessible(page, "an older version of a live run")
+            await page.get_by_role("button", name="Play the newest").click()
+            await wait_for_more(page, WATCH, "data-version", int(count))
+
+
+def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: Path, tmp_path: Path) -> None:
+    directory = RunDirectory(runs_dir / "demo", None)
+    before = directory.versions(), directory.marked("best"), directory.marked("latest")
+    found = {}
+    for name in ("first", "newest"):
+        played = run_attract(
+            *("eval", "demo", "--version", name, "--episodes", "10", "--json"),
+            runs_dir=runs_dir,
+            timeout_seconds=120,
+        )
+        assert played.code == 0, played.stderr
+        found[name] = played.json
+    assert found["first"]["policy_version"] == 0
+    assert found["newest"]["policy_version"] == before[0][-1]
+    # CartPole: about 9 steps untrained and most probable actions, a few hundred after 100,000 steps.
+    assert found["newest"]["return_mean"] > 2 * found["first"]["return_mean"]
+    refused = run_attract("eval", "demo", "--version", "61234", runs_dir=runs_dir, timeout_seconds=60)
+    assert refused.code == 2
+    assert "version 61234 is not there in demo" in refused.stderr
+    assert f"these are: 0, {before[0][1]}," in refused.stderr
+    exported = run_attract(
+        *("export", "demo", "--version", "first", "--out", str(tmp_path / "out")),
+        runs_dir=runs_dir,
+        timeout_seconds=120,
+    )
+    assert exported.code == 0, exported.stderr
+    assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == 0
+    assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before

@@ -1,0 +1,147 @@
+/** One recorded episode, or two side by side, under one clock: scrub bar, speed, steps. */
+
+import type { GameReference, RecordedEpisode } from "@attract/schema";
+import { type ReactNode, useMemo, useRef, useState } from "react";
+import type { Stage } from "../game/stage.ts";
+import type { Transport } from "../game/transport.ts";
+import { canRecord, recordWebm } from "../game/webm.ts";
+import { useTransport } from "../hooks/use-transport.ts";
+import { secondsText } from "../state/episode-text.ts";
+import { type Advisers, EpisodeScreen } from "./episode-screen.tsx";
+import { HudButton, SPEEDS } from "./watch.tsx";
+
+/** More ticks than this on the scrub bar would run together. */
+const MAX_TICKS = 120;
+
+interface EpisodeTheatreProps {
+  /** The same object as long as the game is. */
+  reference: GameReference;
+  /** One or two; the same array as long as they are. */
+  episodes: readonly RecordedEpisode[];
+  /** Where it begins. @see Transport */
+  at: number;
+  advisers: Advisers | null;
+  /** What can be done with the episode, at this second. */
+  actions: (seconds: number) => ReactNode;
+}
+
+export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: EpisodeTheatreProps) {
+  const [first, second] = [useRef<Stage | null>(null), useRef<Stage | null>(null)];
+  const stages = useMemo(() => [first, second], [first, second]);
+  const screens = useRef<HTMLDivElement>(null);
+  const length = Math.max(...episodes.map(({ num_steps, seconds_per_step }) => num_steps * seconds_per_step));
+  const stepSeconds = episodes[0].seconds_per_step;
+  const { transport, steer } = useTransport({ length, stepSeconds, at, stages });
+  const [saveVideo, setSaveVideo] = useState<(() => void) | null>(null);
+  if (saveVideo !== null && !transport.isPlaying) {
+    saveVideo();
+    setSaveVideo(null);
+  }
+  const record = () => {
+    const canvas = screens.current?.querySelector("canvas") as HTMLCanvasElement;
+    const save = recordWebm(canvas, `${episodes[0].id || episodes[0].game_id}.webm`);
+    setSaveVideo(() => save);
+    steer((clock) => clock.isPlaying || clock.toggle());
+  };
+  return (
+    <>
+      <section className="cabinet theatre" aria-label="The episode">
+        <div className="theatre-screens" data-count={episodes.length} ref={screens}>
+          {episodes.map((episode, index) => (
+            <EpisodeScreen
+              // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
+              key={index}
+              reference={reference}
+              episode={episode}
+              advisers={advisers}
+              stage={stages[index]}
+              name={episodes.length === 1 ? null : `episode ${index + 1}`}
+              isAtEnd={transport.seconds >= episode.num_steps * episode.seconds_per_step}
+            />
+          ))}
+        </div>
+        <ScrubBar transport={transport} steer={steer} />
+        <div className="hud">
+          <HudButton
+            text={transport.isPlaying ? "Pause" : "Play"}
+            label={transport.isPlaying ? "Pause (space)" : "Play (space)"}
+            onClick={() => steer((clock) => clock.toggle())}
+          />
+          <HudButton
+            text="Step back"
+            label="Step back (comma)"
+            onClick={() => steer((clock) => clock.stepBy(-1))}
+          />
+          <HudButton
+            text="Step on"
+            label="Step on (period)"
+            onClick={() => steer((clock) => clock.stepBy(1))}
+          />
+          <span className="label">
+            Time
+            <b data-testid="episode-time">
+              {secondsText(transport.seconds)} of {secondsText(length)}
+            </b>
+          </span>
+          <span className="push">
+            {!reference.has_page && canRecord() && (
+              <HudButton
+                text={saveVideo === null ? "Record WebM" : "Save the video"}
+                label={saveVideo === null ? "Record WebM from here" : "Save the video now"}
+                onClick={() => (saveVideo === null ? record() : steer((clock) => clock.toggle()))}
+              />
+            )}
+            <select
+              className="hud-speed"
+              aria-label="Speed of the game"
+              value={transport.speed}
+              onChange={({ currentTarget }) =>
+                steer((clock) => {
+                  clock.speed = Number(currentTarget.value);
+                })
+              }
+            >
+              {SPEEDS.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </span>
+        </div>
+        <p className="small theatre-keys">
+          Keys: <kbd>space</kbd> play, <kbd>←</kbd> <kbd>→</kbd> a second, <kbd>,</kbd> <kbd>.</kbd> a step,{" "}
+          <kbd>Home</kbd> <kbd>End</kbd>
+        </p>
+      </section>
+      <div className="theatre-actions">{actions(transport.seconds)}</div>
+    </>
+  );
+}
+
+interface ScrubBarProps {
+  transport: Transport;
+  steer: (change: (transport: Transport) => void) => void;
+}
+
+/** Its ticks are the ends of steps or, where these would run together, seconds, of which a mark is taken each. */
+function ScrubBar({ transport, steer }: ScrubBarProps) {
+  const { length, stepSeconds, seconds, step } = transport;
+  const apart = [stepSeconds, 1, 10, 60, 600].find((each) => length / each <= MAX_TICKS) ?? length;
+  const share = length > 0 ? (100 * apart) / length : 100;
+  return (
+    <div className="scrub">
+      <input
+        type="range"
+        aria-label="Position in the episode"
+        aria-valuetext={`${secondsText(seconds)} of ${secondsText(length)}, step ${step}`}
+        min={0}
+        max={length}
+        step="any"
+        value={seconds}
+        onChange={({ currentTarget }) => steer((clock) => clock.seek(Number(currentTarget.value)))}
+      />
+      <div className="scrub-ticks" aria-hidden="true" style={{ backgroundSize: `${share}% 100%` }} />
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+/** A recorded episode of a run at its address, alone or beside another: played, copied, kept, deleted. */
+
+import type { EpisodeEntry, RecordedEpisode, RunView } from "@attract/schema";
+import { Anchor, Loader } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { api, episodePath, serverUrl } from "../api/client.ts";
+import { ConfirmDialog } from "../components/confirm-dialog.tsx";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton, ServerLink } from "../components/server-button.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { goTo } from "../hooks/use-route.ts";
+import { formatRoute, type Route, runRoute } from "../routes.ts";
+import { episodeFacts, episodeTitle, playersText } from "../state/episode-text.ts";
+import { seatsOf } from "../state/seats.ts";
+import { EpisodeTheatre } from "./episode-theatre.tsx";
+
+type EpisodeRoute = Extract<Route, { view: "episode" }>;
+
+export function EpisodeView({ route }: { route: EpisodeRoute }) {
+  const { runId, episodeId, beside } = route;
+  const run = useLoaded(`run ${runId}`, () => api.run(runId));
+  const ids = beside === null ? [episodeId] : [episodeId, beside];
+  const episodes = useLoaded(`episodes ${runId} ${ids.join(" ")}`, () =>
+    Promise.all(ids.map((id) => api.episode(runId, id))),
+  );
+  const entries = useLoaded(`entries ${runId}`, () => api.episodes(runId));
+  const error = run.error ?? episodes.error;
+  const entry = entries.value?.find(({ id }) => id === episodeId) ?? null;
+  return (
+    <main id="content">
+      <p className="back">
+        <Anchor href={formatRoute(runRoute(runId))}>{run.value?.title ?? runId}</Anchor>
+      </p>
+      <h1>{entry === null ? "Recorded episode" : episodeTitle(entry)}</h1>
+      {entry !== null && <p className="lede">{episodeFacts(entry, Date.now())}</p>}
+      {error !== null && <ErrorNotice error={error} onRetry={episodes.reload} />}
+      {error === null && (run.value === null || episodes.value === null) && (
+        <Loader aria-label="Loading the episode" />
+      )}
+      {run.value !== null && episodes.value !== null && (
+        <Played
+          route={route}
+          run={run.value}
+          episodes={episodes.value}
+          entries={entries.value ?? []}
+          onChange={entries.reload}
+        />
+      )}
+    </main>
+  );
+}
+
+interface PlayedProps {
+  route: EpisodeRoute;
+  run: RunView;
+  episodes: readonly RecordedEpisode[];
+  entries: readonly EpisodeEntry[];
+  onChange: () => void;
+}
+
+function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
+  const { runId, episodeId, beside, at } = route;
+  const [isAsked, setAsked] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const hasPolicy = run.newest_model !== null;
+  const names = JSON.stringify(seatsOf(run));
+  const advisers = useMemo(
+    () => (hasPolicy ? { runId, seats: JSON.parse(names) as string[] } : null),
+    [hasPolicy, runId, names],
+  );
+  const { game_reference: reference } = run;
+  if (reference === null) return <p className="card">The server does not have the game of this run.</p>;
+  const isStarred = entries.find(({ id }) => id === episodeId)?.starred ?? false;
+  const others = entries.filter(({ id, problem }) => id !== episodeId && problem === null);
+  const act = (action: Promise<unknown>, then: () => void) => {
+    setError(null);
+    action.then(then, setError);
+  };
+  const linkAt = (seconds: number) =>
+    new URL(formatRoute({ ...route, at: Math.round(seconds * 1000) / 1000 }), location.href).href;
+  return (
+    <>
+      {error !== null && <ErrorNotice error={error} />}
+      <EpisodeTheatre
+        reference={reference}
+        episodes={episodes}
+        at={at ?? 0}
+        advisers={advisers}
+        actions={(seconds) => (
+          <>
+            <CopyText text={linkAt(seconds)} name="link at this second" />
+            <ServerLink
+              size="xs"
+              variant="default"
+              href={serverUrl(episodePath(runId, episodeId)).href}
+              download={`${episodeId}.json`}
+            >
+              Download
+            </ServerLink>
+            <ServerButton
+              size="xs"
+              variant="default"
+              aria-pressed={isStarred}
+              onClick={() => act(api.starEpisode(runId, episodeId, !isStarred), onChange)}
+            >
+              {isStarred ? "★ Starred" : "☆ Star"}
+            </ServerButton>
+            <ServerButton size="xs" variant="default" onClick={() => setAsked(true)}>
+              Delete
+            </ServerButton>
+            <select
+              className="page-select"
+              aria-label="Play another episode beside it"
+              value={beside ?? ""}
+              onChange={({ currentTarget: { value } }) =>
+                goTo({ ...route, beside: value === "" ? null : value })
+              }
+            >
+              <option value="">Alone</option>
+              {others.map((other) => (
+                <option key={other.id} value={other.id}>
+                  Beside: {episodeTitle(other)}. {episodeFacts(other, Date.now())}
+                </option>
+              ))}
+            </select>
+          </>
+        )}
+      />
+      <p className="soft">{aboutText(episodes, reference.sha256)}</p>
+      {isAsked && (
+        <ConfirmDialog
+          title="Delete the episode?"
+          yes="Delete"
+          no="Keep"
+          onAnswer={(isYes) => {
+            setAsked(false);
+            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId)));
+          }}
+        >
+          Links to it will find nothing. This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+/** Who played, by which build, and whether two began alike. */
+function aboutText(episodes: readonly RecordedEpisode[], sha256: string): string {
+  const seeds = new Set(
+    episodes.map(({ seed, instance, episode }) => JSON.stringify([seed, instance, episode])),
+  );
+  const isOther = episodes.some(({ game_sha256: played }) => played !== null && played !== sha256);
+  return [
+    `Played by ${episodes.map(playersText).join(" and by ")}.`,
+    ...(episodes.length > 1
+      ? [seeds.size === 1 ? "Both have the same seed." : "They have different seeds."]
+      : []),
+    ...(isOther ? ["It was recorded with another build of the game."] : []),
+  ].join(" ");
+}

@@ -1,0 +1,66 @@
+/** The recorded episodes that a run keeps: starred first, filtered by where they come from, each a link to its page. */
+
+import type { EpisodeEntry } from "@attract/schema";
+import { Anchor, Button } from "@mantine/core";
+import { useState } from "react";
+import { episodeRoute, formatRoute } from "../routes.ts";
+import {
+  type EpisodeFilter,
+  episodeFacts,
+  episodesShown,
+  episodeTitle,
+  FILTERS,
+} from "../state/episode-text.ts";
+
+const SHOWN = 8;
+
+/** Nothing where none is kept. */
+export function Episodes({ runId, entries }: { runId: string; entries: readonly EpisodeEntry[] }) {
+  const [filter, setFilter] = useState<EpisodeFilter>("all");
+  const [isLong, setLong] = useState(false);
+  if (entries.length === 0) return null;
+  const found = episodesShown(entries, filter);
+  const now = Date.now();
+  return (
+    <section className="section" aria-labelledby="episodes-title" data-testid="episodes">
+      <div className="section-head">
+        <h2 id="episodes-title" className="section-title">
+          Episodes
+        </h2>
+        <select
+          className="page-select"
+          aria-label="Which episodes"
+          value={filter}
+          onChange={({ currentTarget }) => setFilter(currentTarget.value as EpisodeFilter)}
+        >
+          {Object.entries(FILTERS).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </div>
+      {found.length === 0 && <p className="soft">None of this kind is kept.</p>}
+      <ul className="card episode-list">
+        {found.slice(0, isLong ? undefined : SHOWN).map((entry) => (
+          <li key={entry.id}>
+            <Anchor href={formatRoute(episodeRoute(runId, entry.id))}>
+              {entry.starred && "★ "}
+              {episodeTitle(entry)}
+            </Anchor>
+            <span className="soft">{episodeFacts(entry, now)}</span>
+            {entry.error !== null && <span className="soft">{entry.error}</span>}
+          </li>
+        ))}
+      </ul>
+      <p className="episode-more">
+        {found.length > SHOWN && (
+          <Button size="compact-sm" variant="subtle" onClick={() => setLong(!isLong)}>
+            {isLong ? "Show fewer" : `Show all ${found.length}`}
+          </Button>
+        )}
+        <Anchor href={formatRoute({ view: "file" })}>Open an episode from a file</Anchor>
+      </p>
+    </section>
+  );
+}

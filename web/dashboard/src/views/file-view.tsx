@@ -1,0 +1,79 @@
+/** A recorded episode from a file of one's own, played in a game that this server has. */
+
+import type { GameReference, RecordedEpisode } from "@attract/schema";
+import { Button, FileButton } from "@mantine/core";
+import { useEffect, useMemo, useState } from "react";
+import { api } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import { readEpisodeFile } from "../state/episode-file.ts";
+import { gameOf, playersText } from "../state/episode-text.ts";
+import { EpisodeTheatre } from "./episode-theatre.tsx";
+
+interface Opened {
+  name: string;
+  episode: RecordedEpisode;
+  reference: GameReference;
+}
+
+async function open(file: File): Promise<Opened> {
+  const episode = await readEpisodeFile(file);
+  const { run_id: runId, game_id: gameId } = episode;
+  const [games, runs] = await Promise.all([api.games(), api.runs()]);
+  const isHere = runId !== null && runs.some(({ run_id }) => run_id === runId);
+  const reference = gameOf(episode, isHere ? await api.run(runId) : null, games);
+  if (reference === null)
+    throw new Error(`${file.name} is an episode of ${gameId}, and this server has no such game.`);
+  return { name: file.name, episode, reference };
+}
+
+/** @param dropped the newest file that was dropped anywhere on the page; null: none. */
+export function FileView({ dropped }: { dropped: File | null }) {
+  const [file, setFile] = useState(dropped);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => setFile(dropped), [dropped]);
+  useEffect(() => {
+    let isGone = false;
+    setOpened(null);
+    setError(null);
+    if (file === null) return;
+    open(file).then(
+      (found) => isGone || setOpened(found),
+      (problem: unknown) => isGone || setError(problem),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [file]);
+  const episodes = useMemo(() => (opened === null ? [] : [opened.episode]), [opened]);
+  return (
+    <main id="content">
+      <h1>Episode from a file</h1>
+      <p className="lede">Drop a recorded episode anywhere on this page, or choose its file.</p>
+      <p>
+        <FileButton accept="application/json,.json" onChange={setFile}>
+          {(props) => (
+            <Button {...props} variant={opened === null ? "filled" : "default"}>
+              Choose a file
+            </Button>
+          )}
+        </FileButton>
+      </p>
+      {error !== null && <ErrorNotice error={error} />}
+      {opened !== null && (
+        <>
+          <EpisodeTheatre
+            reference={opened.reference}
+            episodes={episodes}
+            at={0}
+            advisers={null}
+            actions={() => null}
+          />
+          <p className="soft">
+            {opened.name}: an episode of {opened.episode.game_id}, played by {playersText(opened.episode)}.
+          </p>
+        </>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,77 @@
+/** The slider under the return chart: drag along the learning curve, and the version of that time plays. */
+
+import type { VersionView } from "@attract/schema";
+import { Button } from "@mantine/core";
+import type { KeyboardEvent } from "react";
+import type { ChartAxis } from "../routes.ts";
+import type { Series } from "../state/series.ts";
+import {
+  domainOf,
+  placeIn,
+  shareOf,
+  standingAt,
+  versionAt,
+  versionByKey,
+  versionText,
+} from "../state/versions.ts";
+
+interface VersionSliderProps {
+  /** Ascending. */
+  versions: readonly VersionView[];
+  /** The version that plays; null: the newest. */
+  chosen: number | null;
+  onChoose: (version: number | null) => void;
+  /** The learning curve above. */
+  series: Series | undefined;
+  axis: ChartAxis;
+}
+
+export function VersionSlider({ versions, chosen, onChoose, series, axis }: VersionSliderProps) {
+  const standing = standingAt(versions, chosen);
+  // Of one version there is nothing to choose.
+  if (standing === undefined || versions.length < 2) return null;
+  const domain = domainOf(versions, series, axis);
+  const text = versionText(versions, chosen);
+  const choose = (version: number | null | undefined) => {
+    if (version !== undefined && version !== chosen) onChoose(version);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const version = versionByKey(versions, chosen, event.key);
+    if (version === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    choose(version);
+  };
+  return (
+    <div className="versions" data-testid="versions" data-count={versions.length}>
+      <div className="versions-track">
+        {versions.map((version) => (
+          <span
+            key={version.policy_version}
+            aria-hidden="true"
+            data-best={version.best}
+            style={{ left: `${shareOf(domain, version, axis) * 100}%` }}
+          />
+        ))}
+        <input
+          type="range"
+          aria-label="Version that plays"
+          aria-valuetext={text}
+          min={domain.min}
+          max={domain.max}
+          step="any"
+          value={chosen === null ? domain.max : placeIn(domain, standing, axis)}
+          onChange={(event) => choose(versionAt(versions, domain, Number(event.currentTarget.value), axis))}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <div className="versions-text">
+        <span>{text}</span>
+        {chosen !== null && (
+          <Button size="compact-xs" variant="default" onClick={() => onChoose(null)}>
+            Play the newest
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
