@@ -95,8 +95,11 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         )
         await expect(page.get_by_role("img", name="The game, played by version 0")).to_be_visible()
         await drag(page, 0.5)
-        middle = await wait_for_more(page, WATCH, "data-version", 1)
+        said = re.match(r"Version (\d+), ", await slider(page).get_attribute("aria-valuetext") or "")
+        assert said is not None
+        middle = int(said[1])
         assert versions[0] < middle < versions[-1]
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(middle))
 
         # The address remembers it, also for another page.
         await page.wait_for_url(re.compile(f"version={middle}$"))
