@@ -1,4 +1,4 @@
-"""Any version of a run plays: the slider under the return chart in a real browser, and `attract eval --version`."""
+"""Any version of a run plays: by the slider under the return chart in a real browser, and by `--version`."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from attract.runs.directory import RunDirectory
-from attract_command import AttractCommand, run_attract
+from attract_command import run_attract
 from dashboard_page import (
     check_accessible,
     chromium,
@@ -95,8 +95,11 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         )
         await expect(page.get_by_role("img", name="The game, played by version 0")).to_be_visible()
         await drag(page, 0.5)
-        middle = await wait_for_more(page, WATCH, "data-version", 1)
+        said = re.match(r"Version (\d+), ", await slider(page).get_attribute("aria-valuetext") or "")
+        assert said is not None
+        middle = int(said[1])
         assert versions[0] < middle < versions[-1]
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(middle))
 
         # The address remembers it, also for another page.
         await page.wait_for_url(re.compile(f"version={middle}$"))
@@ -121,17 +124,22 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         await page.set_viewport_size({"width": 1280, "height": 720})
         PICTURES.mkdir(parents=True, exist_ok=True)
         await drag(page, 0.3)
-        await page.evaluate("scrollTo(0, document.querySelector('.versions').offsetTop)")
+        await page.evaluate("document.querySelector('.versions').scrollIntoView({ block: 'end' })")
         for scheme in ("dark", "light"):
             await page.emulate_media(color_scheme=scheme)
             await photograph(page, PICTURES / f"slider-{scheme}.png", full_page=False)
 
 
-async def test_a_version_that_is_damaged_is_said_and_another_plays(address: str, runs_dir: Path) -> None:
+async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
+    address: str, runs_dir: Path
+) -> None:
     shutil.copytree(runs_dir / "demo", runs_dir / "spoilt", symlinks=True)
     versions = RunDirectory(runs_dir / "spoilt", None).versions()
     for path in (runs_dir / "spoilt" / "checkpoints" / str(versions[1])).glob("*.safetensors"):
         path.write_bytes(path.read_bytes()[:-1])
+    # As a trainer leaves it that is killed.
+    for path in (runs_dir / "spoilt" / "export").iterdir():
+        path.unlink()
     async with chromium() as browser, open_page(browser, address) as (page, complaints):
         complaints.expected.append("404")
         await open_run(page, "spoilt", f"?version={versions[1]}")
@@ -140,6 +148,8 @@ async def test_a_version_that_is_damaged_is_said_and_another_plays(address: str,
         await slider(page).press("ArrowRight")
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[2]))
         await expect(alert).to_be_hidden()
+        await slider(page).press("End")
+        await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[-1]))
 
 
 async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
@@ -160,7 +170,7 @@ async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
             await expect(page.get_by_test_id("version")).not_to_have_text(count)
             await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
             await check_accessible(page, "an older version of a live run")
-            await page.get_by_role("button", name="Play the newest").click()
+            await page.get_by_role("button", name="Play the newest", exact=True).click()
             await wait_for_more(page, WATCH, "data-version", int(count))
 
 

@@ -65,8 +65,7 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
     if request is None:
         return
     state.progress.evaluation = view
-    # What an older version reached says nothing of the newest.
-    if state.trains and request.version is None:
+    if state.trains:
         if state.evaluations.is_best(view, deterministic=state.settings.evaluation.deterministic):
             state.out.append(effects.MarkBest(view.policy_version))
         values, counters = evaluation_metrics(view), state.progress.counters

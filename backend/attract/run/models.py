@@ -70,13 +70,11 @@ class RunModels:
         if policy_id is None or policy_id not in names:
             problem = "several policies" if policy_id is None else f"no policy {policy_id}"
             raise UnknownRunError(f"run {run_id} has {problem}: name one of {', '.join(names)} by ?policy=")
-        template: bytes | None = None
         if (run := self._active_run(run_id)) is not None:
             onnx = run.policy(version, policy_id)
             if onnx is not None:
                 return onnx
-            template = run.policy(run.policy_version, policy_id)
-        return await asyncio.to_thread(self._saved, run_id, version, policy_id, template)
+        return await asyncio.to_thread(self._saved, run_id, version, policy_id)
 
     async def all_models(self, run_id: str, version: int) -> dict[str, bytes]:
         """As `model`, of each of the run's policies by its id."""
@@ -90,15 +88,13 @@ class RunModels:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return document
 
-    def _saved(self, run_id: str, version: int, policy_id: str, template: bytes | None) -> bytes:
-        """The exported model, or one made of a checkpoint and `template` (None: the exported model)."""
+    def _saved(self, run_id: str, version: int, policy_id: str) -> bytes:
+        """The exported model, or one made of a checkpoint."""
         with known_run(run_id):
             directory = self._archive.directory(run_id)
-            exported = self._archive.exported_version(run_id)
-            if exported == version:
+            if self._archive.exported_version(run_id) == version:
                 return self._archive.exported_model(run_id, policy_id)
-            if template is None and exported is not None:
-                template = self._archive.exported_model(run_id, policy_id)
+            template = self._archive.template(run_id, policy_id)
             folder, latest = (
                 directory.inside(directory.checkpoints / str(version)),
                 directory.marked("latest"),
@@ -108,7 +104,7 @@ class RunModels:
             raise UnknownRunError(f"version {version} of run {run_id} is not there any more")
         if template is None:
             raise UnknownRunError(
-                f"run {run_id} has exported no policy, from which the models of all versions are made: "
+                f"run {run_id} has no model from which those of its versions are made: "
                 f"`attract export {run_id} --out DIR --version {version}` makes this one"
             )
         return self._made_of(run_id, folder, version, policy_id, template)

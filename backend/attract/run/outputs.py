@@ -73,6 +73,7 @@ class RunOutputs:
         self._policies = policies
         self._writes = writes
         self._notices = notices
+        self._has_kept_model = False
         self._unpublished: list[tuple[Any, effects.Kind, Any]] = []
         """Events of the row that was committed last: event, kind, body."""
         self._asked: dict[int, asyncio.Future[EvaluationView]] = {}
@@ -174,6 +175,11 @@ class RunOutputs:
     def _keep_policies(self, effect: effects.KeepPolicies) -> None:
         for policy_id, onnx in effect.onnx.items():
             self._policies.keep(effect.policy_version, onnx, policy_id=policy_id)
+        if not self._has_kept_model and effect.onnx:
+            # All policies of a run, and all their versions, have one graph.
+            self._has_kept_model = True
+            first = next(iter(effect.onnx.values()))
+            self._writes.add(lambda: self._record.keep_model(first))
 
     def _add_evaluation(self, effect: effects.AddEvaluation) -> None:
         update, agent_steps, values = effect.update, effect.agent_steps, dict(effect.values)

@@ -30,7 +30,7 @@ from attract.run.events import EventHub
 from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import RunDirectory, is_locked, list_run_ids
+from attract.runs.directory import MODEL, RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
@@ -221,6 +221,10 @@ class RunRecord:
         """Point `best` at a version."""
         await self._keep("the best version's mark", self.directory.mark, "best", version)
 
+    async def keep_model(self, onnx: bytes) -> None:
+        """Keep the model from which those of all versions are made."""
+        await self._keep("the run's model", self.directory.keep_model, onnx)
+
     async def keep_version(self, version: int) -> None:
         """Never remove a version's checkpoint."""
         await self._keep("a kept version's mark", self.directory.keep, version)
@@ -384,6 +388,16 @@ class RunArchive:
         if model is None:
             raise ConfigurationError(f"run {run_id} has exported no {name}")
         return model
+
+    def template(self, run_id: str, policy_id: str) -> bytes | None:
+        """A model from which those of all versions are made: the kept one, else the exported one.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        kept = self.directory(run_id).read(MODEL, MAX_MODEL_BYTES)
+        if kept is None and self.exported_version(run_id) is not None:
+            return self.exported_model(run_id, policy_id)
+        return kept
 
     def exported_document(self, run_id: str) -> bytes | None:
         """The export's `policy.json`, which says what the models need; None unless all of them are there.

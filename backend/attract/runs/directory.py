@@ -38,6 +38,7 @@ LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
+MODEL = "model.onnx"
 PRUNED = ".pruned"
 """Ending of a checkpoint's folder that is being removed."""
 
@@ -325,6 +326,11 @@ class RunDirectory:
         data = self.read(GAME, MAX_JSON_BYTES)
         with self.naming_damage():
             return None if data is None else parse_object(data, self.path / GAME)
+
+    def keep_model(self, onnx: bytes) -> None:
+        """Write `model.onnx`, from which the models of all versions are made; the first one stays."""
+        if not (self.path / MODEL).exists():
+            write_atomically(self.path / MODEL, onnx)
 
     def mark(self, mark: Mark, version: int) -> None:
         """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""

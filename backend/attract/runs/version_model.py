@@ -86,9 +86,7 @@ def _weights(checkpoint: Path, policy_id: str) -> dict[str, NDArray[Any]]:
     if policies and policy_id not in policies:
         raise CheckpointError(str(checkpoint), f"it has no policy {policy_id!r}")
     return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix) and tensor.dtype == np.float32
+        name.removeprefix(prefix): tensor for name, tensor in tensors.items() if tensor.dtype == np.float32
     }
 
 

@@ -66,6 +66,7 @@ async def test_an_active_run_gives_its_newest_versions_and_a_past_one_what_it_ex
         models = world.service.models
         run_id = (await world.start()).run_id
         await until_update(world, 2)
+        assert (world.runs_dir / run_id / "model.onnx").read_bytes() == b"onnx 0"
         newest = models.latest_version(run_id)
         assert newest >= 2 and await models.model(run_id, newest) == b"onnx %d" % newest
         await world.service.stop(run_id)
@@ -156,13 +157,26 @@ async def test_a_version_whose_checkpoint_is_gone_or_damaged_is_said_in_one_sent
     elif damage == "cut":
         (folder / "policy.safetensors").write_bytes(b"1")
     else:
-        (tmp_path / "a" / "export" / "policy.onnx").write_bytes(b"no model")
+        (tmp_path / "a" / "model.onnx").write_bytes(b"no model")
     with pytest.raises(UnknownRunError, match="version 3 of run a") as refused:
         await models_of(tmp_path).model("a", 3)
     assert "\n" not in str(refused.value) and str(tmp_path) not in str(refused.value)
 
 
-async def test_a_run_without_an_export_says_what_makes_the_model(tmp_path: Path):
+@pytest.mark.parametrize("seats", [(), ("left", "right")])
+async def test_a_run_that_was_killed_before_its_export_has_the_model_that_it_kept(
+    tmp_path: Path, seats: tuple[str, ...]
+):
+    wanted = past_run(tmp_path, *seats, exported=None)
+    directory = RunDirectory(tmp_path / "a", None)
+    directory.keep_model(next(iter(wanted.values())))
+    directory.keep_model(b"a second one changes nothing")
+    models = models_of(tmp_path)
+    for policy_id, version in wanted:
+        assert await models.model("a", version, policy_id) == wanted[policy_id, version]
+
+
+async def test_a_run_without_any_model_says_what_makes_one(tmp_path: Path):
     past_run(tmp_path, exported=None)
     with pytest.raises(UnknownRunError, match="attract export a --out DIR --version 3"):
         await models_of(tmp_path).model("a", 3)

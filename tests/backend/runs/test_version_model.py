@@ -6,7 +6,7 @@ from typing import Any
 
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attract.errors import CheckpointError
@@ -110,6 +110,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return saved(tmp_path_factory.mktemp("kept"), 3, policy), template
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_a_damaged_template_gives_a_model_of_its_size_or_is_refused(
     kept: tuple[Path, bytes], data: st.DataObject
@@ -128,6 +129,7 @@ def test_a_damaged_template_gives_a_model_of_its_size_or_is_refused(
     assert len(made) <= len(spoilt)
 
 
+@settings(deadline=None)
 @given(noise=st.binary(max_size=200))
 def test_what_is_no_model_is_refused(kept: tuple[Path, bytes], noise: bytes):
     folder, _ = kept

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attract.errors import ConfigurationError
@@ -21,6 +21,7 @@ def test_a_short_run_keeps_every_version_and_a_long_one_a_part_of_each_width():
     assert thinned(list(range(12_346))) == sorted({*range(0, 12_346, 512), *range(12_326, 12_346)})
 
 
+@settings(deadline=None)
 @given(versions=VERSIONS)
 def test_the_newest_and_the_first_stay_and_never_more_than_sixty(versions: set[int]):
     known, stays = sorted(versions), thinned(list(versions))
@@ -30,6 +31,7 @@ def test_the_newest_and_the_first_stay_and_never_more_than_sixty(versions: set[i
     assert thinned(stays) == stays
 
 
+@settings(deadline=None)
 @given(newest=st.integers(40, 1_000_000))
 def test_twenty_to_forty_are_spread_evenly_whatever_the_length(newest: int):
     # 5,000 versions so close together that each part of any width holds one.
@@ -42,6 +44,7 @@ def test_twenty_to_forty_are_spread_evenly_whatever_the_length(newest: int):
     assert newest / 40 - step <= gaps[0] <= newest / 20 + step
 
 
+@settings(deadline=None)
 @given(
     pauses=st.lists(st.integers(1, 90), min_size=1, max_size=60),
     start=st.integers(0, 3),

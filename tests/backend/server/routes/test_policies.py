@@ -1,6 +1,5 @@
 """Models of a run: which can be had, under which names, and for how long."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -38,24 +37,25 @@ async def test_policies_are_immutable_and_latest_resolves_relative_to_itself(wor
 
 
 async def test_the_versions_of_a_run_are_listed_live_and_past(world: GatewayWorld):
-    world.learner.metrics = {"rollout/ep_rew_mean": 7.0}
     async with world.fleet().joined():
-        run_id = (await world.start(total_steps=192)).run_id
-        await until_update(world, 1)
-        live = (await world.client.get(f"/api/runs/{run_id}/versions")).json()
-        assert live["run_id"] == run_id
-        assert live["versions"][0]["policy_version"] == 0
-        assert [version["newest"] for version in live["versions"]][-1] is True
-        await asyncio.wait_for(world.service.wait_finished(), 20)
-    past = (await world.client.get(f"/api/runs/{run_id}/versions")).json()["versions"]
-    assert [version["policy_version"] for version in past] == [0, 1, 2, 3]
-    assert [version["agent_steps"] for version in past] == [0, 64, 128, 192]
-    assert [version["exported"] for version in past] == [False, False, False, True]
+        run_id = (await world.start(total_steps=64_000)).run_id
+        await until_update(world, 2)
+        answer = await world.client.get(f"/api/runs/{run_id}/versions")
+        live = answer.json()["versions"]
+        await world.service.stop(run_id)
+    assert [version["policy_version"] for version in live[:3]] == [0, 1, 2]
+    assert [version["newest"] for version in live] == [*[False] * (len(live) - 1), True]
+    assert not any(version["exported"] for version in live)
+    view = (await world.client.get(f"/api/runs/{run_id}/versions")).json()
+    assert view["run_id"] == run_id
+    past = view["versions"]
+    assert [version["agent_steps"] for version in past[:3]] == [0, 64, 128]
+    assert len(past) >= len(live) and [version["exported"] for version in past][-2:] == [False, True]
     assert (await world.client.get("/api/runs/gone/versions")).status_code == 404
-    anonymous = world.anonymous()
-    assert (await anonymous.get(f"/api/runs/{run_id}/versions")).status_code == 401
-    viewer = world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}")
-    assert (await viewer.get(f"/api/runs/{run_id}/versions")).status_code == 200
+    async with world.anonymous() as anonymous:
+        assert (await anonymous.get(f"/api/runs/{run_id}/versions")).status_code == 401
+    async with world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}") as viewer:
+        assert (await viewer.get(f"/api/runs/{run_id}/versions")).status_code == 200
 
 
 async def test_a_version_whose_checkpoint_is_damaged_is_not_found(world: GatewayWorld):

@@ -46,6 +46,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
   const isRunning = !isOver(run.state);
+  // A run that was killed has exported nothing: its last version is the one to watch.
+  const [model, last] = [newestModel(live), versions.at(-1)?.policy_version ?? null];
   const marked = version === null ? undefined : standingAt(versions, version);
   const charts = {
     series: live.series,
@@ -72,9 +74,9 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         <div className="run-side">
           <GamePanel
             run={run}
-            version={newestModel(live)}
+            version={model ?? last}
             hasWorkers={(numWorkers(live.fleet) ?? 0) > 0}
-            chosen={version}
+            chosen={version ?? (model === null ? last : null)}
             onNewest={() => setVersion(null)}
             stage={route.stage}
             onStage={(stage) => replaceRoute({ ...route, stage })}

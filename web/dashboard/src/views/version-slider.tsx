@@ -28,7 +28,7 @@ interface VersionSliderProps {
 
 export function VersionSlider({ versions, chosen, onChoose, series, axis }: VersionSliderProps) {
   const standing = standingAt(versions, chosen);
-  // Of one version there is nothing to choose.
+  // One version leaves no choice.
   if (standing === undefined || versions.length < 2) return null;
   const domain = domainOf(versions, series, axis);
   const text = versionText(versions, chosen);
