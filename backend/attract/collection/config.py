@@ -214,6 +214,12 @@ class CollectionConfig:
         """Steps after which the time limit has ended every episode; 0 without one."""
         return description.max_steps or 0
 
+    @property
+    def recorded_every(self) -> int:
+        """Versions from one whose training episodes are kept to the next; 0: none are."""
+        recording = self.run.recording
+        return recording.every_updates if recording.keeps and not self.num_groups else 0
+
     def longest_episode(self, description: GameDescription) -> int:
         """Steps after which an evaluation episode is stopped."""
         return self.time_limit(description) or ENDLESS_STEPS

@@ -25,6 +25,8 @@ class EvaluationRequest:
     """For `asked`: which request to answer."""
     update: int = 0
     """For `goal`: the update that reached it."""
+    record_all: bool = False
+    """For `asked`: answer with every episode as it was played."""
 
 
 class Evaluations:

@@ -8,11 +8,13 @@ from typing import Any
 
 from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
+from attract.games.kept_builds import keep_build
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
-from attract.run.active import ActiveRun
+from attract.run.active import ActiveRun, TakeEpisodes
 from attract.run.effects import Kind
+from attract.run.episodes import RunEpisodes
 from attract.run.events import EventHub
 from attract.run.health import RunHealth
 from attract.run.index import RunIndex
@@ -71,6 +73,7 @@ class RunService:
         self._archive = RunArchive(settings.runs_dir)
         self._index = RunIndex(self._archive, games.title_of)
         self.models = RunModels(self._archive, lambda: self.active)
+        self.episodes = RunEpisodes(self._archive, games)
         self._active: ActiveRun | None = None
         self._starting = False
         self.membership = Membership(games, lambda: self.active)
@@ -162,6 +165,8 @@ class RunService:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
+                if resume:
+                    keep_build(directory, module.reference)
                 write_start(directory, game, chosen, module)
                 return await self._activate(
                     chosen, module, directory, resume=resume, initialize_from=source, check=check
@@ -232,19 +237,20 @@ class RunService:
         episodes: int | None = None,
         deterministic: bool | None = None,
         seed: int | None = None,
+        take: TakeEpisodes | None = None,
     ) -> EvaluationView:
         """Play fixed-seed episodes with a run's newest policy in the browsers that joined, each to its end.
 
         What is None is taken from the run's own settings. Works on the active run, and on a past one, which
-        is then active until the evaluation is done.
+        is then active until the evaluation is done. `take` is given every episode.
 
         Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
         """
         run_id = find_run(self._archive.runs_dir, run_id)
         if self.active is not None and self.active.run_id == run_id:
-            return await self._evaluate(self.active, episodes, deterministic, seed)
+            return await self._evaluate(self.active, episodes, deterministic, seed, take)
         async with self._opened(run_id) as run:
-            return await self._evaluate(run, episodes, deterministic, seed)
+            return await self._evaluate(run, episodes, deterministic, seed, take)
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play of a run's game returns: as the run has kept it, else measured now.
@@ -439,13 +445,19 @@ class RunService:
             await run.stop()
 
     async def _evaluate(
-        self, run: ActiveRun, episodes: int | None, deterministic: bool | None, seed: int | None
+        self,
+        run: ActiveRun,
+        episodes: int | None,
+        deterministic: bool | None,
+        seed: int | None,
+        take: TakeEpisodes | None,
     ) -> EvaluationView:
         own = run.settings.evaluation
         return await run.evaluate(
             own.episodes if episodes is None else episodes,
             deterministic=own.deterministic if deterministic is None else deterministic,
             seed=own.seed if seed is None else seed,
+            take=take,
         )
 
     def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:

@@ -198,6 +198,8 @@ class GameReport(WireModel):
     count: Count = 1
     num_workers: Count = 0
     """Workers that it came from; 0: no worker's."""
+    episode_id: str | None = None
+    """The episode that failed, which the run keeps; None: none is kept."""
 
 
 class CheckFinding(WireModel):

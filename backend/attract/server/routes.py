@@ -15,6 +15,7 @@ from attract.errors import (
     AttractError,
     ConfigurationError,
     DemonstrationError,
+    EpisodeWriteError,
     RunActiveError,
     UnknownRunError,
 )
@@ -47,6 +48,7 @@ from attract.server.access_routes import add_access_routes
 from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
 from attract.server.demonstration_routes import add_demonstration_routes
+from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
@@ -83,6 +85,7 @@ def add_routes(
     guard.when_ended(service.events.end_entry)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
+    add_episode_routes(app, service)
     add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 
@@ -360,5 +363,6 @@ def _add_problems(app: FastAPI) -> None:
     app.add_exception_handler(AttractError, answer(422))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(DemonstrationError, answer(507))
+    app.add_exception_handler(EpisodeWriteError, answer(507))
     app.add_exception_handler(RunActiveError, answer(409))
     app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]

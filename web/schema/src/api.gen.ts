@@ -184,7 +184,7 @@ export interface EpisodeEntry {
    */
   role: ("best" | "worst" | "median") | null;
   /**
-   * Newest version that took part; None: a person played.
+   * Newest version that took part; None: no policy did.
    */
   policy_version: number | null;
   /**
@@ -205,10 +205,6 @@ export interface EpisodeEntry {
    * First line of what failed.
    */
   error: string | null;
-  /**
-   * The report of the run's page that this failure is.
-   */
-  report_id: number | null;
   starred: boolean;
   num_bytes: number;
   created_at: string;
@@ -410,6 +406,10 @@ export interface GameReport {
    * Workers that it came from; 0: no worker's.
    */
   num_workers: number;
+  /**
+   * The episode that failed, which the run keeps; None: none is kept.
+   */
+  episode_id: string | null;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.
@@ -794,6 +794,12 @@ export interface SettingsView {
    * Why it cannot work.
    */
   problems: SettingProblem[];
+}
+/**
+ * Keep an episode for good, or no longer.
+ */
+export interface StarEpisode {
+  starred: boolean;
 }
 /**
  * Body of `POST /api/runs`; `settings` nests like the run settings, unknown keys are refused.

@@ -29,6 +29,7 @@ const THROWN: GameReport = {
   rollback_to: null,
   count: 31,
   num_workers: 3,
+  episode_id: null,
 };
 /** As the page, the check and the worker's host tell the same fault. */
 const FIVE_TIMES: GameReport[] = [
@@ -42,6 +43,7 @@ const FIVE_TIMES: GameReport[] = [
     fix: "mend the game",
     count: 1,
     num_workers: 0,
+    episode_id: null,
   },
   THROWN,
   { ...THROWN, text: `the game failed 10 times (throw), the last time with: ${WORDS}`, count: 3, slot_id: 9 },
@@ -83,6 +85,7 @@ describe("one fault", () => {
       stack: null,
       count: 1,
       num_workers: 1,
+      episode_id: null,
     });
     expect(faultsOf([slow(5), slow(6.5)]).map(timesText)).toEqual(["2 times"]);
     expect(timesText(faultsOf([slow(5)])[0])).toBeNull();

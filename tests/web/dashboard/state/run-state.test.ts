@@ -64,6 +64,7 @@ const REPORT: GameReport = {
   rollback_to: null,
   count: 1,
   num_workers: 1,
+  episode_id: null,
 };
 
 const row = (update: number, value: number) => ({
