@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -70,9 +71,10 @@ class EpisodeKeeper:
         self._work.add(partial(self._write, [NewEpisode(episode, "failure")], report))
 
     async def filled(self, episodes: Sequence[RecordedEpisode]) -> list[RecordedEpisode]:
-        """The episodes with the run and the build that was played."""
-        build = await self._build_played()
-        return [episode.model_copy(update=build) for episode in episodes]
+        """The episodes with the run, the build that was played, and the time."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        update = {**await self._build_played(), "created_at": now}
+        return [episode.model_copy(update=update) for episode in episodes]
 
     async def _write(self, new: Sequence[NewEpisode], report: GameReport | None) -> None:
         build = await self._build_played()
@@ -99,9 +101,6 @@ class EpisodeKeeper:
                 "game_sha256": self._module.reference.sha256,
                 "description_sha256": text,
                 "page_sha256": page,
-                # Said where it is kept, whatever a browser's clock says.
-                "created_at": "",
-                "id": "",
             }
         return self._build
 

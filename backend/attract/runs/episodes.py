@@ -86,8 +86,7 @@ class EpisodeStore:
             UnknownRunError: there is none of that id.
             FileError: its file is damaged, or is no file.
         """
-        if not os.path.lexists(self._path(episode_id)):
-            raise self._unknown(episode_id)
+        self._require(episode_id)
         return read_episode(self._path(episode_id), self._run).model_copy(update={"id": episode_id})
 
     # --- writing ---
@@ -122,6 +121,7 @@ class EpisodeStore:
 
         Raises: UnknownRunError. ConfigurationError: too many are starred. EpisodeWriteError: the disk.
         """
+        self._require(episode_id)
         with self._writing():
             known = self._entries()
             place, entry = self._find(known, episode_id)
@@ -132,11 +132,12 @@ class EpisodeStore:
             elif not starred:
                 self._star(episode_id).unlink(missing_ok=True)
             known[place] = changed
-            self._write_index(self._thin(known))
+            self._write_index(known)
         return changed
 
     def delete(self, episode_id: str) -> None:
         """Remove an episode. Raises: UnknownRunError. EpisodeWriteError: the disk."""
+        self._require(episode_id)
         with self._writing():
             known = self._entries()
             place, entry = self._find(known, episode_id)
@@ -148,7 +149,7 @@ class EpisodeStore:
         now = datetime.now(UTC)
         parts = [f"{now:%Y%m%d-%H%M%S}{now.microsecond // 1000:03d}", new.source, new.role]
         episode_id = "-".join([*filter(None, parts), secrets.token_hex(3)])
-        created_at = new.episode.created_at or now.isoformat(timespec="seconds")
+        created_at = now.isoformat(timespec="seconds")
         update = {"id": episode_id, "run_id": self._run.name, "created_at": created_at}
         episode = deflated(new.episode).model_copy(update=update)
         data = episode.model_dump_json().encode()
@@ -164,7 +165,7 @@ class EpisodeStore:
             self._check_room(known, entry)
         if len(data) > MAX_FILE_BYTES:
             return None
-        write_atomically(self._path(episode_id), data)
+        _replace(self._path(episode_id), data)
         if entry.starred:
             write_atomically(self._star(episode_id), b"")
         known.append(entry)
@@ -203,6 +204,10 @@ class EpisodeStore:
         raise self._unknown(episode_id)
 
     # --- the folder ---
+
+    def _require(self, episode_id: str) -> None:
+        if not os.path.lexists(self._path(episode_id)):
+            raise self._unknown(episode_id)
 
     def _path(self, episode_id: str) -> Path:
         """Raises: UnknownRunError: this is no id: it could lead out of the folder."""
@@ -292,7 +297,9 @@ class EpisodeStore:
 
     def _write_index(self, entries: list[EpisodeEntry]) -> None:
         whole = [entry for entry in entries if entry.problem is None]
-        write_atomically(self._folder / INDEX, EpisodeIndex(entries=whole).model_dump_json().encode())
+        # Lost by a power cut, it is made again of the files.
+        data = EpisodeIndex(entries=whole).model_dump_json().encode()
+        _replace(self._folder / INDEX, data, is_synced=False)
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
@@ -307,8 +314,9 @@ class EpisodeStore:
             lock = os.open(self._folder / LOCK, flags, 0o644)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                for path in self._folder.glob(".*.json.*"):
-                    path.unlink(missing_ok=True)
+                for path in self._folder.glob(".*.*.*"):
+                    if path.is_symlink() or path.is_file():
+                        path.unlink(missing_ok=True)
                 yield
             finally:
                 os.close(lock)
@@ -358,6 +366,17 @@ def entry_of(episode: RecordedEpisode, new: NewEpisode, num_bytes: int) -> Episo
         num_bytes=num_bytes,
         created_at=episode.created_at,
     )
+
+
+def _replace(path: Path, data: bytes, *, is_synced: bool = True) -> None:
+    """As `write_atomically`, but a power cut may undo it: the disk has less to do."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with temporary.open("wb") as file:
+        file.write(data)
+        if is_synced:
+            file.flush()
+            os.fsync(file.fileno())
+    temporary.replace(path)
 
 
 def _named(episode_id: str) -> tuple[EpisodeSource | None, EpisodeRole | None]:
