@@ -42,6 +42,6 @@ def recorded(
         "end_reason": "time_limit",
     }
     if error is not None:
-        failed = EpisodeError(kind="tick", name="TypeError", text=error, stack="at tick", tick=2 * steps)
+        failed = EpisodeError(kind="throw", name="TypeError", text=error, stack="at tick", tick=2 * steps)
         data |= {"end_reason": "failed", "error": failed}
     return RecordedEpisode.model_validate({**data, **changes})

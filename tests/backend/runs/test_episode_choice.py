@@ -1,5 +1,7 @@
 """Which episodes are kept of those that came at once, and which of all when there are too many."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,7 +73,7 @@ def test_training_is_thinned_evenly_and_keeps_its_oldest_and_newest():
     places = [int(one.id) for one in entries if one.id not in gone]
     assert (places[0], places[-1], len(places)) == (0, 64, 33)
     # Twice the distance that would be even is the most that halving leaves.
-    assert max(after - before for before, after in zip(places, places[1:], strict=False)) <= 4
+    assert max(after - before for before, after in pairwise(places)) <= 4
 
 
 def test_training_and_medians_go_before_the_best_and_worst_of_evaluations():

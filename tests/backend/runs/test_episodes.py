@@ -36,7 +36,12 @@ def test_an_episode_is_kept_whole_and_listed_newest_first(tmp_path: Path):
     (first,) = store.add([evaluated(1.5, steps=640)])
     (second,) = store.add([NewEpisode(recorded(9.0), "training", "worst", 700)])
     assert store.entries() == [second, first]
-    assert (first.source, first.role, first.policy_version, first.agent_steps) == ("evaluation", "best", 4, 640)
+    assert (first.source, first.role, first.policy_version, first.agent_steps) == (
+        "evaluation",
+        "best",
+        4,
+        640,
+    )
     assert (first.episode_return, first.num_steps, first.seconds) == (1.5, 7, pytest.approx(1.4))
     kept = store.get(first.id)
     path = tmp_path / "run-1" / FOLDER / f"{first.id}.json"
