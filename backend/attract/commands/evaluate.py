@@ -130,7 +130,7 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
 
 
 def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
-    """Write each episode into a file of its own, `RUN-vVERSION-NUMBER.episode.json`; others stay.
+    """Write each into a file of its own, `RUN-vVERSION-SEED-NUMBER.episode.json`; other files stay.
 
     Raises: ConfigurationError: the folder cannot be written.
     """
@@ -138,7 +138,9 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for episode in episodes:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
-        path = folder / f"{episode.run_id}-v{version}-{episode.episode:04d}{ENDING}"
+        # The index of an evaluation's episode stands in for the instance (rule C5).
+        name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
+        path = folder / f"{name}{ENDING}"
         with writing(path):
             write_atomically(path, deflated(episode).model_dump_json().encode())
 

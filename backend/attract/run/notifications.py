@@ -121,7 +121,8 @@ class Notifications:
         self.publish("episode", entry)
         shown = None if report is None else self._reports.with_episode(report, entry.id)
         if shown is not None:
-            self.publish("report", shown)
+            # The command line has printed it.
+            self._record.publish("report", shown)
 
     def logged(self, logged: GameLogged) -> None:
         """The game wrote a line: told to those who listen, the newest are kept for those who come."""

@@ -48,10 +48,10 @@ def test_it_says_where_another_version_ships():
 
 
 def test_each_episode_is_a_file_of_its_own(tmp_path: Path):
-    episodes = [recorded(float(place), version=4, run_id="run-1", episode=place) for place in range(2)]
+    episodes = [recorded(float(place), version=4, run_id="run-1", instance=place) for place in range(2)]
     folder = tmp_path / "new" / "folder"
     save_episodes(folder, episodes)
-    names = ["run-1-v4-0000.episode.json", "run-1-v4-0001.episode.json"]
+    names = ["run-1-v4-00000001-0000.episode.json", "run-1-v4-00000001-0001.episode.json"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert [read_episode(folder / name) for name in names] == episodes
     (tmp_path / "file").write_text("")

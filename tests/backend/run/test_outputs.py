@@ -114,7 +114,7 @@ class World:
         self.notices = WorkInOrder(self.background, self.broken.append)
         self.learner = Learner(self.done)
         self.policies = PolicyCache("run-1")
-        notifications = Notifications(
+        notifications = self.notifications = Notifications(
             core.progress,
             self.record,
             lambda stack, _method: stack,
@@ -283,8 +283,9 @@ async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(
     world.outputs.apply(effects.Report(report, None, recorded(error="x is 1")))
     assert [call[1] for call in world.done] == ["report"], "it is told at once, whatever the disk does"
     assert world.done[0][2].episode_id is None
-    await world.until_published(3)
-    _, entry, shown = (call[2] for call in world.done)
+    await world.until_published(2)
+    _, entry = (call[2] for call in world.done)
+    (shown,) = world.notifications.view().reports
     assert (entry.source, shown.episode_id, shown.count) == ("failure", entry.id, 1)
     again = report.model_copy(update={"text": "x is 2"})
     await world.applied(effects.Report(again, None, recorded(error="x is 2")))

@@ -65,7 +65,7 @@ async def test_what_is_not_there_is_404_in_one_sentence(world: GatewayWorld, run
     client = world.client
     for wrong, said in (
         (f"{run_id}/episodes/none", f"run {run_id} has no episode none"),
-        (f"{run_id}/episodes/..%2F..%2Fconfig", ""),
+        (f"{run_id}/episodes/.lock", f"run {run_id} has no episode .lock"),
         ("no-such-run/episodes/none", "there is no run no-such-run"),
     ):
         found = await client.get(f"/api/runs/{wrong}")
