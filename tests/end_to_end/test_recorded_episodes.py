@@ -1,4 +1,4 @@
-"""A run in a real browser keeps its episodes: of evaluations, of training, and the one in which its game failed."""
+"""A run in a real browser keeps episodes of evaluations and training, and that in which its game failed."""
 
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from attract_command import run_attract
 FAULTY = """
 import { box, defineGame, discrete } from "attract";
 
+let hasFailed = false;
+
 class Faulty {
   ticks = 0;
   random: () => number;
@@ -21,7 +23,10 @@ class Faulty {
   }
   update(_deltaTime: number, action: number) {
     this.ticks += 1;
-    if (this.ticks === 40) throw new RangeError("the floor is lava");
+    if (this.ticks === 40 && !hasFailed) {
+      hasFailed = true;
+      throw new RangeError("the floor is lava");
+    }
     return { observation: [this.ticks / 1000], reward: action, terminated: this.random() < 0.05 };
   }
 }
@@ -89,8 +94,8 @@ def test_a_training_keeps_the_best_the_worst_and_the_median(tmp_path: Path) -> N
     assert outcome.code == 0, outcome.stdout + outcome.stderr
     assert f"saved 5 episodes in {saved}" in outcome.stdout
     episodes = [read_episode(path) for path in sorted(saved.glob("*.episode.json"))]
-    assert [one.instance for one in episodes] == [0, 1, 2, 3, 4]
-    assert {one.game_sha256 for one in episodes} == {episode.game_sha256}
+    assert [played.instance for played in episodes] == [0, 1, 2, 3, 4]
+    assert {played.game_sha256 for played in episodes} == {episode.game_sha256}
     assert len(run.recorded_episodes()) == len(entries), "a past run is left as it is"
 
 
@@ -103,5 +108,5 @@ def test_the_episode_in_which_the_game_failed_is_kept_up_to_that_step(tmp_path: 
     episode = run.episode(failure.id)
     assert episode.error is not None
     assert (episode.end_reason, episode.num_steps, episode.error.tick) == ("failed", 40, 40)
-    assert episode.error.stack is not None and "faulty.ts:13" in episode.error.stack
+    assert episode.error.stack is not None and "faulty.ts:18" in episode.error.stack
     assert unpack_actions(episode.actions).shape == (40, 1)

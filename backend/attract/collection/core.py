@@ -251,8 +251,8 @@ def _game_checked(state: CollectionState, event: inputs.GameChecked, now: float)
 def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation, now: float) -> None:
     if not state.learner.has_version:
         raise RuntimeError("expected a published version to evaluate, there is none yet")
-    version = state.learner.public
-    evaluation = Evaluation(event.episodes, event.deterministic, event.seed, version, record=event.record)
+    evaluation = Evaluation(event.episodes, event.deterministic, event.seed, state.learner.public)
+    evaluation.record = event.record
     state.evaluations.append(evaluation)
 
 

@@ -98,7 +98,7 @@ class EvaluationDone:
     view: EvaluationView
     results: tuple[EpisodeResult, ...]
     recorded: tuple[RecordedEpisode, ...] = ()
-    """Of those, what its workers were asked to send."""
+    """The episodes among them that its workers were asked to send."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -78,10 +79,7 @@ class EpisodeKeeper:
 
     async def _write(self, new: Sequence[NewEpisode], report: GameReport | None) -> None:
         build = await self._build_played()
-        filled = [
-            NewEpisode(one.episode.model_copy(update=build), one.source, one.role, one.agent_steps)
-            for one in new
-        ]
+        filled = [replace(episode, episode=episode.episode.model_copy(update=build)) for episode in new]
         try:
             entries = await asyncio.to_thread(self._store.add, filled)
         except AttractError as error:

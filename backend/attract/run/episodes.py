@@ -100,6 +100,6 @@ class RunEpisodes:
         try:
             recording = directory.read_settings().recording
         except AttractError:
-            # Of another version: its episodes can be read all the same.
+            # Another version wrote it: its episodes can be read all the same.
             recording = RecordingSettings()
         return EpisodeStore(directory.path, limits_of(recording))

@@ -46,7 +46,7 @@ class NewEpisode:
     source: EpisodeSource
     role: EpisodeRole | None = None
     agent_steps: int | None = None
-    """Of the run when it was played."""
+    """The run's when it was played."""
 
 
 class EpisodeIndex(WireModel):
@@ -94,9 +94,8 @@ class EpisodeStore:
     def add(self, episodes: Sequence[NewEpisode]) -> list[EpisodeEntry]:
         """Keep episodes, and remove what is over the limits.
 
-        Of a failure that is kept already, that one is returned.
-
-        Returns: the entries of those that are kept now, in the order given.
+        Returns: the entries of those that are kept now, in the order given; in the place of a failure whose
+            kind is kept already, the entry of the first.
 
         Raises:
             ConfigurationError: an episode of a person has no room beside the starred ones.
@@ -276,7 +275,7 @@ class EpisodeStore:
         try:
             episode = read_episode(self._path(episode_id), self._run)
         except FileError as error:
-            told = known or EpisodeEntry(
+            entry = known or EpisodeEntry(
                 id=episode_id,
                 source=source or "training",
                 role=role,
@@ -287,7 +286,7 @@ class EpisodeStore:
                 num_bytes=num_bytes,
                 created_at="",
             )
-            return told.model_copy(update={"problem": error.problem[:MAX_ERROR_CHARACTERS]})
+            return entry.model_copy(update={"problem": error.problem[:MAX_ERROR_CHARACTERS]})
         if source is None:
             is_persons = any(seat.player == "person" for seat in episode.seats)
             source = "failure" if episode.error is not None else "person" if is_persons else "training"

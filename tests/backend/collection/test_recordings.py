@@ -86,7 +86,7 @@ def test_the_episodes_of_all_workers_come_with_the_evaluation():
     driven.play(FIRST)
     driven.play(SECOND)
     (done,) = driven.wanted(effects.EvaluationDone)
-    assert [one.mean_return for one in done.recorded] == [10.0, 20.0, 30.0, 11.0, 21.0, 31.0]
+    assert [episode.mean_return for episode in done.recorded] == [10.0, 20.0, 30.0, 11.0, 21.0, 31.0]
 
 
 def test_an_evaluation_that_keeps_nothing_asks_for_nothing():
@@ -201,7 +201,7 @@ def test_training_episodes_are_handed_on_with_the_last_lease_of_their_version():
     assert training(driven) == []
     driven.play(SECOND, 2)
     (handed,) = training(driven)
-    assert (handed.policy_version, [one.mean_return for one in handed.episodes]) == (0, [1.0, 2.0])
+    assert (handed.policy_version, [episode.mean_return for episode in handed.episodes]) == (0, [1.0, 2.0])
 
 
 def test_training_episodes_that_wait_are_handed_on_with_the_next_version():
@@ -213,7 +213,7 @@ def test_training_episodes_that_wait_are_handed_on_with_the_next_version():
     for connection_id in (FIRST, SECOND):
         send(driven, connection_id, driven.workers[connection_id].leases[0], recorded(0.0, version=1))
         driven.play(connection_id, 20)
-    assert [(one.policy_version, len(one.episodes)) for one in training(driven)] == [(0, 2), (1, 2)]
+    assert [(effect.policy_version, len(effect.episodes)) for effect in training(driven)] == [(0, 2), (1, 2)]
 
 
 # --- failures ---

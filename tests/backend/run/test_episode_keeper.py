@@ -1,4 +1,4 @@
-"""Episodes of the active run: the build that was played, written off the event loop, told of once kept."""
+"""Episodes of the active run: the build that was played, written off the event loop, listed once kept."""
 
 import asyncio
 import hashlib
@@ -32,7 +32,7 @@ WAIT_SECONDS = 20.0
 
 
 class World:
-    """A keeper over a run's folder, and what pages were told."""
+    """A keeper over a run's folder, and what pages heard."""
 
     def __init__(self, folder: Path) -> None:
         self.directory = RunDirectory.create(folder / "runs", "run-1")
@@ -132,11 +132,11 @@ async def test_a_failure_has_the_stack_of_its_report_and_its_report_the_episode(
     await world.idle()
     assert [kind for kind, _ in world.heard] == ["report", "episode"], "nothing is printed twice"
     (entry,) = world.store.entries()
-    told = shown.model_copy(update={"episode_id": entry.id})
+    published = shown.model_copy(update={"episode_id": entry.id})
     events = RunArchive(world.directory.path.parent).events_after("run-1", 0)
     assert [event.kind for event in events] == ["report", "episode", "report"]
-    assert GameReport.model_validate_json(events[-1].data) == told
-    assert world.notifications.view().reports == [told]
+    assert GameReport.model_validate_json(events[-1].data) == published
+    assert world.notifications.view().reports == [published]
     error = world.store.get(entry.id).error
     assert error is not None and error.stack == "at tick (game.ts:3:1)"
 

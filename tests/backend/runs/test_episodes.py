@@ -60,7 +60,7 @@ def test_ten_kilobytes_hold_a_minute_at_fifteen_decisions_a_second(tmp_path: Pat
 def test_a_run_from_before_has_none_and_nothing_is_made_in_it(tmp_path: Path):
     store = store_of(tmp_path)
     assert store.entries() == []
-    for ask in (store.get, store.delete, lambda one: store.star(one, True)):
+    for ask in (store.get, store.delete, lambda episode_id: store.star(episode_id, True)):
         with pytest.raises(UnknownRunError, match="run-1 has no episode 20261126"):
             ask("20261126")
     assert list((tmp_path / "run-1").iterdir()) == []
@@ -71,7 +71,7 @@ def test_an_id_never_leads_out_of_the_folder(tmp_path: Path, wrong: str):
     store = store_of(tmp_path)
     store.add([evaluated(1.0)])
     (tmp_path / "run-1" / "config.json").write_text(recorded().model_dump_json())
-    for ask in (store.get, store.delete, lambda one: store.star(one, True)):
+    for ask in (store.get, store.delete, lambda episode_id: store.star(episode_id, True)):
         with pytest.raises(UnknownRunError):
             ask(wrong)
 

@@ -53,9 +53,9 @@ async def test_an_episode_is_starred_and_its_star_removed(world: GatewayWorld, r
     path = f"/api/runs/{run_id}/episodes/{entry.id}/star"
     for starred in (True, False):
         with world.service.events.listen(run_id) as listening:
-            told = await world.client.post(path, json={"starred": starred})
+            answer = await world.client.post(path, json={"starred": starred})
             kind, _ = await next_event(listening)
-        assert (told.status_code, told.json()["starred"], kind) == (200, starred, "episode")
+        assert (answer.status_code, answer.json()["starred"], kind) == (200, starred, "episode")
         assert store_of(world, run_id).entries()[0].starred is starred
     for body in ({}, {"starred": "perhaps"}, {"starred": True, "more": 1}):
         assert (await world.client.post(path, json=body)).status_code == 422

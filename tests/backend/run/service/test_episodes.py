@@ -38,8 +38,8 @@ async def test_evaluations_and_training_leave_their_best_worst_and_median(tmp_pa
         assert [entry.policy_version for entry in first] == [0, 0, 0, 2, 2, 2]
         chosen = {(entry.role, entry.episode_return) for entry in first[:3]}
         assert chosen == {("best", 9.0), ("worst", 1.0), ("median", 4.0)}
-        told = [entry for entry in kinds(world, "episode") if isinstance(entry, EpisodeEntry)]
-        assert {entry.id for entry in told} == {entry.id for entry in (*evaluated, *trained)}
+        published = [entry for entry in kinds(world, "episode") if isinstance(entry, EpisodeEntry)]
+        assert {entry.id for entry in published} == {entry.id for entry in (*evaluated, *trained)}
         episode = world.service.episodes.get(view.run_id, trained[0].id)
         reference = world.service.view(view.run_id).game_reference
         assert reference is not None
