@@ -218,6 +218,10 @@ class DemonstrationError(AttractError):
     """A demonstration could not be written."""
 
 
+class EpisodeWriteError(AttractError):
+    """The episodes of a run could not be written."""
+
+
 class AccessError(AttractError):
     """The change is active now, but could not be saved: a restart of the server would undo it."""
 

@@ -16,6 +16,7 @@ from attract.errors import (
     AttractError,
     ConfigurationError,
     DemonstrationError,
+    EpisodeWriteError,
     RunActiveError,
     UnknownRunError,
 )
@@ -51,6 +52,7 @@ from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
 from attract.server.compression import smallest
+from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
@@ -89,6 +91,7 @@ def add_routes(
     guard.when_ended(service.events.end_entry)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
+    add_episode_routes(app, service)
     add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 
@@ -468,5 +471,6 @@ def _add_problems(app: FastAPI) -> None:
     app.add_exception_handler(AttractError, answer(422))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(DemonstrationError, answer(507))
+    app.add_exception_handler(EpisodeWriteError, answer(507))
     app.add_exception_handler(RunActiveError, answer(409))
     app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]
