@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import Any
 
 from attract.curriculum.parameters import resolve_parameters
@@ -17,6 +17,7 @@ from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes
 from attract.run.events import EventHub
 from attract.run.health import RunHealth
+from attract.run.history import RunHistory
 from attract.run.index import RunIndex
 from attract.run.membership import Membership
 from attract.run.models import RunModels
@@ -30,7 +31,6 @@ from attract.run.settings_view import settings_of, settings_resumed
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.log_lines import bind
-from attract.runs.metrics import Event
 from attract.runs.run_ids import create_run_id
 from attract.schema import close_codes
 from attract.schema.api import (
@@ -38,7 +38,6 @@ from attract.schema.api import (
     EvaluationView,
     FleetView,
     LogView,
-    MetricsView,
     RandomPlay,
     RunSummary,
     RunView,
@@ -72,6 +71,7 @@ class RunService:
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
         self._index = RunIndex(self._archive, games.title_of)
+        self.history = RunHistory(self._archive)
         self.models = RunModels(self._archive, lambda: self.active)
         self.episodes = RunEpisodes(self._archive, games)
         self._active: ActiveRun | None = None
@@ -352,31 +352,6 @@ class RunService:
             return LogView(lines=self.active.log_lines())
         self.view(run_id)
         return LogView(lines=[])
-
-    def metrics(
-        self,
-        run_id: str,
-        names: Sequence[str] | None,
-        *,
-        from_steps: float | None = None,
-        to_steps: float | None = None,
-        max_points: int = 500,
-    ) -> MetricsView:
-        """A run's metrics, downsampled. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.metrics(
-                run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
-            )
-
-    def events_after(self, run_id: str, event_id: int) -> list[Event]:
-        """A run's kept events after `event_id`. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.events_after(run_id, event_id)
-
-    def last_event_id(self, run_id: str) -> int:
-        """Id of a run's newest kept event. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.last_event_id(run_id)
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:

@@ -14,12 +14,13 @@ from typing import Final, Literal, get_args
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, EpisodeWriteError, FileError, UnknownRunError
-from attract.files import check_inside, first_problem, read_file, read_optional_file
+from attract.files import check_inside, read_optional_file
 from attract.runs.directory import write_atomically
 from attract.runs.episode_choice import MAX_FAILURES, MAX_STARRED, EpisodeLimits, is_protected, surplus
+from attract.runs.episode_files import MAX_FILE_BYTES, read_episode, written
 from attract.runs.plain_text import plain
 from attract.schema.base import WireModel
-from attract.schema.episode_actions import check_recorded, deflated
+from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import EpisodeEntry, EpisodeRole, EpisodeSource, RecordedEpisode
 
 FOLDER: Final = "episodes"
@@ -27,7 +28,6 @@ INDEX: Final = "index.json"
 STAR: Final = ".star"
 """Ending of the empty file that marks a starred episode: it outlasts a damaged index."""
 LOCK: Final = ".lock"
-MAX_FILE_BYTES: Final = 4 << 20
 MAX_INDEX_BYTES: Final = 16 << 20
 MAX_NAMES: Final = 50_000
 """Files of a folder that are looked at; a run of ours has some two thousand."""
@@ -151,7 +151,7 @@ class EpisodeStore:
         created_at = now.isoformat(timespec="seconds")
         update = {"id": episode_id, "run_id": self._run.name, "created_at": created_at}
         episode = deflated(new.episode).model_copy(update=update)
-        data = episode.model_dump_json().encode()
+        data = written(episode)
         entry = entry_of(episode, new, len(data))
         if new.source == "failure":
             failures = [known_entry for known_entry in known if known_entry.source == "failure"]
@@ -323,27 +323,6 @@ class EpisodeStore:
             raise EpisodeWriteError(
                 f"the episodes in {self._folder} cannot be written: {error.strerror}"
             ) from error
-
-
-def read_episode(path: Path, root: Path | None = None) -> RecordedEpisode:
-    """A recorded episode from a file, with its actions checked.
-
-    Args:
-        path: the file.
-        root: the folder that no link may lead out of; None: the file was named itself.
-
-    Raises: FileError: it cannot be read, is larger than 4 MiB, or is no recorded episode.
-    """
-    data = read_file(path, MAX_FILE_BYTES, root)
-    try:
-        episode = RecordedEpisode.model_validate_json(data)
-    except ValidationError as error:
-        raise FileError(path, f"is no recorded episode: {first_problem(error)}") from None
-    try:
-        check_recorded(episode)
-    except ConfigurationError as error:
-        raise FileError(path, f"is damaged: {error.setting}: {error.problem}") from None
-    return episode
 
 
 def entry_of(episode: RecordedEpisode, new: NewEpisode, num_bytes: int) -> EpisodeEntry:
