@@ -56,6 +56,7 @@ def test_what_no_site_would_have_does_not_count(site: Path, tmp_path: Path):
     (site / "dist" / ".git").mkdir()
     (site / "dist" / ".git" / "HEAD").write_text("")
     (site / "dist" / "assets" / "main.js.map").write_text("{}")
+    (site / "dist" / "head.js").symlink_to(site / "dist" / ".git" / "HEAD")
     (tmp_path / "secret").write_text("")
     (site / "dist" / "secret").symlink_to(tmp_path / "secret")
     (site / "dist" / "loop").symlink_to(site / "dist")

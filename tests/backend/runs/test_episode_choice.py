@@ -97,6 +97,12 @@ def test_of_the_three_of_one_moment_two_go_before_a_moment_is_lost():
     assert {entry.agent_steps for entry in moments if entry.id not in gone} == set(range(10))
 
 
+def test_failures_and_starred_episodes_never_go():
+    entries = [entry_at(0, "failure", None), entry_at(1, starred=True), entry_at(2)]
+    assert [is_protected(entry) for entry in entries] == [True, True, False]
+    assert surplus(entries, EpisodeLimits(0, 0)) == entries[2:]
+
+
 @given(ENTRIES, st.integers(0, 40_000), st.integers(0, 40))
 def test_what_is_left_fits_or_is_protected_and_nothing_goes_needlessly(
     entries: list[EpisodeEntry], max_bytes: int, max_episodes: int

@@ -109,6 +109,7 @@ def test_starred_ones_and_failures_stay(tmp_path: Path):
     (failed,) = store.add([NewEpisode(recorded(error="boom"), "failure")])
     (mine,) = store.add([NewEpisode(recorded(version=None), "person")])
     assert mine.starred and mine.policy_version is None
+    assert store.entries()[0] == mine
     for place in range(2, 9):
         store.add([evaluated(float(place), steps=place)])
     left = [entry.id for entry in store.entries()]

@@ -1,5 +1,6 @@
 """Recorded episodes over HTTP: read by viewers, changed by the admin, of active and past runs."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,16 @@ async def test_an_episode_with_other_seats_is_refused(world: GatewayWorld, run_i
     response = await world.client.post(f"/api/runs/{run_id}/episodes", json=two)
     assert response.status_code == 422
     assert response.json()["error"] == "seats: the episode has 2 agents, the game 1"
+
+
+async def test_a_long_episode_is_kept_as_small_as_it_is(world: GatewayWorld, run_id: str):
+    steps = 200_000
+    data = base64.b64encode(bytes(steps)).decode()
+    actions = {"dtype": "uint8", "shape": [steps, 1], "deflated": False, "data": data}
+    marks = {"interval": steps, "hashes": "0123abcd"}
+    body = {**PLAYED, "num_steps": steps, "actions": actions, "marks": marks}
+    response = await world.client.post(f"/api/runs/{run_id}/episodes", json=body)
+    assert response.status_code == 201 and response.json()["num_bytes"] < 2000
 
 
 async def test_a_body_that_is_too_large_is_not_read(world: GatewayWorld, run_id: str):

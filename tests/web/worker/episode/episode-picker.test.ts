@@ -36,7 +36,11 @@ test("all are sent as they end, and nothing where nothing is asked for", () => {
 });
 
 test("a long lease records no more than 32 candidates besides new extremes", () => {
-  const { recorded, sent } = picked("extremes", [0, 100, ...Array.from({ length: 500 }, (_, i) => 1 + (i % 50))]);
+  const { recorded, sent } = picked("extremes", [
+    0,
+    100,
+    ...Array.from({ length: 500 }, (_, i) => 1 + (i % 50)),
+  ]);
   expect(recorded).toBe(32);
   expect(sent.slice(0, 2)).toEqual([100, 0]);
 });
