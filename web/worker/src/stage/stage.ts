@@ -358,7 +358,13 @@ interface Shown {
 async function shown(definition: GameDefinition, player: StagePlayer): Promise<Shown> {
   const script = typeof player === "string" ? null : await EpisodeScript.of(definition, player);
   if (definition.page === undefined) return { definition, pages: null, script };
-  const pages = new PageFrames(definition, { maxCopies: 1, draws: true, isSeen: true });
+  // An evaluation plays each of its episodes in a fresh page.
+  const pages = new PageFrames(definition, {
+    maxCopies: 1,
+    draws: true,
+    isSeen: true,
+    isFresh: script !== null,
+  });
   await pages.preload();
   return { definition: pages.definition, pages, script };
 }
