@@ -141,7 +141,7 @@ async def try_episode(out: Path, site: ExportedPage | None, add_clock: Callable[
             add_clock()
             opened, said = await _play(*served)
     if opened.is_played:
-        return [said, *opened.lacks]
+        return [f"the page was opened and played to its end. {said}", *opened.lacks]
     if said != "":
         opened.errors.insert(0, said)
     if opened.foreign or not (opened.lacks or opened.errors):
