@@ -12,6 +12,7 @@
     ├── UnknownRunError             exit code 2: there is no such run
     ├── DamagedRunError             saved data of a past run cannot be read
     ├── DemonstrationError          a demonstration could not be written
+    ├── EpisodeWriteError           the episodes of a run could not be written
     ├── AccessError                 the access database could not be written
     ├── TrialError                  a trial of a study failed
     ├── AwayError                   a process on another node does not answer
@@ -216,6 +217,10 @@ class UnknownRunError(AttractError):
 
 class DemonstrationError(AttractError):
     """A demonstration could not be written."""
+
+
+class EpisodeWriteError(AttractError):
+    """The episodes of a run could not be written."""
 
 
 class AccessError(AttractError):

@@ -38,6 +38,7 @@ export default defineConfig({
         items: [
           page("Commands", "/commands"),
           page("Lessons and parameters", "/curriculum"),
+          page("Recorded episodes", "/episodes"),
           page("Games in Python", "/python"),
           page("Central inference", "/central-inference"),
         ],

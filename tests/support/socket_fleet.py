@@ -22,6 +22,7 @@ from attract.schema.messages import (
     Block,
     BlockAck,
     CheckGame,
+    EpisodeRecorded,
     EpisodeResult,
     EvaluationResult,
     GameChecked,
@@ -41,6 +42,7 @@ from attract.schema.messages import (
     WelcomeWorker,
 )
 from attract.schema.tensor import from_numpy
+from recorded_episodes import recorded
 
 EPISODE_STEPS = 10
 
@@ -94,12 +96,16 @@ class SocketFleet:
     max_workers: int = 2
     episode_return: float = 10.0
     evaluation_return: float = 10.0
+    recorded: list[float] = field(default_factory=list[float])
+    """Returns of the episodes that each worker sends where a lease asks for some."""
     random_play: CheckedPlay | None = None
     """What the host says of random play; None: the game failed in it."""
     checks: list[CheckGame] = field(default_factory=list[CheckGame])
     """Every check that the host was asked for."""
     broken: GameFailed | None = None
     """Sent by the host in the place of the description."""
+    failure: GameFailed | None = None
+    """Sent by each worker before its first lease for training."""
     block_error: bytes | None = None
     """Sent once in the place of the next block."""
     plays: bool = False
@@ -286,6 +292,9 @@ class _Worker:
         assert welcome is not None
         if lease.purpose == "train":
             assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
+            if self._fleet.failure is not None and self._steps == 0:
+                update = {"run_id": lease.run_id, "worker_index": self._index}
+                await self._send(encode(self._fleet.failure.model_copy(update=update)))
         slots = np.array(welcome.instance_ids, np.int32)
         first = self._steps if lease.purpose == "train" else 0
         for segment in range(lease.num_segments):
@@ -296,6 +305,7 @@ class _Worker:
                 await self._send(data)
             data = self._fleet.newest_block = encode(block)
             await self._send(data)
+        await self._send_episodes(lease)
         if lease.purpose == "train":
             self._steps = first + lease.num_segments * welcome.horizon
         close = RolloutClose(
@@ -367,9 +377,18 @@ class _Worker:
             end_reason="terminated",
         )
 
+    async def _send_episodes(self, lease: Lease) -> None:
+        if lease.record == "none":
+            return
+        for value in self._fleet.recorded[: len(lease.episodes) or None]:
+            episode = recorded(value, version=lease.seats[0].policy_version)
+            message = EpisodeRecorded(run_id=lease.run_id, lease_id=lease.lease_id, episode=episode)
+            await self._send(encode(message))
+
     async def _evaluate(self, lease: Lease) -> None:
         assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
         self._fleet.evaluated.append(lease.seats[0].policy_version)
+        await self._send_episodes(lease)
         results = [
             self._episode(order.index, 0, 0).model_copy(update={"returns": [self._fleet.evaluation_return]})
             for order in lease.episodes

@@ -32,7 +32,9 @@ JUDGE_SEED = 4_711
 NUM_ENVS = 20
 SHORT_STEPS = {"page": 12_000, "plain": 6_000}
 """Too few to learn most games, and enough for twenty episodes to end."""
-LONG_EPISODES = ("acrobot", "maze", "mountain-car", "mountain-car-continuous", "treasure")
+LONG_EPISODES = (
+    "acrobot", "harvest", "maze", "mountain-car", "mountain-car-continuous", "pendulum", "stars", "treasure",
+)  # fmt: skip
 """Games of which fewer than twenty episodes end in so few steps: short trainings take four times as many."""
 SUITE = (
     "acrobot", "breakout", "cart-pole", "duel-against-strategy", "exit", "jumper", "maze", "merge",

@@ -30,7 +30,7 @@ def _settings(name: str, place: int, text: str = "") -> Group:
 LEARNING: Final = _settings("Learning", 4, "The training algorithm and its hyperparameters.")
 POLICY: Final = _settings("Policy", 5, "The policy network.")
 COLLECTION: Final = _settings("Collection", 6, "Workers, games and batches.")
-EVALUATION: Final = _settings("Evaluation", 7, "How a policy is evaluated.")
+EVALUATION: Final = _settings("Evaluation", 7, "How a policy is evaluated, and which episodes are kept.")
 COURSE: Final = _settings("Curriculum", 8, "Game parameters, lessons, and actions at intervals.")
 FEDERATED: Final = _settings("Averaging with other trainers", 9)
 OTHER: Final = Group("Other", sort_key=10)
@@ -51,6 +51,7 @@ GROUPS: Final = {
     "policy": POLICY,
     "collection": COLLECTION,
     "evaluation": EVALUATION,
+    "recording": EVALUATION,
     "parameters": COURSE,
     "curriculum": COURSE,
     "callbacks": COURSE,

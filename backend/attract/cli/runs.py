@@ -30,6 +30,7 @@ def evaluate(
     episodes: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
     deterministic: bool | None = None,
+    save: Path | None = None,
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
@@ -49,6 +50,8 @@ def evaluate(
         Seed of the evaluation; by default the run's `evaluation.seed`.
     deterministic
         Take the most probable actions, or sample them; by default the run's `evaluation.deterministic`.
+    save
+        Folder for every episode, as a file each that can be played again.
     game
         Adapter of a game in a page, or its folder; by default where it was during training.
     json_output
@@ -57,7 +60,7 @@ def evaluate(
     from attract.commands.evaluate import EvaluateOptions, evaluate_run
     from attract.server.in_process import run_async
 
-    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version)
+    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version, save)
     return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
 
 

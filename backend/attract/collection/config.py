@@ -210,6 +210,12 @@ class CollectionConfig:
             return 0
         return max(1, round(description.max_seconds / description.seconds_per_step))
 
+    @property
+    def recorded_every(self) -> int:
+        """Versions from one whose training episodes are kept to the next; 0: none are."""
+        recording = self.run.recording
+        return recording.every_updates if recording.keeps and not self.num_groups else 0
+
     def longest_episode(self, description: GameDescription) -> int:
         """Steps after which an evaluation episode is stopped."""
         return self.time_limit(description) or ENDLESS_STEPS

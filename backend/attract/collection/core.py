@@ -253,6 +253,7 @@ def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation,
         raise RuntimeError("expected a published version to evaluate, there is none yet")
     version = state.learner.public if event.version is None else event.version
     evaluation = Evaluation(event.episodes, event.deterministic, event.seed, version)
+    evaluation.record = event.record
     state.evaluations.append(evaluation)
 
 

@@ -11,6 +11,7 @@ from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Train
 from attract.schema.messages import EpisodeResult, RolloutClose, ToBrowser
+from attract.schema.recorded_episode import RecordedEpisode
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,16 @@ class EvaluationDone:
 
     view: EvaluationView
     results: tuple[EpisodeResult, ...]
+    recorded: tuple[RecordedEpisode, ...] = ()
+    """The episodes among them that its workers were asked to send."""
+
+
+@dataclass(frozen=True)
+class EpisodesRecorded:
+    """The best, the worst and the median training episodes of each worker under one version."""
+
+    policy_version: int
+    episodes: tuple[RecordedEpisode, ...]
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,8 @@ class GameBroken:
     fatal: bool
     method: MethodSource | None = None
     """The method that failed, whose place stands in for a stack."""
+    recorded: RecordedEpisode | None = None
+    """The episode that failed."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +177,7 @@ Effect = (
     | LeaseClosed
     | WakeAfter
     | EvaluationDone
+    | EpisodesRecorded
     | GameKnown
     | GameBroken
     | GameLogged

@@ -1,13 +1,19 @@
 """Evaluations: fixed episodes split over workers, their results put back in order."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from attract.collection.effects import EvaluationDone
 from attract.schema.api import EvaluationView
 from attract.schema.frames import malformed
-from attract.schema.messages import EpisodeResult, Seed
+from attract.schema.messages import EpisodeResult, Recording, Seed
+from attract.schema.recorded_episode import RecordedEpisode
+
+MAX_RECORDED_BYTES: Final = 256 << 20
+"""Recorded episodes that one evaluation holds until it is done; more are dropped."""
 
 
 @dataclass(eq=False)
@@ -19,6 +25,8 @@ class Evaluation:
     seed: Seed
     version: int
     """The policy version under test; the same for every episode."""
+    record: Recording = "none"
+    """Which of its episodes are kept."""
     waiting: list[int] = field(init=False)
     """Indices not leased, ascending."""
     share: int = 0
@@ -27,6 +35,8 @@ class Evaluation:
     """Whether workers of the admin's own alone play it."""
     _leased: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _results: dict[int, EpisodeResult] = field(default_factory=dict[int, EpisodeResult])
+    _recorded: list[RecordedEpisode] = field(default_factory=list[RecordedEpisode])
+    _recorded_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.waiting = list(range(self.num_episodes))
@@ -50,8 +60,13 @@ class Evaluation:
         """The episodes of that lease wait again, for another."""
         self.waiting = sorted(self.waiting + self._leased.pop(lease_id))
 
-    def complete(self, lease_id: int, results: list[EpisodeResult]) -> None:
-        """The results of a lease. Raises: ProtocolError: when it is not one per episode."""
+    def complete(
+        self, lease_id: int, results: list[EpisodeResult], recorded: Iterable[RecordedEpisode] = ()
+    ) -> None:
+        """The results of a lease, and what it sent of its episodes.
+
+        Raises: ProtocolError: when it is not one result per episode.
+        """
         indices = self._leased[lease_id]
         if len(results) != len(indices):
             raise malformed(
@@ -60,6 +75,10 @@ class Evaluation:
             )
         del self._leased[lease_id]
         self._results.update(zip(indices, results, strict=True))
+        for episode in recorded:
+            self._recorded_bytes += len(episode.actions.data) + len(episode.marks.hashes)
+            if self._recorded_bytes <= MAX_RECORDED_BYTES:
+                self._recorded.append(episode)
 
     def done(self) -> EvaluationDone | None:
         """The whole, once every episode has its result; else None."""
@@ -78,4 +97,4 @@ class Evaluation:
             confirmed=self.confirmed,
             agent_return_means=by_agent.mean(axis=0).tolist() if by_agent.shape[1] > 1 else [],
         )
-        return EvaluationDone(view, results)
+        return EvaluationDone(view, results, tuple(self._recorded))

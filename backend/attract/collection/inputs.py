@@ -7,7 +7,7 @@ from attract.collection.effects import Verdict
 from attract.schema.api import CheckFinding
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
-from attract.schema.messages import Block, FromBrowser, Hello, ParameterDistribution, Seed
+from attract.schema.messages import Block, FromBrowser, Hello, ParameterDistribution, Recording, Seed
 from attract.schema.tiers import Tier
 
 
@@ -112,6 +112,7 @@ class RequestEvaluation(Event):
     seed: Seed
     version: int | None = None
     """Which, with its models at hand; None: the newest."""
+    record: Recording = "none"
 
 
 @dataclass(frozen=True)

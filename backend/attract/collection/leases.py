@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import ParameterDistribution, Purpose, ReplayOrder
+from attract.schema.messages import ParameterDistribution, Purpose, Recording, ReplayOrder
+from attract.schema.recorded_episode import RecordedEpisode
 
 SILENCE_SECONDS: Final = 15.0
 """Rule C3: shortest time without progress after which a lease lapses."""
@@ -35,6 +36,16 @@ class Lesson:
 
     lesson_id: str | None = None
     parameters: Mapping[str, ParameterDistribution] = field(default_factory=dict[str, ParameterDistribution])
+
+
+@dataclass(eq=False)
+class Recordings:
+    """Training episodes of one version that wait until all its leases are played."""
+
+    version: int = -1
+    episodes: list[RecordedEpisode] = field(default_factory=list[RecordedEpisode])
+    done: int = -1
+    """The newest version whose episodes were handed on: its later leases are not asked."""
 
 
 @dataclass(eq=False)
@@ -68,6 +79,10 @@ class Lease:
     """Taken over at each of its games' next `start()`."""
     replays: tuple[ReplayOrder, ...] = ()
     """`replay` only: what is to be played again (rule C10)."""
+    record: Recording = "none"
+    """Which of its episodes its worker sends."""
+    recorded: list[RecordedEpisode] = field(default_factory=list[RecordedEpisode])
+    """Those that came; they count once the lease is played to its end."""
     had_refusals: bool = False
     """Whether a block of it came and was refused."""
     issued_at: float = 0.0
@@ -174,6 +189,7 @@ class LeaseBook:
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
         replays: tuple[ReplayOrder, ...] = (),
+        record: Recording = "none",
     ) -> Lease:
         """A new open lease with an id no lease had before."""
         lease = Lease(
@@ -194,6 +210,7 @@ class LeaseBook:
             episodes=episodes,
             lesson=lesson or Lesson(),
             replays=replays,
+            record=record,
             issued_at=now,
         )
         self._next_id += 1

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from attract.collection import recordings
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import (
     CloseConnection,
@@ -110,7 +111,8 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
         case messages.GameFailed():
             report = report_of(message, host.host_id, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
-            state.emit(GameBroken(report, is_fatal, message.method))
+            recorded = recordings.of_failure(state, host, message)
+            state.emit(GameBroken(report, is_fatal, message.method, recorded))
             if state.described is None and not is_fatal:
                 state.failed_to_describe.add(host.identity)
                 if state.describing == host.connection_id:
@@ -172,7 +174,10 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
         case messages.GameFailed():
             worker.failures += 1
             worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
-            state.emit(GameBroken(worker.last_report, False, message.method))
+            recorded = recordings.of_failure(state, worker, message)
+            state.emit(GameBroken(worker.last_report, False, message.method, recorded))
+        case messages.EpisodeRecorded():
+            recordings.take(state, worker, message)
         case messages.GameLog():
             line = LogLine(level=message.level, text=message.text, dropped=message.dropped)
             state.emit(GameLogged(worker.worker_id, line))
@@ -247,6 +252,7 @@ def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: f
         worker.measured(steps, now - lease.front_since)
         worker.failures = 0
         state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
+        recordings.rollout_closed(state, lease)
     state.end_lease(lease, now)
 
 
@@ -259,7 +265,7 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
         raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
     for episode in message.episodes:
         check_names(episode, state.require_described().description)
-    evaluation.complete(lease.lease_id, message.episodes)
+    evaluation.complete(lease.lease_id, message.episodes, lease.recorded)
     state.end_lease(lease, now)
     done = evaluation.done()
     if done is not None:

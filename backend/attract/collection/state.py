@@ -18,7 +18,7 @@ from attract.collection.effects import (
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Fleet, Worker
 from attract.collection.learning import LearnerState
-from attract.collection.leases import Lease, LeaseBook, Lesson
+from attract.collection.leases import Lease, LeaseBook, Lesson, Recordings
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.start_barrier import StartBarrier
 from attract.collection.trust.admit import Admission, Caps
@@ -28,7 +28,7 @@ from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
-from attract.schema.messages import LeaseVoid, Purpose, ReplayOrder, ToBrowser
+from attract.schema.messages import LeaseVoid, Purpose, Recording, ReplayOrder, ToBrowser
 
 
 class Described:
@@ -92,6 +92,7 @@ class CollectionState:
         """Workers that may want it: something was heard of them, or changed about them, since."""
         self.takers: set[int] = set()
         """Workers that have room for one lease more, present or not."""
+        self.recordings = Recordings()
         self.unconfirmed_updates = 0
         """In a row, in which every segment that was looked at was refused."""
         self._failures = FailureCount(config.num_workers)
@@ -179,6 +180,7 @@ class CollectionState:
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
             replays=replays,
+            record=self._recording(worker, purpose, evaluation),
         )
         described.acceptance.reserve(lease)
         if purpose == "train":
@@ -191,6 +193,16 @@ class CollectionState:
         worker.leases[0].bring_to_front(now)
         self.send_lease(described, worker, lease)
         return lease
+
+    def _recording(self, worker: Worker, purpose: Purpose, evaluation: Evaluation | None) -> Recording:
+        """Which episodes of a lease that is issued now are kept; of a guest's none."""
+        if worker.tier != "local":
+            return "none"
+        if evaluation is not None:
+            return evaluation.record
+        version = worker.sent_version or 0
+        every = self.config.recorded_every if purpose == "train" else 0
+        return "extremes" if every and version % every == 0 and version > self.recordings.done else "none"
 
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
         """Tell a worker of its lease; a worker plays none twice, so saying it again does no harm."""

@@ -52,5 +52,6 @@ def lease_message(
         parameters=dict(lease.lesson.parameters),
         lesson_id=lease.lesson.lesson_id,
         group_sizes=config.group_sizes if lease.purpose == "train" else [],
+        record=lease.record,
         replays=list(lease.replays),
     )

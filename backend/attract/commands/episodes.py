@@ -1,15 +1,19 @@
 """Recorded episodes that a command names, and the build of the game to play them in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from attract.errors import ConfigurationError
+from attract.games.kept_builds import serve_kept_build
 from attract.games.kept_game import page_folder, project_of, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory, find_run
+from attract.runs.episode_choice import EpisodeLimits
 from attract.runs.episode_files import SUFFIX, read_episode
-from attract.schema.recorded_episode import RecordedEpisode
+from attract.runs.episodes import EpisodeStore
+from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 from attract.settings.run import ServerSettings
 
 Chosen = Literal["best", "worst", "failed"]
@@ -58,29 +62,33 @@ def find_recorded(
 
 def _kept(directory: RunDirectory, episode_id: str, chosen: Chosen | None) -> Recorded:
     """An episode that the run keeps. Raises: ConfigurationError: there is none."""
-    folder = directory.path / "episodes"
-    if chosen is None:
-        path = folder / f"{episode_id}.json"
-        if Path(episode_id).name != episode_id or not path.is_file():
-            names = ", ".join(sorted(file.stem for file in folder.glob("*.json"))[-5:])
-            raise ConfigurationError(
-                f"{directory.run_id} keeps no episode {episode_id}",
-                setting="EPISODE",
-                fix=f"its last ones: {names}" if names else "it keeps none",
-            )
-        return Recorded(f"{directory.run_id}:{episode_id}", read_episode(path, directory.path))
-    found = [(path.stem, read_episode(path, directory.path)) for path in sorted(folder.glob("*.json"))]
-    fitting = [
-        (name, episode) for name, episode in found if (episode.end_reason == "failed") == (chosen == "failed")
-    ]
-    if not fitting:
-        raise ConfigurationError(f"{directory.run_id} keeps no such episode", setting=f"--{chosen}")
+    store = EpisodeStore(directory.path, EpisodeLimits(0, 0))
+    entries = [entry for entry in store.entries() if entry.problem is None]
+    if chosen is not None:
+        episode_id = _chosen(entries, chosen, directory.run_id)
+    elif all(entry.id != episode_id for entry in entries):
+        names = ", ".join(entry.id for entry in entries[:5])
+        raise ConfigurationError(
+            f"{directory.run_id} keeps no episode {episode_id}",
+            setting="EPISODE",
+            fix=f"its newest ones: {names}" if names else "it keeps none",
+        )
+    return Recorded(f"{directory.run_id}:{episode_id}", store.get(episode_id))
+
+
+def _chosen(entries: Sequence[EpisodeEntry], chosen: Chosen, run_id: str) -> str:
+    """The id that is meant, of evaluations if there are any. Raises: ConfigurationError: there is none."""
     if chosen == "failed":
-        name, episode = fitting[-1]
+        found = [entry for entry in entries if entry.end_reason == "failed"]
     else:
-        choose = max if chosen == "best" else min
-        name, episode = choose(fitting, key=lambda found: found[1].mean_return)
-    return Recorded(f"{directory.run_id}:{name}", episode)
+        whole = [entry for entry in entries if entry.end_reason != "failed"]
+        found = [entry for entry in whole if entry.source == "evaluation"] or whole
+    if not found:
+        raise ConfigurationError(f"{run_id} keeps no such episode", setting=f"--{chosen}")
+    if chosen == "failed":
+        return found[0].id
+    choose = max if chosen == "best" else min
+    return choose(found, key=lambda entry: entry.episode_return).id
 
 
 def run_of(
@@ -113,7 +121,9 @@ async def find_build(
     if game is not None:
         return await games.resolve(game)
     if directory is not None:
-        module = serve_kept_game(games, directory)
+        recorded_in = first.episode.game_sha256
+        module = None if recorded_in is None else serve_kept_build(games, directory, recorded_in)
+        module = module or serve_kept_game(games, directory)
         if module is not None:
             folder = page_folder(directory, server.project_dir, None)
             if folder is not None:

@@ -1,6 +1,8 @@
 """`attract eval`: fixed-seed episodes of a run's policy in a headless browser."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,16 +10,21 @@ from typing import Any
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
 from attract.errors import AttractError
 from attract.games.kept_game import page_folder, project_of
 from attract.processes.exit_codes import DONE
 from attract.run.service import RunService
-from attract.runs.directory import RunDirectory, find_run
+from attract.runs.directory import RunDirectory, find_run, write_atomically
 from attract.schema.api import EvaluationView
+from attract.schema.episode_actions import deflated
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
+
+ENDING = ".episode.json"
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class EvaluateOptions:
     """Where a game that lives in a page is now; None: where it was."""
     version: str | None = None
     """As `find_version` takes it; None: the newest."""
+    save: Path | None = None
+    """Folder for the episodes; None: none are saved."""
 
 
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
@@ -48,6 +57,8 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     project = project_of(directory)
     if project is not None:
         server = server.model_copy(update={"project_dir": project})
+    if order.save is not None:
+        check_writable(order.save)
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
 
@@ -55,6 +66,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         if event.get("event") in ("page_error", "failed"):
             console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
 
+    recorded: list[RecordedEpisode] = []
     async with running_gateway(server, port_is_fixed=False) as gateway:
         game, _ = directory.read_game()
         if game is not None and folder is not None:
@@ -69,10 +81,13 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
                 deterministic=order.deterministic,
                 seed=order.seed,
                 version=version,
+                take=None if order.save is None else recorded.extend,
             )
             verdict = await _judge(gateway.service, run_id, view)
         finally:
             await host.stop()
+    if order.save is not None:
+        await asyncio.to_thread(save_episodes, order.save, recorded)
     if order.json_output:
         values = {
             "run_id": run_id,
@@ -81,6 +96,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             "return_mean": view.return_mean,
             "return_std": view.return_std,
             "length_mean": view.length_mean,
+            **({} if order.save is None else {"episodes_saved": len(recorded)}),
             **verdict.numbers(),
         }
         print(json.dumps(values), flush=True)
@@ -91,6 +107,9 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             highlight=False,
             soft_wrap=True,
         )
+        if order.save is not None:
+            text = saved_text(len(recorded), view.episodes, order.save)
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
         if verdict.text is not None:
             console.print(verdict.text, highlight=False, soft_wrap=True)
         hint = hint_of_best(view.policy_version, directory.marked("best"))
@@ -112,6 +131,29 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
         num_agents=1 if game is None else game.num_agents,
         same_task=True,
     )
+
+
+def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
+    """Write each into a file of its own, `RUN-vVERSION-SEED-NUMBER.episode.json`; other files stay.
+
+    Raises: ConfigurationError: the folder cannot be written.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for episode in episodes:
+        version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
+        # The index of an evaluation's episode stands in for the instance (rule C5).
+        name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
+        path = folder / f"{name}{ENDING}"
+        with writing(path):
+            write_atomically(path, deflated(episode).model_dump_json().encode())
+
+
+def saved_text(num_saved: int, num_played: int, folder: Path) -> str:
+    """How many episodes are in the folder now, and why not all."""
+    text = f"saved {num_saved} episodes in {folder}"
+    missing = num_played - num_saved
+    return text if missing == 0 else f"{text}; {missing} were too long to be recorded, or their game failed"
 
 
 def hint_of_best(newest: int, best: int | None) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from attract.errors import FileError
 from attract.files import check_inside, copy_file, read_file
 from attract.games.kept_game import CODE
-from attract.games.page_files import PACKAGES, PageFolder, is_shown_file
+from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file
 from attract.games.page_script import with_first_script
 from attract.games.project import find_project_dir
 
@@ -30,25 +30,6 @@ const agent = await loadAgent(new URL(".", import.meta.url));
 attachAgent(definition, agent, { idleSeconds: 10 });
 """
 MAX_PAGE_BYTES: Final = 64 << 20
-NOT_SHIPPED: Final = (
-    ".*",
-    PACKAGES,
-    "runs",
-    "__pycache__",
-    "venv",
-    "coverage",
-    "*.map",
-    "*.page.ts",
-    "*.page.js",
-    "*.train.yaml",
-    "package.json",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "tsconfig*.json",
-    "vite.config.*",
-)
-"""Files beside a page without a build step that the page does not load."""
 NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 

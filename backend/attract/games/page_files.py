@@ -12,6 +12,25 @@ ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{
 """A page that a server on this machine gives, such as that of a bundler."""
 PACKAGES: Final = "node_modules"
 PAGE_SUFFIXES: Final = (".html", ".htm")
+NOT_SHIPPED: Final = (
+    ".*",
+    PACKAGES,
+    "runs",
+    "__pycache__",
+    "venv",
+    "coverage",
+    "*.map",
+    "*.page.ts",
+    "*.page.js",
+    "*.train.yaml",
+    "package.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "tsconfig*.json",
+    "vite.config.*",
+)
+"""Files beside a page without a build step that the page does not load."""
 NAME_ABOVE: Final = re.compile(
     r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
 )

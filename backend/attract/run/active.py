@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +24,7 @@ from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.browser_messages import BrowserSide
 from attract.run.core import RunCore
 from attract.run.effect_runner import EffectRunner
+from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.evaluation import EvaluationRequest
 from attract.run.game_checker import GameChecker
 from attract.run.health import RunHealth
@@ -42,6 +43,7 @@ from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import FromBrowser
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
@@ -52,6 +54,7 @@ FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+TakeEpisodes = Callable[[Sequence[RecordedEpisode]], None]
 
 
 class ActiveRun:
@@ -152,6 +155,17 @@ class ActiveRun:
         self._background = BackgroundTasks(self.runner.broke)
         self._writes = WorkInOrder(self._background, self.runner.broke)
         self._notices = WorkInOrder(self._background, self.runner.broke)
+        self._keepings = WorkInOrder(self._background, self.runner.broke)
+        self._episodes = EpisodeKeeper(
+            record.directory,
+            settings.recording,
+            module,
+            self._notifications,
+            self._keepings,
+            lambda: self._progress.description,
+            adapter_folder=games.adapter_folder(module.reference),
+            keep=train,
+        )
         self._policies = PolicyCache(self.run_id)
         self._learner = LearnerSupervisor(
             start_learner,
@@ -181,6 +195,7 @@ class ActiveRun:
             learner=self._learner,
             relay=self._relay,
             policies=self._policies,
+            episodes=self._episodes,
             writes=self._writes,
             notices=self._notices,
         )
@@ -285,25 +300,31 @@ class ActiveRun:
         deterministic: bool,
         seed: int,
         version: tuple[int, Mapping[str, bytes]] | None = None,
+        take: TakeEpisodes | None = None,
     ) -> EvaluationView:
         """Play fixed-seed episodes in the fleet, each to its end.
 
         Args:
             version: an older version, and the ONNX bytes of each of its policies; None: the newest.
+            take: is given every episode that workers of the admin's own recorded.
 
         Raises: AttractError: when the run ends before. ConfigurationError: when one is under way.
         """
         await self.has_policy()
         number = next(self._request_ids)
-        request = EvaluationRequest("asked", episodes, deterministic, seed, request_id=number)
+        request = EvaluationRequest(
+            "asked", episodes, deterministic, seed, request_id=number, record_all=take is not None
+        )
         if version is not None:
             request = replace(request, version=version[0])
             for policy_id, onnx in version[1].items():
                 self._policies.keep(version[0], onnx, policy_id=policy_id)
         self.runner.ask(request)
-        view = await self._until_ended(self._outputs.ask(number))
+        answer = await self._until_ended(self._outputs.ask(number))
+        if take is not None:
+            take(await self._episodes.filled(answer.recorded))
         await self._notices.idle.wait()
-        return view
+        return answer.view
 
     async def export(self, out_dir: str, version: int | None = None) -> int:
         """Have the models and policy.json of a version (None: the newest) written to a folder; the version.
@@ -388,6 +409,7 @@ class ActiveRun:
         await self._notices.idle.wait()
         # What a full disk still refuses is given up.
         await self._record.disk.wait_unless_full(self._writes.idle)
+        await self._keepings.idle.wait()
         ended = self._progress.error or self._progress.state
         log.info("run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error")
         try:

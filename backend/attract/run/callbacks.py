@@ -1,5 +1,8 @@
 """Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
+from collections.abc import Sequence
+from statistics import fmean
+
 from attract.collection import effects as collecting
 from attract.collection.inputs import RequestEvaluation, SetLesson
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
@@ -7,8 +10,11 @@ from attract.run import effects
 from attract.run.core_state import CoreState
 from attract.run.evaluation import EvaluationRequest, evaluation_metrics
 from attract.run.life import PauseReason
+from attract.runs.episode_choice import extremes
 from attract.schema.api import EvaluationView, GameReport
+from attract.schema.messages import Recording
 from attract.schema.philox import derive_seed
+from attract.schema.recorded_episode import EpisodeSource, RecordedEpisode
 
 
 def act(state: CoreState, action: Action, now: float) -> None:
@@ -55,7 +61,11 @@ def begin_evaluation(state: CoreState, now: float) -> bool:
     if state.life.is_ending or (request := state.evaluations.begin_next()) is None:
         return False
     seed = derive_seed(request.seed, "evaluation")
-    state.collect(RequestEvaluation(request.episodes, request.deterministic, seed, request.version), now)
+    record: Recording = "extremes" if state.trains and state.settings.recording.keeps else "none"
+    if request.record_all:
+        record = "all"
+    wanted = RequestEvaluation(request.episodes, request.deterministic, seed, request.version, record)
+    state.collect(wanted, now)
     return True
 
 
@@ -71,11 +81,13 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
         values, counters = evaluation_metrics(view), state.progress.counters
         state.controller.evaluated(values)
         state.out.append(effects.AddEvaluation(counters.updates, counters.agent_steps, values))
+        _keep(state, "evaluation", effect.recorded, [fmean(result.returns) for result in effect.results])
         state.out += [
             effects.Publish("finding", finding) for finding in state.progress.examine_evaluation(values)
         ]
     if request.purpose == "asked":
-        state.out.append(effects.AnswerEvaluation(request.request_id, view))
+        recorded = effect.recorded if request.record_all else ()
+        state.out.append(effects.AnswerEvaluation(request.request_id, view, recorded))
     elif request.purpose == "goal" and not state.life.is_ending:
         goal_evaluated(state, request.update, view, now)
     state.changed()
@@ -94,6 +106,22 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
         state.end("finished", now, version=view.policy_version)
     else:
         state.lift(now, PauseReason.CONFIRMING)
+
+
+def episodes_recorded(state: CoreState, effect: collecting.EpisodesRecorded, now: float) -> None:
+    """Training episodes of a version came."""
+    _keep(state, "training", effect.episodes)
+
+
+def _keep(
+    state: CoreState,
+    source: EpisodeSource,
+    recorded: Sequence[RecordedEpisode],
+    returns: Sequence[float] = (),
+) -> None:
+    chosen = extremes(recorded, returns)
+    if chosen and state.settings.recording.keeps:
+        state.out.append(effects.KeepEpisodes(source, chosen, state.progress.counters.agent_steps))
 
 
 def episodes_counted(state: CoreState, effect: collecting.EpisodesCounted, now: float) -> None:

@@ -72,7 +72,7 @@ def describe(state: CoreState, description: GameDescription, now: float) -> None
 def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> None:
     """The game failed: everyone is told; where it is fatal the run ends."""
     report = effect.report
-    state.out.append(effects.Report(report, effect.method))
+    state.out.append(effects.Report(report, effect.method, effect.recorded if state.trains else None))
     if effect.fatal:
         said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
         # A worker that gave up counts the failures itself.
@@ -90,6 +90,7 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     collecting.LeaseFinished: lease_finished,
     collecting.LeaseClosed: lease_closed,
     collecting.EvaluationDone: callbacks.evaluation_done,
+    collecting.EpisodesRecorded: callbacks.episodes_recorded,
     collecting.GameKnown: game_known,
     collecting.GameBroken: game_broken,
     collecting.Unconfirmed: unconfirmed,

@@ -1,6 +1,6 @@
 """Effects of the run core, besides those of the collection core; the run's outputs apply them in order."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +11,9 @@ from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Counters, Train, Warmup
+from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
-Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log"]
+Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]
 """Kind of an event that pages hear."""
 
 
@@ -68,6 +69,17 @@ class Report:
     report: GameReport
     method: MethodSource | None = None
     """The method that failed, whose place stands in for a stack."""
+    recorded: RecordedEpisode | None = None
+    """The episode that failed: kept with the first report of its kind."""
+
+
+@dataclass(frozen=True)
+class KeepEpisodes:
+    """Keep episodes, to be played again."""
+
+    source: EpisodeSource
+    episodes: Sequence[tuple[EpisodeRole, RecordedEpisode]]
+    agent_steps: int
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,8 @@ class AnswerEvaluation:
 
     request_id: int
     view: EvaluationView
+    recorded: Sequence[RecordedEpisode] = ()
+    """Every episode, where the request asks for them."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +156,7 @@ RunEffect = (
     | KeepPolicies
     | Publish
     | Report
+    | KeepEpisodes
     | StateChanged
     | MarkBest
     | KeepVersion

@@ -27,6 +27,8 @@ class EvaluationRequest:
     """For `goal`: the update that reached it."""
     version: int | None = None
     """None: the newest when its turn comes."""
+    record_all: bool = False
+    """For `asked`: answer with every episode as it was played."""
 
 
 class Evaluations:

@@ -50,6 +50,14 @@ class GameReports:
         del self._reports[:-MAX_REPORTS], self._workers[:-MAX_REPORTS]
         return report
 
+    def with_episode(self, report: GameReport, episode_id: str) -> GameReport | None:
+        """The report as it stands now, with the episode that failed; None: it is shown no more."""
+        for index, known in enumerate(self._reports):
+            if _is_same(known, report):
+                self._reports[index] = known.model_copy(update={"episode_id": episode_id})
+                return self._reports[index]
+        return None
+
     def all(self) -> list[GameReport]:
         """Every report, oldest first."""
         return list(self._reports)

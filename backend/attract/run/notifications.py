@@ -13,6 +13,7 @@ from attract.runs.metrics import Event
 from attract.schema.api import BeginningView, FleetView, GameReport, LogLine, RunView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import MethodSource
+from attract.schema.recorded_episode import EpisodeEntry
 
 SHOWN_NOTES = (
     "verification",
@@ -114,6 +115,14 @@ class Notifications:
         shown = self._reports.add(report, method)
         self.publish("report", shown)
         return shown
+
+    def episode_kept(self, entry: EpisodeEntry, report: GameReport | None = None) -> None:
+        """An episode is kept: of this failure, if it is one."""
+        self.publish("episode", entry)
+        shown = None if report is None else self._reports.with_episode(report, entry.id)
+        if shown is not None:
+            # The command line has printed it.
+            self._record.publish("report", shown)
 
     def logged(self, logged: GameLogged) -> None:
         """The game wrote a line: told to those who listen, the newest are kept for those who come."""

@@ -14,13 +14,13 @@ from attract.run import effects, inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
+from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.inference_relay import CentralRelay
 from attract.run.notifications import Notifications
 from attract.run.policy_cache import PolicyCache
 from attract.run.ports import BrowserSockets
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
-from attract.schema.api import EvaluationView
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export
 from attract.schema.messages import Lease
@@ -58,6 +58,7 @@ class RunOutputs:
         learner: LearnerSupervisor,
         relay: CentralRelay | None,
         policies: PolicyCache,
+        episodes: EpisodeKeeper,
         writes: WorkInOrder,
         notices: WorkInOrder,
     ) -> None:
@@ -71,12 +72,13 @@ class RunOutputs:
         self._learner = learner
         self._relay = relay
         self._policies = policies
+        self._episodes = episodes
         self._writes = writes
         self._notices = notices
         self._has_kept_model = False
         self._unpublished: list[tuple[Any, effects.Kind, Any]] = []
         """Events of the row that was committed last: event, kind, body."""
-        self._asked: dict[int, asyncio.Future[EvaluationView]] = {}
+        self._asked: dict[int, asyncio.Future[effects.AnswerEvaluation]] = {}
         self._apply_by: dict[type[Any], Callable[[Any], object]] = {
             collecting.Send: self._send,
             collecting.SendPolicy: self._send_policy,
@@ -95,7 +97,8 @@ class RunOutputs:
             effects.PublishRow: self._publish_row,
             effects.KeepPolicies: self._keep_policies,
             effects.Publish: lambda effect: notifications.publish(effect.kind, effect.body),
-            effects.Report: lambda effect: notifications.report(effect.report, effect.method),
+            effects.Report: self._report,
+            effects.KeepEpisodes: lambda effect: episodes.keep(effect),
             effects.StateChanged: self._state_changed,
             effects.MarkBest: lambda effect: writes.add(partial(record.mark_best, effect.policy_version)),
             effects.KeepVersion: lambda effect: writes.add(
@@ -113,8 +116,8 @@ class RunOutputs:
         """Do one effect."""
         self._apply_by[type(effect)](effect)
 
-    def ask(self, request_id: int) -> "asyncio.Future[EvaluationView]":
-        """The result of the evaluation with this id, once there is one."""
+    def ask(self, request_id: int) -> "asyncio.Future[effects.AnswerEvaluation]":
+        """The answer to the evaluation with this id, once there is one."""
         self._asked[request_id] = asyncio.get_running_loop().create_future()
         return self._asked[request_id]
 
@@ -188,9 +191,14 @@ class RunOutputs:
     async def _answer(self, effect: effects.AnswerEvaluation) -> None:
         future = self._asked.pop(effect.request_id, None)
         if future is not None and not future.done():
-            future.set_result(effect.view)
+            future.set_result(effect)
 
     # --- pages ---
+
+    def _report(self, effect: effects.Report) -> None:
+        shown = self._notifications.report(effect.report, effect.method)
+        if effect.recorded is not None and shown.episode_id is None:
+            self._episodes.keep_failure(shown, effect.recorded)
 
     def _state_changed(self, effect: effects.StateChanged) -> None:
         # As it stands now, not when those before it are told.

@@ -3,18 +3,21 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import Any
 
 from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
+from attract.games.kept_builds import keep_build
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
-from attract.run.active import ActiveRun
+from attract.run.active import ActiveRun, TakeEpisodes
 from attract.run.effects import Kind
+from attract.run.episodes import RunEpisodes
 from attract.run.events import EventHub
 from attract.run.health import RunHealth
+from attract.run.history import RunHistory
 from attract.run.index import RunIndex
 from attract.run.membership import Membership
 from attract.run.models import RunModels
@@ -28,7 +31,6 @@ from attract.run.settings_view import settings_of, settings_resumed
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.log_lines import bind
-from attract.runs.metrics import Event
 from attract.runs.run_ids import create_run_id
 from attract.schema import close_codes
 from attract.schema.api import (
@@ -36,7 +38,6 @@ from attract.schema.api import (
     EvaluationView,
     FleetView,
     LogView,
-    MetricsView,
     RandomPlay,
     RunSummary,
     RunView,
@@ -70,7 +71,9 @@ class RunService:
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
         self._index = RunIndex(self._archive, games.title_of)
+        self.history = RunHistory(self._archive)
         self.models = RunModels(self._archive, lambda: self.active)
+        self.episodes = RunEpisodes(self._archive, games)
         self._active: ActiveRun | None = None
         self._starting = False
         self.membership = Membership(games, lambda: self.active)
@@ -173,6 +176,8 @@ class RunService:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
+                if resume:
+                    keep_build(directory, module.reference)
                 write_start(directory, game, chosen, module)
                 return await self._activate(
                     chosen, module, directory, resume=resume, initialize_from=source, check=check
@@ -245,11 +250,12 @@ class RunService:
         deterministic: bool | None = None,
         seed: int | None = None,
         version: int | None = None,
+        take: TakeEpisodes | None = None,
     ) -> EvaluationView:
         """Play fixed-seed episodes with a run's policy in the browsers that joined, each to its end.
 
         What is None is taken from the run's own settings. Works on the active run, and on a past one, which
-        is then active until the evaluation is done.
+        is then active until the evaluation is done. `take` is given every episode.
 
         Args:
             version: of a past run, one whose checkpoint is there; None: the newest.
@@ -261,9 +267,9 @@ class RunService:
         if self.active is not None and self.active.run_id == run_id:
             if version is not None:
                 raise RunActiveError(run_id)
-            return await self._evaluate(self.active, episodes, deterministic, seed)
+            return await self._evaluate(self.active, episodes, deterministic, seed, None, take)
         async with self._opened(run_id) as run:
-            return await self._evaluate(run, episodes, deterministic, seed, version)
+            return await self._evaluate(run, episodes, deterministic, seed, version, take)
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
         """What random play of a run's game returns: as the run has kept it, else measured now.
@@ -346,31 +352,6 @@ class RunService:
             return LogView(lines=self.active.log_lines())
         self.view(run_id)
         return LogView(lines=[])
-
-    def metrics(
-        self,
-        run_id: str,
-        names: Sequence[str] | None,
-        *,
-        from_steps: float | None = None,
-        to_steps: float | None = None,
-        max_points: int = 500,
-    ) -> MetricsView:
-        """A run's metrics, downsampled. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.metrics(
-                run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
-            )
-
-    def events_after(self, run_id: str, event_id: int) -> list[Event]:
-        """A run's kept events after `event_id`. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.events_after(run_id, event_id)
-
-    def last_event_id(self, run_id: str) -> int:
-        """Id of a run's newest kept event. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return self._archive.last_event_id(run_id)
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
@@ -463,7 +444,8 @@ class RunService:
         episodes: int | None,
         deterministic: bool | None,
         seed: int | None,
-        version: int | None = None,
+        version: int | None,
+        take: TakeEpisodes | None,
     ) -> EvaluationView:
         own, models = run.settings.evaluation, None
         if version is not None:
@@ -474,6 +456,7 @@ class RunService:
             deterministic=own.deterministic if deterministic is None else deterministic,
             seed=own.seed if seed is None else seed,
             version=models,
+            take=take,
         )
 
     def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:

@@ -14,7 +14,8 @@ from attract.schema.demonstrations import Demonstration
 from attract.schema.episode_actions import check_recorded, deflated, pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode
 
-MAX_FILE_BYTES: Final = 8 << 20
+MAX_FILE_BYTES: Final = 4 << 20
+"""The longest actions have half of that, as base64 that is not deflated."""
 SUFFIX: Final = ".episode.json"
 
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory, find_run
+from attract.runs.episode_choice import EpisodeLimits
+from attract.runs.episodes import EpisodeStore
 from attract.runs.metrics import MetricsStore
+from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +39,7 @@ class LoadedRun:
     def episodes(self) -> "pd.DataFrame":
         """The metrics of ended episodes; updates in which none ended are left out.
 
-        Single episodes are not kept by a run: means of the last hundred are, and the game's own metrics.
+        They are means of the last hundred, and the game's own metrics; `recorded_episodes` has single ones.
         """
         return self._with_any(EPISODE_METRICS)
 
@@ -44,6 +47,26 @@ class LoadedRun:
     def evaluations(self) -> "pd.DataFrame":
         """The metrics of evaluations, a row for each update that was evaluated."""
         return self._with_any(EVALUATION_METRICS)
+
+    def recorded_episodes(self) -> list[EpisodeEntry]:
+        """The episodes that the run keeps, newest first; one with a `problem` cannot be played.
+
+        Raises: FileError: their folder is a link out of the run.
+        """
+        return self._store.entries()
+
+    def episode(self, episode_id: str) -> RecordedEpisode:
+        """One of them, with its actions; `attract.schema.episode_actions.unpack_actions` gives those.
+
+        Raises:
+            UnknownRunError: the run has none of that id.
+            FileError: its file is damaged.
+        """
+        return self._store.get(episode_id)
+
+    @property
+    def _store(self) -> EpisodeStore:
+        return EpisodeStore(self.path, EpisodeLimits(0, 0))
 
     def _with_any(self, families: tuple[str, ...]) -> "pd.DataFrame":
         own = [name for name in self.metrics.columns if str(name).startswith(families)]

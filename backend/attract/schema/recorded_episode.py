@@ -147,6 +147,12 @@ class EpisodeReplay(FiniteModel):
     play_seconds: float
 
 
+class StarEpisode(WireModel):
+    """Keep an episode for good, or no longer."""
+
+    starred: bool
+
+
 EpisodeSource = Literal["evaluation", "training", "failure", "person", "check"]
 EpisodeRole = Literal["best", "worst", "median"]
 
@@ -159,7 +165,7 @@ class EpisodeEntry(WireModel):
     role: EpisodeRole | None = None
     """Among the episodes of its evaluation, or of that part of the training."""
     policy_version: Count | None = None
-    """Newest version that took part; None: a person played."""
+    """Newest version that took part; None: no policy did."""
     agent_steps: Count | None = None
     """Agent steps of the run when it was played."""
     episode_return: float
@@ -170,8 +176,6 @@ class EpisodeEntry(WireModel):
     end_reason: RecordedEnd
     error: Text | None = None
     """First line of what failed."""
-    report_id: Count | None = None
-    """The report of the run's page that this failure is."""
     starred: bool = False
     num_bytes: Count
     created_at: str

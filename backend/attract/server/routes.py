@@ -16,6 +16,7 @@ from attract.errors import (
     AttractError,
     ConfigurationError,
     DemonstrationError,
+    EpisodeWriteError,
     RunActiveError,
     UnknownRunError,
 )
@@ -51,6 +52,7 @@ from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
 from attract.server.compression import smallest
+from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
@@ -89,6 +91,7 @@ def add_routes(
     guard.when_ended(service.events.end_entry)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
+    add_episode_routes(app, service)
     add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 
@@ -240,7 +243,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
     ) -> MetricsView:
         wanted = [name for name in names.split(",") if name] if names else None
-        return service.metrics(
+        return service.history.metrics(
             run_id, wanted, from_steps=from_steps, to_steps=to_steps, max_points=max_points
         )
 
@@ -255,10 +258,10 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
             raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
 
         def first() -> Event:
-            return event_of("status", service.view(run_id), service.last_event_id(run_id))
+            return event_of("status", service.view(run_id), service.history.last_event_id(run_id))
 
         def missed() -> list[Event]:
-            return [] if after is None else service.events_after(run_id, after)
+            return [] if after is None else service.history.events_after(run_id, after)
 
         grant = guard.credential(request.scope)
         entry = None if grant is None else grant.entry
@@ -468,5 +471,6 @@ def _add_problems(app: FastAPI) -> None:
     app.add_exception_handler(AttractError, answer(422))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(DemonstrationError, answer(507))
+    app.add_exception_handler(EpisodeWriteError, answer(507))
     app.add_exception_handler(RunActiveError, answer(409))
     app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]

@@ -82,6 +82,26 @@ class EvaluationSettings(Settings):
     """Seed of the evaluation episodes, independent of training. The same seed plays the same episodes."""
 
 
+class RecordingSettings(Settings):
+    """Which episodes a run keeps, to be played again."""
+
+    section: ClassVar[str] = "recording"
+
+    max_bytes: Annotated[int, Field(ge=0, le=2**40, title="Kept episodes (bytes)")] = 64 << 20
+    """Bytes of all kept episodes. Above it, training episodes and medians are thinned first; starred episodes
+    and failures stay. 0: none are kept."""
+    max_episodes: Annotated[int, Field(ge=0, le=10_000, title="Kept episodes")] = 1000
+    """Number of kept episodes; thinned as by `max_bytes`. 0: none are kept."""
+    every_updates: Annotated[int, Field(ge=0, le=2**53 - 1, title="Training episodes every")] = 25
+    """Interval in updates at which the best, the worst and the median training episode are kept. 0: none are;
+    those of evaluations and failures still are."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept."""
+        return self.max_bytes > 0 and self.max_episodes > 0
+
+
 class RunSettings(Settings):
     """All settings of a run; written to its `config.yaml`."""
 
@@ -130,6 +150,7 @@ class RunSettings(Settings):
     cloning: Annotated[CloningSettings, Field(title="Demonstrations")] = CloningSettings()
     collection: Annotated[CollectionSettings, Field(title="Workers and games")] = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    recording: Annotated[RecordingSettings, Field(title="Recorded episodes")] = RecordingSettings()
     parameters: dict[str, DistributionSettings] = {}
     """Distributions of the game's parameters, drawn at each episode start in training and evaluation, as
     JSON: {"size": 10, "wind": {"uniform": [0, 3]}}."""

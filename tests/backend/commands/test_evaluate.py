@@ -6,10 +6,18 @@ from pathlib import Path
 import pytest
 
 from attract.browser import chromium
-from attract.commands.evaluate import EvaluateOptions, evaluate_run, hint_of_best
+from attract.commands.evaluate import (
+    EvaluateOptions,
+    evaluate_run,
+    hint_of_best,
+    save_episodes,
+    saved_text,
+)
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
+from attract.runs.episode_files import read_episode
 from attract.settings.run import ServerSettings
+from recorded_episodes import recorded
 
 
 def options(run_id: str) -> EvaluateOptions:
@@ -48,3 +56,32 @@ async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: p
 def test_it_says_where_another_version_ships():
     assert hint_of_best(12, None) == hint_of_best(12, 12) == ""
     assert "`attract export` ships v9 unless you give --version 12" in hint_of_best(12, 9)
+
+
+def test_each_episode_is_a_file_of_its_own(tmp_path: Path):
+    episodes = [recorded(float(place), version=4, run_id="run-1", instance=place) for place in range(2)]
+    folder = tmp_path / "new" / "folder"
+    save_episodes(folder, episodes)
+    names = ["run-1-v4-00000001-0000.episode.json", "run-1-v4-00000001-0001.episode.json"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert [read_episode(folder / name) for name in names] == episodes
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="file cannot be written"):
+        save_episodes(tmp_path / "file", episodes)
+
+
+def test_it_says_how_many_were_saved_and_why_not_all(tmp_path: Path):
+    assert saved_text(20, 20, Path("here")) == "saved 20 episodes in here"
+    assert saved_text(19, 20, Path("here")) == (
+        "saved 19 episodes in here; 1 were too long to be recorded, or their game failed"
+    )
+
+
+async def test_a_folder_that_cannot_be_written_is_refused_before_a_browser_starts(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    directory.close()
+    (tmp_path / "file").write_text("")
+    order = replace(options("run-1"), save=tmp_path / "file" / "folder")
+    with pytest.raises(ConfigurationError, match="cannot be written: Not a directory"):
+        await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))

@@ -10,11 +10,13 @@ import pytest
 
 from attract.collection import effects as collecting
 from attract.errors import AttractError, LearnerError
+from attract.games.library import GameModule
 from attract.processes.learner_supervisor import LearnerSupervisor
 from attract.run import effects, inputs
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.collection_effects import HANDLERS
 from attract.run.effect_runner import EffectRunner
+from attract.run.episode_keeper import EpisodeKeeper
 from attract.run.events import EventHub
 from attract.run.inference_relay import CentralRelay
 from attract.run.inputs import Input
@@ -24,12 +26,15 @@ from attract.run.policy_cache import PolicyCache
 from attract.run.record import RunRecord
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import UpdateRow
-from attract.schema.api import EvaluationView, FleetView, LessonView, MetricsRow
+from attract.schema.api import EvaluationView, FleetView, GameReport, LessonView, MetricsRow
 from attract.schema.learner import Counters, Export, Warmup
 from attract.schema.messages import RunEnded
+from attract.schema.recorded_episode import EpisodeRole, RecordedEpisode
+from attract.settings.run import RecordingSettings
 from blocks import train_lease
 from driven_core import small_config
-from fake_worker import counting_description
+from fake_worker import counting_description, counting_game
+from recorded_episodes import recorded
 from run_simulation import RunSimulation
 
 FLEET = FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
@@ -109,7 +114,7 @@ class World:
         self.notices = WorkInOrder(self.background, self.broken.append)
         self.learner = Learner(self.done)
         self.policies = PolicyCache("run-1")
-        notifications = Notifications(
+        notifications = self.notifications = Notifications(
             core.progress,
             self.record,
             lambda stack, _method: stack,
@@ -129,6 +134,16 @@ class World:
             learner=cast("LearnerSupervisor", self.learner),
             relay=cast("CentralRelay | None", relay),
             policies=self.policies,
+            episodes=EpisodeKeeper(
+                self.directory,
+                RecordingSettings(),
+                GameModule(counting_game(), b"", None),
+                notifications,
+                self.writes,
+                counting_description,
+                adapter_folder=None,
+                keep=True,
+            ),
             writes=self.writes,
             notices=self.notices,
         )
@@ -145,6 +160,13 @@ class World:
 
     async def release(self) -> None:
         self.done.append("released")
+
+    async def until_published(self, number: int) -> None:
+        """Wait until so much was published: episodes are written in another thread."""
+        async with asyncio.timeout(20):
+            while len(self.done) < number:
+                await asyncio.sleep(0)
+                await self.writes.idle.wait()
 
     async def applied(self, *wanted: effects.Effect) -> None:
         """Apply these, and wait until all that follows is done."""
@@ -247,12 +269,38 @@ async def test_what_the_record_keeps_is_written_in_order(world: World) -> None:
 async def test_who_asked_for_an_evaluation_is_answered_once_and_nobody_else(world: World) -> None:
     first, second, gone = (world.outputs.ask(number) for number in (1, 2, 3))
     gone.cancel()
-    await world.applied(effects.AnswerEvaluation(2, EVALUATION), effects.AnswerEvaluation(9, EVALUATION))
-    assert (await second, first.done()) == (EVALUATION, False)
+    answer = effects.AnswerEvaluation(2, EVALUATION, [recorded()])
+    await world.applied(answer, effects.AnswerEvaluation(9, EVALUATION))
+    assert (await second, first.done()) == (answer, False)
     world.outputs.give_up_asked("the run ended: stopped")
     with pytest.raises(AttractError, match="the run ended: stopped"):
         await first
-    assert await second == EVALUATION
+    assert await second == answer
+
+
+async def test_an_episode_that_failed_is_kept_with_the_first_report_of_its_kind(world: World) -> None:
+    report = GameReport(kind="throw", name="TypeError", text="x is 1", stack="at tick")
+    world.outputs.apply(effects.Report(report, None, recorded(error="x is 1")))
+    assert [call[1] for call in world.done] == ["report"], "it is told at once, whatever the disk does"
+    assert world.done[0][2].episode_id is None
+    await world.until_published(2)
+    _, entry = (call[2] for call in world.done)
+    (shown,) = world.notifications.view().reports
+    assert (entry.source, shown.episode_id, shown.count) == ("failure", entry.id, 1)
+    again = report.model_copy(update={"text": "x is 2"})
+    await world.applied(effects.Report(again, None, recorded(error="x is 2")))
+    assert (world.done[-1][2].count, world.done[-1][2].episode_id) == (2, entry.id)
+    assert len(list((world.directory.path / "episodes").glob("*-failure-*.json"))) == 1
+
+
+async def test_chosen_episodes_are_kept_and_told_of(world: World) -> None:
+    chosen: list[tuple[EpisodeRole, RecordedEpisode]] = [("best", recorded(9.0)), ("worst", recorded(1.0))]
+    world.outputs.apply(effects.KeepEpisodes("evaluation", chosen, 640))
+    await world.until_published(2)
+    assert [(call[1], call[2].role, call[2].agent_steps) for call in world.done] == [
+        ("episode", "best", 640),
+        ("episode", "worst", 640),
+    ]
 
 
 async def test_pages_are_told_of_a_state_as_it_was_when_it_changed(world: World) -> None:

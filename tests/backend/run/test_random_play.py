@@ -46,10 +46,10 @@ async def test_the_check_s_own_play_is_enough_where_a_hundred_episodes_ended(tmp
 
 
 async def test_a_game_whose_check_was_left_out_is_played_for_a_second(tmp_path: Path) -> None:
-    player = Player(random_play(7.0, 3.0, episodes=36))
+    player = Player(random_play(7.0, 4.0, episodes=64))
     found = await measure(player, await module(tmp_path), {})
-    # 3 / sqrt(36)
-    assert found == RandomPlay(episodes=36, return_mean=7.0, standard_error=0.5)
+    # 4 / sqrt(64)
+    assert found == RandomPlay(episodes=64, return_mean=7.0, standard_error=0.5)
     assert player.asked == [WANTED]
 
 

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import attract
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, FileError, UnknownRunError
 from attract.runs.directory import RunDirectory
+from attract.runs.episode_choice import EpisodeLimits
+from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
 from attract.runs.metrics import MetricsStore, UpdateRow
+from recorded_episodes import recorded
 
 
 def update_row(update: int, **metrics: float) -> UpdateRow:
@@ -55,6 +58,21 @@ def test_episodes_and_evaluations_are_the_rows_that_tell_of_any(runs_dir: Path):
     assert list(run.episodes.columns) == [*always, "rollout/ep_rew_mean"]
     assert run.episodes.index.tolist() == [2]
     assert run.evaluations["eval/mean_reward"].to_dict() == {3: 30.0}
+
+
+def test_the_kept_episodes_are_listed_and_read(runs_dir: Path):
+    run = attract.load_run("two", runs_dir)
+    assert run.recorded_episodes() == []
+    store = EpisodeStore(runs_dir / "two", EpisodeLimits(1 << 20, 10))
+    (first,) = store.add([NewEpisode(recorded(3.0), "evaluation", "best")])
+    (second,) = store.add([NewEpisode(recorded(1.0), "training", "worst")])
+    assert run.recorded_episodes() == [second, first]
+    assert run.episode(first.id).returns == [3.0]
+    with pytest.raises(UnknownRunError, match="run two has no episode other"):
+        run.episode("other")
+    (runs_dir / "two" / FOLDER / f"{first.id}.json").write_text("{}")
+    with pytest.raises(FileError, match="is no recorded episode"):
+        run.episode(first.id)
 
 
 def test_settings_stand_under_their_whole_path(runs_dir: Path):

@@ -142,7 +142,7 @@ export interface EpisodeEntry {
    */
   role: ("best" | "worst" | "median") | null;
   /**
-   * Newest version that took part; None: a person played.
+   * Newest version that took part; None: no policy did.
    */
   policy_version: number | null;
   /**
@@ -163,10 +163,6 @@ export interface EpisodeEntry {
    * First line of what failed.
    */
   error: string | null;
-  /**
-   * The report of the run's page that this failure is.
-   */
-  report_id: number | null;
   starred: boolean;
   num_bytes: number;
   created_at: string;
@@ -756,6 +752,12 @@ export interface SettingsView {
    * Why it cannot work.
    */
   problems: SettingProblem[];
+}
+/**
+ * Keep an episode for good, or no longer.
+ */
+export interface StarEpisode {
+  starred: boolean;
 }
 /**
  * Body of `POST /api/runs`; `settings` nests like the run settings, unknown keys are refused.

@@ -18,6 +18,7 @@ from attract.games.kept_game import serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
 from attract.runs.episode_files import read_episode
+from attract.runs.episodes import INDEX
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.vector.environments.replaying import EpisodeReplayer
@@ -39,7 +40,9 @@ def demonstration_files(source: Path) -> list[Path]:
     """
     if source.exists() and not source.is_dir():
         return [source]
-    files = sorted(source.glob("*.json")) if source.is_dir() else []
+    found = sorted(source.glob("*.json")) if source.is_dir() else []
+    # A run's own episodes have an index beside them.
+    files = [path for path in found if path.name != INDEX]
     if not files:
         what = "no demonstration is in this folder" if source.is_dir() else "there is no such file or folder"
         raise ConfigurationError(

@@ -33,7 +33,9 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/runs/{run_id}/let-in",
         "/api/runs/{run_id}/rollback",
         "/api/runs/{run_id}/stop",
-    } | ({"/api/runs", "/api/demonstrations"} & admins)
+        "/api/runs/{run_id}/episodes/{episode_id}/star",
+        "/api/runs/{run_id}/episodes/{episode_id}/delete",
+    } | ({"/api/runs", "/api/demonstrations", "/api/runs/{run_id}/episodes"} & admins)
 
 
 async def test_every_other_route_refuses_who_has_no_token(world: GatewayWorld):

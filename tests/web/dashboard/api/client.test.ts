@@ -3,7 +3,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   ApiError,
+  buildOf,
   describeError,
+  episodePath,
   metricsPath,
   policyPath,
   runPath,
@@ -35,9 +37,43 @@ describe("versionIn", () => {
   });
 });
 
+describe("the build of an episode", () => {
+  const reference = { name: "g", sha256: "new", url: "games/new.js", has_page: false };
+  const asked: string[] = [];
+  const serve = (status: number) => {
+    asked.length = 0;
+    vi.stubGlobal("document", { baseURI: "http://h/" });
+    vi.stubGlobal("fetch", async (url: URL) => {
+      asked.push(url.href);
+      return new Response("", { status });
+    });
+  };
+
+  it("is the one of its hash where the server has that, else the game's present one", async () => {
+    serve(200);
+    await expect(buildOf(reference, "old")).resolves.toEqual({
+      ...reference,
+      sha256: "old",
+      url: "games/old.js",
+    });
+    expect(asked).toEqual(["http://h/games/old.js"]);
+    serve(404);
+    await expect(buildOf(reference, "old")).resolves.toBe(reference);
+  });
+
+  it("is not asked for where it is the present one, or none is known, or the game lives in a page", async () => {
+    serve(200);
+    for (const sha256 of ["new", null]) expect(await buildOf(reference, sha256)).toBe(reference);
+    const page = { ...reference, has_page: true };
+    expect(await buildOf(page, "old")).toBe(page);
+    expect(asked).toEqual([]);
+  });
+});
+
 describe("paths", () => {
   it("escape what a run may be called", () => {
     expect(runPath("a/b?c", "/pause")).toBe("api/runs/a%2Fb%3Fc/pause");
+    expect(episodePath("a/b", "e?1", "/star")).toBe("api/runs/a%2Fb/episodes/e%3F1/star");
     expect(policyPath("r", 12)).toBe("api/runs/r/policy/12.onnx");
     expect(policyPath("r", "latest")).toBe("api/runs/r/policy/latest.onnx");
     expect(policyPath("r", 12, "scout")).toBe("api/runs/r/policy/12.onnx?policy=scout");

@@ -55,6 +55,7 @@ function metricsOf(updates: number): MetricsView {
 
 let updates: number;
 let refuses: boolean;
+let keepsEpisodes: boolean;
 let state: RunState;
 let leave: () => void;
 
@@ -76,6 +77,7 @@ beforeEach(async () => {
   FakeSource.made = [];
   updates = 104;
   refuses = false;
+  keepsEpisodes = true;
   vi.stubGlobal("document", { baseURI: "http://127.0.0.1/", hidden: false });
   vi.stubGlobal("EventSource", FakeSource);
   vi.stubGlobal("fetch", async (url: URL) => {
@@ -83,6 +85,8 @@ beforeEach(async () => {
       if (refuses) throw new TypeError("cut");
       return Response.json(metricsOf(updates));
     }
+    if (url.pathname.endsWith("/episodes"))
+      return keepsEpisodes ? Response.json([{ id: "old" }]) : new Response("", { status: 500 });
     if (url.pathname.endsWith("/log")) return Response.json({ lines: [{ text: `at ${updates}` }] });
     return Response.json({ run_id: "r", state: "running", reports: [], agent_steps: 0, updates: 0 });
   });
@@ -113,6 +117,23 @@ describe("followRun", () => {
     newest().emit("metrics", rowOf(105));
     await settle();
     expect(stepsShown()?.slice(-3)).toEqual([1015, 1035, 1050]);
+  });
+
+  it("has the recorded episodes, and those that come after them", async () => {
+    newest().emit("episode", { id: "new" });
+    await settle();
+    expect(state.episodes.map(({ id }) => id)).toEqual(["new", "old"]);
+  });
+
+  it("has its charts also where the episodes cannot be listed", async () => {
+    keepsEpisodes = false;
+    leave();
+    leave = follow();
+    await settle();
+    newest().emit("open", null);
+    await settle();
+    expect(state.episodes).toEqual([]);
+    expect(stepsShown()).toHaveLength(52);
   });
 
   it("shows after a cut of 1,400 updates what a page shows that is loaded then", async () => {

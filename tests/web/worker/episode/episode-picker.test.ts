@@ -1,44 +1,46 @@
-/** The best, the worst and the median episode of a lease are sent, each once. */
+/** Which episodes of a lease are sent. */
 
-import type { RecordedEpisode } from "@attract/schema";
+import type { Lease, RecordedEpisode } from "@attract/schema";
 import { EpisodePicker } from "@attract/worker/episode/episode-picker";
 import { expect, test } from "vitest";
 
-function picked(mode: "none" | "extremes" | "all", returns: readonly number[], lost: readonly number[] = []) {
-  const sent: string[] = [];
-  let asked = 0;
-  const picker = new EpisodePicker(mode, ({ id }) => sent.push(id));
-  for (const value of returns)
-    picker.offer([value - 1, value + 1], () => {
-      asked++;
-      return lost.includes(value) ? null : ({ id: String(value) } as RecordedEpisode);
+/** The returns of the episodes that are sent, and how many were recorded for that. */
+function picked(mode: Lease["record"], returns: readonly number[], unrecorded: readonly number[] = []) {
+  const sent: number[] = [];
+  let recorded = 0;
+  const picker = new EpisodePicker(mode, (episode) => sent.push(episode.returns[0]));
+  for (const value of returns) {
+    picker.offer([value], () => {
+      recorded++;
+      return unrecorded.includes(value) ? null : ({ returns: [value] } as RecordedEpisode);
     });
+  }
+  const early = [...sent];
   picker.finish();
-  return { sent, asked };
+  return { early, sent, recorded };
 }
 
-test("of many episodes three are sent: best, worst, and the one nearest to the median", () => {
-  expect(picked("extremes", [5, 1, 9, 4, 6, 2, 8]).sent).toEqual(["9", "1", "5"]);
-  expect(picked("extremes", [3]).sent).toEqual(["3"]);
-  expect(picked("extremes", [3, 4]).sent).toEqual(["4", "3"]);
+test("the best, the worst and the one nearest to the median are sent at the end, each once", () => {
+  expect(picked("extremes", [3, 9, 1, 5, 4])).toEqual({ early: [], sent: [9, 1, 4], recorded: 5 });
+  expect(picked("extremes", [2]).sent).toEqual([2]);
   expect(picked("extremes", []).sent).toEqual([]);
 });
 
-test("a late extreme is found, and only what may be sent is made", () => {
-  const returns = Array.from({ length: 1000 }, (_, i) => i % 7);
-  returns[900] = 50;
-  returns[901] = -50;
-  const { sent, asked } = picked("extremes", returns);
-  expect(sent.slice(0, 2)).toEqual(["50", "-50"]);
-  expect(sent).toHaveLength(3);
-  expect(asked).toBeLessThan(40);
+test("what could not be recorded is not sent", () => {
+  expect(picked("extremes", [3, 9, 1], [9]).sent).toEqual([3, 1]);
 });
 
-test("an episode that was not recorded is passed over", () => {
-  expect(picked("extremes", [1, 2, 9], [9]).sent).toEqual(["2", "1"]);
+test("all are sent as they end, and nothing where nothing is asked for", () => {
+  expect(picked("all", [3, 9])).toEqual({ early: [3, 9], sent: [3, 9], recorded: 2 });
+  expect(picked("none", [3, 9])).toEqual({ early: [], sent: [], recorded: 0 });
 });
 
-test("all are sent where all are asked for, and none where none is", () => {
-  expect(picked("all", [1, 2, 3], [2]).sent).toEqual(["1", "3"]);
-  expect(picked("none", [1, 2])).toEqual({ sent: [], asked: 0 });
+test("a long lease records no more than 32 candidates besides new extremes", () => {
+  const { recorded, sent } = picked("extremes", [
+    0,
+    100,
+    ...Array.from({ length: 500 }, (_, i) => 1 + (i % 50)),
+  ]);
+  expect(recorded).toBe(32);
+  expect(sent.slice(0, 2)).toEqual([100, 0]);
 });

@@ -1,6 +1,13 @@
 /** The rollout loop on games whose observations name instance and step. */
 
-import { type Block, decodeFromBrowser, float32View, int32View, uint16View } from "@attract/schema";
+import {
+  type Block,
+  decodeFromBrowser,
+  float32View,
+  int32View,
+  type RecordedEpisode,
+  uint16View,
+} from "@attract/schema";
 import { cutStep } from "@attract/worker/game/desync";
 import type { FailureReport } from "@attract/worker/game/failures";
 import { RandomPolicy } from "@attract/worker/policy/policy";
@@ -277,6 +284,17 @@ describe("E7: desync", () => {
     const firstCut = [...int32View(finals.column)].indexOf(0);
     expect(float32View(finals.observation.obs)[2 * firstCut + 1]).toBe(expected[0]);
     expect(cutStep(SEED, 0, 0)).toBe(0);
+  });
+
+  test("E1: a cut episode is none of those that a lease asks for", async () => {
+    const recorded: RecordedEpisode[] = [];
+    const options = { seat: seat({ horizon: 40 }), recorded: (one: RecordedEpisode) => recorded.push(one) };
+    await createLoop(countingGame({ maxSteps: 12 }), options).play(
+      lease({ desync_steps: 10, record: "extremes" }),
+      new FakePolicy(4),
+    );
+    expect(recorded.length).toBeGreaterThan(0);
+    expect(new Set(recorded.map((one) => one.end_reason))).toEqual(new Set(["time_limit"]));
   });
 });
 

@@ -6,6 +6,7 @@ import type {
   EpisodeEntry,
   FleetView,
   GameEntry,
+  GameReference,
   JoinLink,
   JoinRequest,
   LogView,
@@ -140,6 +141,13 @@ export async function fetchModel(path: string): Promise<{ version: number; onnx:
   const response = await send(path, {});
   const version = versionIn(response.url);
   return { version, onnx: new Uint8Array(await response.arrayBuffer()) };
+}
+
+/** The build of that hash, of the game at `reference`; `reference` itself where the server does not have that build, or it lives in a page. */
+export async function buildOf(reference: GameReference, sha256: string | null): Promise<GameReference> {
+  if (sha256 === null || sha256 === reference.sha256 || reference.has_page) return reference;
+  const build = { ...reference, sha256, url: `games/${sha256}.js` };
+  return (await fetch(serverUrl(build.url))).ok ? build : reference;
 }
 
 /** The model that is kept of a bundled game which has a card. */

@@ -86,18 +86,16 @@ export function followRun(
     const asked = ++snapshot;
     const isWanted = () => !isEnded && asked === snapshot;
     const ask = async () => {
-      const [metrics, entries, log] = await Promise.all([
+      const [metrics, log] = await Promise.all([
         api.metrics(runId, MAX_POINTS),
-        api.episodes(runId),
         isFollowed ? api.log(runId) : null,
       ]);
       if (!isWanted()) return;
       flush();
-      onEvents([
-        { type: "snapshot", metrics, log: log?.lines ?? null },
-        { type: "episodes", entries },
-      ]);
+      onEvents([{ type: "snapshot", metrics, log: log?.lines ?? null }]);
     };
+    // Apart: charts do not wait for a list of files.
+    api.episodes(runId).then((entries) => isWanted() && put({ type: "episodes", entries }), onError);
     ask().catch((error: unknown) => {
       if (!isWanted()) return;
       onError(error);

@@ -13,11 +13,15 @@ import { HudButton } from "./watch.tsx";
 /** More ticks than this on the scrub bar would run together. */
 const MAX_TICKS = 120;
 
-interface EpisodeTheatreProps {
-  /** The same object as long as the game is. */
+/** An episode, and the game that it is played in. */
+export interface Shown {
+  episode: RecordedEpisode;
   reference: GameReference;
+}
+
+interface EpisodeTheatreProps {
   /** One or two; the same array as long as they are. */
-  episodes: readonly RecordedEpisode[];
+  shown: readonly Shown[];
   /** Where it begins. @see Transport */
   at: number;
   advisers: Advisers | null;
@@ -25,12 +29,13 @@ interface EpisodeTheatreProps {
   actions: (seconds: number) => ReactNode;
 }
 
-export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: EpisodeTheatreProps) {
+export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreProps) {
   const [first, second] = [useRef<Stage | null>(null), useRef<Stage | null>(null)];
   const stages = useMemo(() => [first, second], [first, second]);
   const screens = useRef<HTMLDivElement>(null);
-  const length = Math.max(...episodes.map(({ num_steps, seconds_per_step }) => num_steps * seconds_per_step));
-  const stepSeconds = episodes[0].seconds_per_step;
+  const length = Math.max(...shown.map(({ episode }) => secondsOf(episode)));
+  const [{ episode: leading, reference: leadingGame }] = shown;
+  const stepSeconds = leading.seconds_per_step;
   const { transport, steer } = useTransport({ length, stepSeconds, at, stages });
   const [saveVideo, setSaveVideo] = useState<(() => void) | null>(null);
   if (saveVideo !== null && !transport.isPlaying) {
@@ -39,15 +44,15 @@ export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: E
   }
   const record = () => {
     const canvas = screens.current?.querySelector("canvas") as HTMLCanvasElement;
-    const save = recordWebm(canvas, `${episodes[0].id || episodes[0].game_id}.webm`);
+    const save = recordWebm(canvas, `${leading.id || leading.game_id}.webm`);
     setSaveVideo(() => save);
     steer((clock) => clock.isPlaying || clock.toggle());
   };
   return (
     <>
       <section className="cabinet theatre" aria-label="The episode">
-        <div className="theatre-screens" data-count={episodes.length} ref={screens}>
-          {episodes.map((episode, index) => (
+        <div className="theatre-screens" data-count={shown.length} ref={screens}>
+          {shown.map(({ episode, reference }, index) => (
             <EpisodeScreen
               // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
               key={index}
@@ -55,8 +60,8 @@ export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: E
               episode={episode}
               advisers={advisers}
               stage={stages[index]}
-              name={episodes.length === 1 ? null : `episode ${index + 1}`}
-              isAtEnd={transport.seconds >= episode.num_steps * episode.seconds_per_step}
+              name={shown.length === 1 ? null : `episode ${index + 1}`}
+              isAtEnd={transport.seconds >= secondsOf(episode)}
             />
           ))}
         </div>
@@ -84,7 +89,7 @@ export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: E
             </b>
           </span>
           <span className="push">
-            {!reference.has_page && canRecord() && (
+            {!leadingGame.has_page && canRecord() && (
               <HudButton
                 text={saveVideo === null ? "Record WebM" : "Save the video"}
                 label={saveVideo === null ? "Record WebM from here" : "Save the video now"}
@@ -117,6 +122,10 @@ export function EpisodeTheatre({ reference, episodes, at, advisers, actions }: E
       <div className="theatre-actions">{actions(transport.seconds)}</div>
     </>
   );
+}
+
+function secondsOf({ num_steps: steps, seconds_per_step: each }: RecordedEpisode): number {
+  return steps * each;
 }
 
 interface ScrubBarProps {

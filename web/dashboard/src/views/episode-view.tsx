@@ -1,9 +1,9 @@
 /** A recorded episode of a run at its address, alone or beside another: played, copied, kept, deleted. */
 
-import type { EpisodeEntry, RecordedEpisode, RunView } from "@attract/schema";
+import type { EpisodeEntry, RunView } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { api, episodePath, serverUrl } from "../api/client.ts";
+import { api, buildOf, episodePath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -13,36 +13,31 @@ import { goTo } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { episodeFacts, episodeTitle, playersText } from "../state/episode-text.ts";
 import { seatsOf } from "../state/seats.ts";
-import { EpisodeTheatre } from "./episode-theatre.tsx";
+import { EpisodeTheatre, type Shown } from "./episode-theatre.tsx";
 
 type EpisodeRoute = Extract<Route, { view: "episode" }>;
 
 export function EpisodeView({ route }: { route: EpisodeRoute }) {
   const { runId, episodeId, beside } = route;
-  const run = useLoaded(`run ${runId}`, () => api.run(runId));
   const ids = beside === null ? [episodeId] : [episodeId, beside];
-  const episodes = useLoaded(`episodes ${runId} ${ids.join(" ")}`, () =>
-    Promise.all(ids.map((id) => api.episode(runId, id))),
-  );
+  const loaded = useLoaded(`episodes ${runId} ${ids.join(" ")}`, () => load(runId, ids));
   const entries = useLoaded(`entries ${runId}`, () => api.episodes(runId));
-  const error = run.error ?? episodes.error;
+  const { value, error } = loaded;
   const entry = entries.value?.find(({ id }) => id === episodeId) ?? null;
   return (
     <main id="content">
       <p className="back">
-        <Anchor href={formatRoute(runRoute(runId))}>{run.value?.title ?? runId}</Anchor>
+        <Anchor href={formatRoute(runRoute(runId))}>{value?.run.title ?? runId}</Anchor>
       </p>
       <h1>{entry === null ? "Recorded episode" : episodeTitle(entry)}</h1>
       {entry !== null && <p className="lede">{episodeFacts(entry, Date.now())}</p>}
-      {error !== null && <ErrorNotice error={error} onRetry={episodes.reload} />}
-      {error === null && (run.value === null || episodes.value === null) && (
-        <Loader aria-label="Loading the episode" />
-      )}
-      {run.value !== null && episodes.value !== null && (
+      {error !== null && <ErrorNotice error={error} onRetry={loaded.reload} />}
+      {error === null && value === null && <Loader aria-label="Loading the episode" />}
+      {value !== null && (
         <Played
           route={route}
-          run={run.value}
-          episodes={episodes.value}
+          run={value.run}
+          shown={value.shown}
           entries={entries.value ?? []}
           onChange={entries.reload}
         />
@@ -51,15 +46,24 @@ export function EpisodeView({ route }: { route: EpisodeRoute }) {
   );
 }
 
+/** Rejects with ApiError, and where the server does not have the run's game. */
+async function load(runId: string, ids: readonly string[]): Promise<{ run: RunView; shown: Shown[] }> {
+  const [run, ...episodes] = await Promise.all([api.run(runId), ...ids.map((id) => api.episode(runId, id))]);
+  const { game_reference: reference } = run;
+  if (reference === null) throw new Error("The server does not have the game of this run.");
+  const builds = await Promise.all(episodes.map((episode) => buildOf(reference, episode.game_sha256)));
+  return { run, shown: episodes.map((episode, index) => ({ episode, reference: builds[index] })) };
+}
+
 interface PlayedProps {
   route: EpisodeRoute;
   run: RunView;
-  episodes: readonly RecordedEpisode[];
+  shown: readonly Shown[];
   entries: readonly EpisodeEntry[];
   onChange: () => void;
 }
 
-function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
+function Played({ route, run, shown, entries, onChange }: PlayedProps) {
   const { runId, episodeId, beside, at } = route;
   const [isAsked, setAsked] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -69,8 +73,6 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
     () => (hasPolicy ? { runId, seats: JSON.parse(names) as string[] } : null),
     [hasPolicy, runId, names],
   );
-  const { game_reference: reference } = run;
-  if (reference === null) return <p className="card">The server does not have the game of this run.</p>;
   const isStarred = entries.find(({ id }) => id === episodeId)?.starred ?? false;
   const others = entries.filter(({ id, problem }) => id !== episodeId && problem === null);
   const act = (action: Promise<unknown>, then: () => void) => {
@@ -83,8 +85,7 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
     <>
       {error !== null && <ErrorNotice error={error} />}
       <EpisodeTheatre
-        reference={reference}
-        episodes={episodes}
+        shown={shown}
         at={at ?? 0}
         advisers={advisers}
         actions={(seconds) => (
@@ -127,7 +128,7 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
           </>
         )}
       />
-      <p className="soft">{aboutText(episodes, reference.sha256)}</p>
+      <p className="soft">{aboutText(shown)}</p>
       {isAsked && (
         <ConfirmDialog
           title="Delete the episode?"
@@ -146,16 +147,19 @@ function Played({ route, run, episodes, entries, onChange }: PlayedProps) {
 }
 
 /** Who played, by which build, and whether two began alike. */
-function aboutText(episodes: readonly RecordedEpisode[], sha256: string): string {
+function aboutText(shown: readonly Shown[]): string {
+  const episodes = shown.map(({ episode }) => episode);
   const seeds = new Set(
     episodes.map(({ seed, instance, episode }) => JSON.stringify([seed, instance, episode])),
   );
-  const isOther = episodes.some(({ game_sha256: played }) => played !== null && played !== sha256);
+  const isOther = shown.some(
+    ({ episode: { game_sha256: played }, reference }) => played !== null && played !== reference.sha256,
+  );
   return [
     `Played by ${episodes.map(playersText).join(" and by ")}.`,
     ...(episodes.length > 1
       ? [seeds.size === 1 ? "Both have the same seed." : "They have different seeds."]
       : []),
-    ...(isOther ? ["It was recorded with another build of the game."] : []),
+    ...(isOther ? ["It was recorded with a build of the game that is not kept."] : []),
   ].join(" ");
 }

@@ -1,18 +1,15 @@
 /** A recorded episode from a file of one's own, played in a game that this server has. */
 
-import type { GameReference, RecordedEpisode } from "@attract/schema";
 import { Button, FileButton } from "@mantine/core";
 import { useEffect, useMemo, useState } from "react";
-import { api } from "../api/client.ts";
+import { api, buildOf } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { readEpisodeFile } from "../state/episode-file.ts";
 import { gameOf, playersText } from "../state/episode-text.ts";
-import { EpisodeTheatre } from "./episode-theatre.tsx";
+import { EpisodeTheatre, type Shown } from "./episode-theatre.tsx";
 
-interface Opened {
+interface Opened extends Shown {
   name: string;
-  episode: RecordedEpisode;
-  reference: GameReference;
 }
 
 async function open(file: File): Promise<Opened> {
@@ -23,7 +20,7 @@ async function open(file: File): Promise<Opened> {
   const reference = gameOf(episode, isHere ? await api.run(runId) : null, games);
   if (reference === null)
     throw new Error(`${file.name} is an episode of ${gameId}, and this server has no such game.`);
-  return { name: file.name, episode, reference };
+  return { name: file.name, episode, reference: await buildOf(reference, episode.game_sha256) };
 }
 
 /** @param dropped the newest file that was dropped anywhere on the page; null: none. */
@@ -45,7 +42,7 @@ export function FileView({ dropped }: { dropped: File | null }) {
       isGone = true;
     };
   }, [file]);
-  const episodes = useMemo(() => (opened === null ? [] : [opened.episode]), [opened]);
+  const shown = useMemo(() => (opened === null ? [] : [opened]), [opened]);
   return (
     <main id="content">
       <h1>Episode from a file</h1>
@@ -62,13 +59,7 @@ export function FileView({ dropped }: { dropped: File | null }) {
       {error !== null && <ErrorNotice error={error} />}
       {opened !== null && (
         <>
-          <EpisodeTheatre
-            reference={opened.reference}
-            episodes={episodes}
-            at={0}
-            advisers={null}
-            actions={() => null}
-          />
+          <EpisodeTheatre shown={shown} at={0} advisers={null} actions={() => null} />
           <p className="soft">
             {opened.name}: an episode of {opened.episode.game_id}, played by {playersText(opened.episode)}.
           </p>

@@ -59,10 +59,6 @@ export class EpisodePlayer {
   /** The step that the adviser was asked about last. */
   #advisedStep = -1;
   readonly #begins: Uint8Array;
-  /** Per agent: what it has earned in whole steps, in this step, and whether that still counts (rule E9). */
-  readonly #returns: Float64Array;
-  readonly #stepRewards: Float64Array;
-  readonly #isEarning: Uint8Array;
 
   /** A player at the start of the episode, which has not begun. Raises ConfigurationError, GameError. */
   constructor(options: EpisodePlayerOptions) {
@@ -72,9 +68,6 @@ export class EpisodePlayer {
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
     this.#numTicks = script.numSteps * this.#stepTicks;
     this.#begins = new Uint8Array(numAgents);
-    this.#returns = new Float64Array(numAgents);
-    this.#stepRewards = new Float64Array(numAgents);
-    this.#isEarning = new Uint8Array(numAgents);
     this.instance = this.#createInstance();
   }
 
@@ -159,7 +152,6 @@ export class EpisodePlayer {
     this.#ticks = 0;
     this.#advisedStep = -1;
     this.#begins.fill(1);
-    this.#returns.fill(0);
     const { instance } = this;
     instance.setStream(seed.low, seed.high, stream);
     try {
@@ -176,11 +168,7 @@ export class EpisodePlayer {
   /** Plays a tick; a promise where that has to be waited for. */
   #tick(): Promise<void> | null {
     const { instance } = this;
-    if (this.#ticks % this.#stepTicks === 0) {
-      this.#action = this.#options.script.action(this.step, instance);
-      this.#isEarning.set(instance.active);
-      this.#stepRewards.fill(0);
-    }
+    if (this.#ticks % this.#stepTicks === 0) this.#action = this.#options.script.action(this.step, instance);
     try {
       const ahead = instance.stepAhead(this.#action as Action);
       if (ahead !== null) return ahead.then(this.#finishTick, (error) => this.#fail(error));
@@ -202,16 +190,9 @@ export class EpisodePlayer {
     }
     this.#ticks++;
     this.#isOver = instance.episodeOver;
-    const isStepOver = this.#isOver || this.#ticks % this.#stepTicks === 0;
-    for (let agent = 0; agent < this.#returns.length; agent++) {
-      const isEnded = instance.terminated[agent] === 1 || instance.truncated[agent] === 1;
-      if (isEnded) this.#begins[agent] = 1;
-      if (this.#isEarning[agent] === 1) this.#stepRewards[agent] += instance.rewards[agent];
-      if (instance.terminated[agent] === 1) this.#isEarning[agent] = 0;
-      // Summed as in a play of whole steps, whose last bits are others than those of a sum over ticks.
-      if (isStepOver) this.#returns[agent] += this.#stepRewards[agent];
-    }
-    if (isStepOver) this.#compare(null);
+    for (let agent = 0; agent < this.#begins.length; agent++)
+      if (instance.terminated[agent] === 1 || instance.truncated[agent] === 1) this.#begins[agent] = 1;
+    if (this.#isOver || this.#ticks % this.#stepTicks === 0) this.#compare(null);
   };
 
   #fail(error: unknown): void {
@@ -229,7 +210,7 @@ export class EpisodePlayer {
       episodeSteps: error === null ? Math.ceil(steps) : Math.floor(steps),
       episodeOver: this.instance.episodeOver,
       endReason: this.instance.endReason,
-      episodeReturns: this.#returns,
+      episodeReturns: this.instance.episodeReturns,
     };
     const difference = isEnd ? script.endDifference(outcome, error) : script.difference(steps, this.instance);
     if (difference === null) return;

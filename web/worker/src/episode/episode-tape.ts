@@ -12,6 +12,8 @@ const MAX_MARKS = 1 << 17;
 /** Steps and marks that a new tape has room for. */
 const FIRST_STEPS = 256;
 const FIRST_MARKS = 16;
+/** Room in a frame beside an episode's actions and marks: names, parameters, seats, a stack. */
+const OTHER_FIELDS_BYTES = 1 << 16;
 
 /** Whose play it is, besides the copy's own streams. */
 export interface RecordedTerms {
@@ -153,6 +155,13 @@ export class EpisodeTape {
     this.#marks[at] = hash;
     return true;
   }
+}
+
+/** The episode; null where a frame of at most `maxBytes` has no room for it and what is told with it. */
+export function fitting(episode: RecordedEpisode | null, maxBytes: number): RecordedEpisode | null {
+  if (episode === null) return null;
+  const bytes = episode.actions.data.length + episode.marks.hashes.length + OTHER_FIELDS_BYTES;
+  return bytes <= maxBytes ? episode : null;
 }
 
 /** 8 hexadecimal digits per hash. */

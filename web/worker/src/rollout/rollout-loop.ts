@@ -336,7 +336,8 @@ export class RolloutLoop {
     const column = i * this.#numAgents + this.#outgoing!.reportingAgent;
     const result = this.#games.result(i, ending, t);
     this.#recorder.recordEpisode(column, result);
-    this.#picker?.offer(result.returns, () => this.#games.recorded(i, ending));
+    // A cut episode says nothing of the policy (rule E1).
+    if (ending !== "cut") this.#picker?.offer(result.returns, () => this.#games.recorded(i, ending));
   }
 
   /** Binds the agents of instance `i` to the action streams of the episode that begins. */

@@ -14,6 +14,7 @@ import {
 import type { GameDefinition } from "attract/contract";
 import { type Effect, policyKey, WorkerConnection } from "../connection/connection.ts";
 import type { ServerSocket, SocketHandlers } from "../connection/socket.ts";
+import { fitting } from "../episode/episode-tape.ts";
 import { ConsoleRelay } from "../game/console-relay.ts";
 import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "../game/failures.ts";
 import type { GameModule } from "../game/game-module.ts";
@@ -446,6 +447,7 @@ export class RolloutWorker {
   #recorded(episode: RecordedEpisode): void {
     const leaseId = this.#connection.current?.lease_id;
     if (!this.#connection.isAdmitted || leaseId === undefined) return;
+    if (fitting(episode, this.#welcome!.max_frame_bytes) === null) return;
     const message = {
       type: "episode_recorded" as const,
       run_id: this.#options.runId,
@@ -463,6 +465,7 @@ export class RolloutWorker {
         run_id: runId,
         worker_index: workerIndex,
         ...report,
+        recorded: fitting(report.recorded, this.#welcome?.max_frame_bytes ?? 0),
       }),
     );
   }

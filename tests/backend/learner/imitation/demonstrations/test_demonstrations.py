@@ -94,6 +94,12 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path):
             read_episode(demonstration_files(tmp_path)[0])
 
 
+def test_the_index_of_a_run_s_own_episodes_is_no_demonstration(tmp_path: Path):
+    for name in ("index.json", "b.json", "a.json"):
+        (tmp_path / name).write_text("{}")
+    assert [path.name for path in demonstration_files(tmp_path)] == ["a.json", "b.json"]
+
+
 async def test_an_episode_that_the_game_no_longer_plays_so_is_refused_by_its_file(tmp_path: Path):
     found = record("keydoor", keydoor_player, episodes=2)
     write_demonstrations(tmp_path, [found[0], found[1].model_copy(update={"returns": [0.5]})])

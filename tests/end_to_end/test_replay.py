@@ -1,0 +1,141 @@
+"""`attract replay` plays recorded episodes again in a real browser: the same, or it says where not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from attract.runs.episode_files import SUFFIX
+from attract.runs.episodes import FOLDER
+from attract_command import run_attract
+
+FAULTS = """
+import { box, defineGame, discrete } from "attract";
+
+const WORDS = "tree wall door lamp rock lake nest path barn hill gate boat".split(" ");
+
+export default defineGame({
+  id: "Faults-v1",
+  tickSeconds: 0.1,
+  secondsPerStep: 0.3,
+  observation: box({ low: -100, high: 100, shape: [2] }),
+  action: discrete(["left", "right"]),
+  create: () => {
+    let place = 0, tick = 0, random;
+    return {
+      start(context) {
+        random = context.random;
+        place = random.int(20) - 10;
+        tick = 0;
+        return [place, tick / 100];
+      },
+      update(_, action) {
+        place += action === 0 ? -1 : 1;
+        tick++;
+        const word = WORDS[random.int(WORDS.length)];
+        const side = place < 0 ? "left" : "right";
+        if (random() < 0.004) throw new RangeError(`there is a ${word} at the ${side}`);
+        return { observation: [place, tick / 100], reward: STEP * place, terminated: tick >= 150 };
+      },
+    };
+  },
+});
+"""
+
+
+def replay(folder: Path, *arguments: str) -> tuple[int, str]:
+    outcome = run_attract("replay", *arguments, runs_dir=folder / "runs")
+    return outcome.code, outcome.stderr + outcome.stdout
+
+
+def trained(folder: Path, game: str, *arguments: str) -> Path:
+    """The folder of the episodes that the training has kept."""
+    outcome = run_attract(
+        "train",
+        game,
+        "--headless",
+        "--no-check",
+        "--workers",
+        "1",
+        "--run-id",
+        "r",
+        *arguments,
+        runs_dir=folder / "runs",
+    )
+    assert outcome.code in (0, 1), outcome.stdout + outcome.stderr
+    return folder / "runs" / "r" / FOLDER
+
+
+def test_an_evaluation_is_the_same_again_and_another_build_differs_at_a_second(tmp_path: Path) -> None:
+    game = tmp_path / "game.ts"
+    # A game whose faults are mended.
+    plain = FAULTS.replace("random() < 0.004", "random() < 0")
+    game.write_text(plain.replace("STEP", "1"))
+    trained(tmp_path, str(game), "--total-steps", "3000")
+    saved = tmp_path / "saved"
+    assert (
+        run_attract("eval", "r", "--episodes", "40", "--save", str(saved), runs_dir=tmp_path / "runs").code
+        == 0
+    )
+    code, said = replay(tmp_path, str(saved))
+    assert (code, said.splitlines()[-1]) == (0, "40 of 40 episodes are equal"), said
+
+    # The reward is another: nothing that is seen differs, the return does.
+    game.write_text(plain.replace("STEP", "2"))
+    file = str(sorted(saved.glob(f"*{SUFFIX}"))[0])
+    code, said = replay(tmp_path, file, "--game", str(game))
+    assert code == 1 and "the return is" in said and "another build of the game" in said
+    # What is seen differs from the first second on.
+    game.write_text(plain.replace("STEP", "1").replace("place += action === 0 ? -1 : 1", "place += 3"))
+    code, said = replay(tmp_path, file, "--game", str(game), "--json")
+    (found,) = json.loads(said.splitlines()[-1])["episodes"]
+    assert code == 1 and found["other_build"] and not found["equal"]
+    assert (found["difference"]["step"], round(found["difference"]["seconds"], 1)) == (3, 0.9)
+
+
+def test_every_failure_fails_again_in_its_tick(tmp_path: Path) -> None:
+    game = tmp_path / "faults.ts"
+    game.write_text(FAULTS.replace("STEP", "1"))
+    kept = trained(tmp_path, str(game), "--total-steps", "20000")
+    failures = sorted(kept.glob("*failure*.json"))
+    assert len(failures) >= 8
+    folder = tmp_path / "failures"
+    folder.mkdir()
+    for file in failures:
+        (folder / f"{file.stem}{SUFFIX}").write_bytes(file.read_bytes())
+    code, said = replay(tmp_path, str(folder))
+    assert (code, said.splitlines()[-1]) == (0, f"{len(failures)} of {len(failures)} episodes are equal"), (
+        said
+    )
+    assert said.count("failed: update() threw: RangeError: there is a") == len(failures)
+    assert replay(tmp_path, "r", "--failed")[0] == 0
+
+
+def test_a_page_game_is_the_same_in_a_fresh_page(tmp_path: Path) -> None:
+    trained(tmp_path, "meteors", "--total-steps", "2000", "--recording.every-updates", "2")
+    for chosen in ("--best", "--worst"):
+        code, said = replay(tmp_path, "r", chosen)
+        assert code == 0 and ": equal: " in said, said
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"no json", "is not valid JSON"),
+        (b"{}", "is no recorded episode: game_id"),
+        (b"x" * (100 << 20), "has 104,857,600 bytes, at most"),
+    ],
+    ids=["no json", "no episode", "100 MB"],
+)
+def test_a_file_that_cannot_be_played_is_one_sentence(tmp_path: Path, content: bytes, text: str) -> None:
+    file = tmp_path / "one.json"
+    file.write_bytes(content)
+    code, said = replay(tmp_path, str(file))
+    assert code == 2 and text in said and "Traceback" not in said
+    assert len(said.strip().splitlines()) == 1, said
+
+
+def test_an_episode_of_another_game_is_one_sentence(tmp_path: Path) -> None:
+    trained(tmp_path, "cartpole", "--total-steps", "3000", "--recording.every-updates", "1")
+    code, said = replay(tmp_path, "r", "--best", "--game", "snake")
+    assert code == 2 and "this is an episode of CartPole-v1, and the game is Snake-v1" in said, said
