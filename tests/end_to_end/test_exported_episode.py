@@ -215,7 +215,7 @@ async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
             await expect_step(page, 21, episode["num_steps"])
             await expect(page.locator("#action")).to_have_text("right (→)")
             # The page is where it is seen, as large as its place.
-            frame = page.locator("#screen iframe").last
+            frame = page.locator("#screen iframe[style*='opacity: 1']")
             place, box = await page.locator("#screen").bounding_box(), await frame.bounding_box()
             assert place is not None and box is not None
             assert all(abs(place[side] - box[side]) <= 2 for side in ("x", "y", "width", "height"))

@@ -83,7 +83,7 @@ class _Opened:
         return [f"it requests {host}, which this browser cannot reach" for host in sorted(self.foreign)]
 
     def refusal(self) -> ConfigurationError:
-        """Of a page that is dead."""
+        """Says why the page is dead."""
         return ConfigurationError(
             f"the exported page does not work: {'; '.join([*self.lacks, *self.errors[:3]])}",
             setting="--page",
