@@ -159,9 +159,10 @@ async def expect_step(page: Page, step: int) -> None:
     await expect(page.get_by_test_id("hud-step").first).to_have_text(re.compile(rf"^{step} of"))
 
 
-async def content(download: Download) -> bytes:
-    """What the browser saved."""
-    path = await download.path()
+async def content(download: Download, folder: Path) -> bytes:
+    """What the browser saved; a browser that others share gives no path of its own."""
+    path = folder / download.suggested_filename
+    await download.save_as(path)
     return await asyncio.to_thread(path.read_bytes)
 
 
@@ -262,7 +263,7 @@ async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]
 
 
 async def test_the_runs_list_and_what_one_does_with_an_episode(
-    address: str, episodes: dict[str, dict[str, Any]]
+    address: str, episodes: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
     async with signed_in(address) as page:
         wall = await keep(page, address, episodes["wall"])
@@ -287,13 +288,13 @@ async def test_the_runs_list_and_what_one_does_with_an_episode(
         assert box is not None and box["y"] + box["height"] < 720
         async with page.expect_download() as download:
             await page.get_by_role("link", name="Download").click()
-        saved = json.loads(await content(await download.value))
+        saved = json.loads(await content(await download.value, tmp_path))
         assert (saved["game_id"], saved["num_steps"]) == ("Snake-v1", episodes["wall"]["num_steps"])
         async with page.expect_download() as download:
             await page.keyboard.press("Home")
             await page.get_by_role("button", name="Record WebM").click()
         # It ends with the episode; a video begins with EBML's number.
-        assert (await content(await download.value))[:4] == b"\x1aE\xdf\xa3"
+        assert (await content(await download.value, tmp_path))[:4] == b"\x1aE\xdf\xa3"
         await page.get_by_role("button", name="Delete").click()
         await page.get_by_role("dialog").get_by_role("button", name="Keep").click()
         await page.get_by_role("button", name="Delete").click()

@@ -18,7 +18,7 @@ FIRST, SECOND = 10, 11
 def open_evaluation(record: Recording = "extremes", episodes: int = 4) -> tuple[DrivenCore, list[Lease]]:
     """As `evaluating`, before anybody has played; the lease of each worker."""
     driven = DrivenCore.started(schedule="sync")
-    driven.give(inputs.RequestEvaluation(episodes, True, Seed(low=3, high=0), record))
+    driven.give(inputs.RequestEvaluation(episodes, True, Seed(low=3, high=0), record=record))
     for connection_id in (FIRST, SECOND):
         while driven.workers[connection_id].leases[0].purpose != "evaluate":
             driven.play(connection_id)
@@ -68,7 +68,7 @@ def test_where_nothing_is_kept_nobody_is_asked(off: dict[str, int]):
 
 def test_guests_are_not_asked():
     driven = started(RecordingSettings(every_updates=1), tier="invited")
-    driven.give(inputs.RequestEvaluation(4, True, Seed(low=3, high=0), "all"))
+    driven.give(inputs.RequestEvaluation(4, True, Seed(low=3, high=0), record="all"))
     driven.play(FIRST, 20)
     driven.play(SECOND, 20)
     purposes = {lease.purpose for lease in driven.leases()}

@@ -91,7 +91,7 @@ export class EpisodeScript {
     const at = (step / interval) * HASH_DIGITS;
     const recorded = hashes.slice(at, at + HASH_DIGITS);
     if (recorded === "") return null;
-    const now = this.#hash.of(instance).toString(16).padStart(HASH_DIGITS, "0");
+    const now = (this.#hash.of(instance) >>> 0).toString(16).padStart(HASH_DIGITS, "0");
     if (now === recorded) return null;
     const since = Math.max(0, step - interval);
     const when = step === 0 ? "from the start" : `since step ${since}`;

@@ -18,13 +18,15 @@ export class SeenHash {
   /** A view may begin at any byte: it is read here. */
   #words = new Uint32Array(16);
   #bytes = new Uint8Array(this.#words.buffer);
+  /** The bytes of each view, made once: a mark allocates nothing. */
+  readonly #bytesOf = new WeakMap<BoxView, Uint8Array>();
 
   constructor({ observation, actionMask }: GameDefinition) {
     this.#names = observation.kind === "box" ? null : observationEntries(observation).map(({ name }) => name);
     this.#hasMasks = actionMask === true;
   }
 
-  /** The hash of what each agent that takes part in the next step sees and may do: an unsigned 32-bit number. */
+  /** The hash of what each agent that takes part in the next step sees and may do: a signed 32-bit number, which costs no memory. */
   of({ numAgents, active, views, masks }: Instance): number {
     let hash = OFFSET;
     if (numAgents > 1) hash = this.#update(hash, active);
@@ -32,21 +34,28 @@ export class SeenHash {
       if (active[agent] !== 1) continue;
       const view = views[agent];
       if (this.#names === null) hash = this.#update(hash, view as BoxView);
-      else for (const name of this.#names) hash = this.#update(hash, (view as Record<string, BoxView>)[name]);
+      else
+        for (let e = 0; e < this.#names.length; e++)
+          hash = this.#update(hash, (view as Record<string, BoxView>)[this.#names[e]]);
       if (this.#hasMasks) hash = this.#update(hash, masks[agent]);
     }
-    return hash >>> 0;
+    return hash;
   }
 
-  #update(hash: number, { buffer, byteOffset, byteLength }: BoxView): number {
-    const numWords = (byteLength + 3) >> 2;
+  #update(hash: number, view: BoxView): number {
+    let bytes = this.#bytesOf.get(view);
+    if (bytes === undefined) {
+      bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+      this.#bytesOf.set(view, bytes);
+    }
+    const numWords = (bytes.length + 3) >> 2;
     if (numWords > this.#words.length) {
       this.#words = new Uint32Array(numWords);
       this.#bytes = new Uint8Array(this.#words.buffer);
     }
     const words = this.#words;
     if (numWords > 0) words[numWords - 1] = 0;
-    this.#bytes.set(new Uint8Array(buffer, byteOffset, byteLength));
+    this.#bytes.set(bytes);
     let result = hash;
     for (let i = 0; i < numWords; i++) result = Math.imul(result ^ words[i], PRIME);
     return result;
