@@ -93,7 +93,9 @@ class GameError(AttractError):
         self.exit_code = 2 if kind == "load" else 1
         where = "" if slot_id is None else f" in slot {slot_id}"
         which = "" if seed is None else f" (seed {seed[0]:08x}{seed[1]:08x}, low word first)"
-        trace = "\n  no stack: the game never came back" if stack is None else f"\n{stack}"
+        trace = f"\n{stack}" if stack else ""
+        if kind == "hang" and stack is None:
+            trace = "\n  no stack: the game never came back"
         super().__init__(f"the game failed ({kind}){where}{which}: {name}: {text}{trace}")
 
 

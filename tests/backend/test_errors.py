@@ -60,6 +60,7 @@ def test_a_games_failure_says_where_and_from_which_seed():
         "at snake.ts:3"
     )
     assert "no stack" in str(GameError("hang", "silent for 5 s"))
+    assert str(GameError("load", "it is empty")) == "the game failed (load): Error: it is empty"
 
 
 def test_P8_the_minibatch_that_broke_is_named():

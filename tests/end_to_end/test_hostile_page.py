@@ -79,3 +79,19 @@ def test_a_page_cannot_replace_the_tab_that_probes_it(address: str, tmp_path: Pa
     # The policy of the game's origin keeps it in its frame.
     assert result.code == 0, result.stderr
     assert (tmp_path / "game.page.ts").exists()
+
+
+def test_probing_a_page_that_goes_elsewhere_says_so(tmp_path: Path) -> None:
+    # By a timer of another frame, which the page's clock does not hold.
+    leaving = """
+      const other = document.body.appendChild(document.createElement("iframe"));
+      other.contentWindow.setTimeout(() => { location.href = "https://elsewhere.example/"; }, 5);"""
+    (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", f"if (life === 1) {{ {leaving} }}"))
+    result = run_attract("probe", str(tmp_path), runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert result.code == 2, result.stderr
+    (line,) = result.stderr.splitlines()
+    assert line.endswith(
+        "the page could not be probed: the page went to another address: it no longer plays the game; "
+        "remove the code that navigates, or use the page that it goes to"
+    )
+    assert not (tmp_path / "game.page.ts").exists()

@@ -16,6 +16,7 @@ from dashboard_page import (
     chromium,
     open_page,
     photograph,
+    read_number,
     serve,
     wait_for_more,
     wait_until,
@@ -25,6 +26,7 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "versions"
 WATCH = '[data-testid="watch"]'
+NEWER = "(least) => Number(document.querySelector('[data-testid=version]').textContent) >= least"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 
 
@@ -56,6 +58,14 @@ async def open_run(page: Page, run_id: str, query: str = "") -> None:
     await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
     await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}{query}")
     await expect(slider(page)).to_be_visible()
+
+
+async def start_cartpole(page: Page) -> None:
+    await page.get_by_role("button", name=re.compile("^CartPole")).click()
+    form = page.get_by_role("form", name="Train CartPole")
+    await form.get_by_label("Workers", exact=True).fill("1")
+    await form.get_by_role("button", name="Start training").click()
+    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 async def drag(page: Page, share: float) -> None:
@@ -157,11 +167,7 @@ async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
 ) -> None:
     with serve(runs_dir) as url:
         async with chromium() as browser, open_page(browser, url) as (page, _):
-            await page.get_by_role("button", name=re.compile("^CartPole")).click()
-            form = page.get_by_role("form", name="Train CartPole")
-            await form.get_by_label("Workers", exact=True).fill("1")
-            await form.get_by_role("button", name="Start training").click()
-            await page.wait_for_url(re.compile(r"#/runs/"))
+            await start_cartpole(page)
             await wait_for_more(page, WATCH, "data-version", 2)
             await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
             await slider(page).press("Home")
@@ -172,6 +178,30 @@ async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
             await check_accessible(page, "an older version of a live run")
             await page.get_by_role("button", name="Play the newest", exact=True).click()
             await wait_for_more(page, WATCH, "data-version", int(count))
+
+
+async def test_skip_to_the_newest_begins_an_episode_with_it_at_once(tmp_path: Path) -> None:
+    with serve(tmp_path / "runs") as url:
+        async with chromium() as browser, open_page(browser, url) as (page, _):
+            await start_cartpole(page)
+            watch = page.locator(WATCH)
+            skip = page.get_by_role("button", name="Skip to the newest version and lesson")
+            await wait_for_more(page, WATCH, "data-version", 0)
+            # The episode of a game that stands still never ends: no other version plays by itself.
+            await page.get_by_role("button", name="Pause the game", exact=True).click()
+            old = await read_number(page, WATCH, "data-version")
+            await wait_until(page, NEWER, old + 2)
+            await expect(skip).to_be_enabled()
+            await expect(watch).to_have_attribute("data-version", str(old))
+            await skip.click()
+            await wait_for_more(page, WATCH, "data-version", old + 2)
+
+            # From a version that was chosen it leads back to the newest.
+            await slider(page).press("Home")
+            await expect(watch).to_have_attribute("data-version", "0")
+            await skip.click()
+            await wait_for_more(page, WATCH, "data-version", old + 2)
+            await expect(page).not_to_have_url(re.compile("version="))
 
 
 def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: Path, tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ class SocketFleet:
     origin: str | None = None
     build: str = "test"
     max_workers: int = 2
+    host_id: str = "b" * 32
     episode_return: float = 10.0
     evaluation_return: float = 10.0
     recorded: list[float] = field(default_factory=list[float])
@@ -157,7 +158,7 @@ class SocketFleet:
                     "protocol_version": PROTOCOL_VERSION,
                     "build": self.build,
                     "token": self.token,
-                    "host_id": "b" * 32,
+                    "host_id": self.host_id,
                     **fields,
                 }
             )
@@ -210,9 +211,8 @@ class SocketFleet:
 
     async def _worker(self, run_id: str, index: int) -> None:
         async with self._connect() as socket:
-            await socket.send(
-                self._hello(role="worker", run_id=run_id, worker_index=index, worker_key=f"{index:032x}")
-            )
+            key = f"{self.host_id[:24]}{index:08x}"
+            await socket.send(self._hello(role="worker", run_id=run_id, worker_index=index, worker_key=key))
             worker = _Worker(self, socket, index)
             async for data in socket:
                 if not await worker.handle(decode_to_browser(data)):

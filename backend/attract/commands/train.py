@@ -365,6 +365,10 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
         )
     if result.verdict.text is not None:
         say(result.verdict.text)
+    # A goal is confirmed by an evaluation, which is the verdict then.
+    if result.verdict.is_open and not result.goal_reached and result.export is not None:
+        decides = f"attract eval {result.run_id}{_runs_dir_option(runs_dir)}"
+        say(f"training episodes lag behind the final policy; an evaluation decides: {decides}")
     if result.error is not None:
         say(f"error: {result.error}")
     if goal is not None and not result.refused:
@@ -393,11 +397,16 @@ def _evaluated(view: EvaluationView) -> str:
 
 def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
     """The three next commands, each ready to be copied."""
-    usual = ServerSettings.from_environment(os.environ).runs_dir
-    where = "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
+    where = _runs_dir_option(runs_dir)
     say("next:")
     for command, why in NEXT_COMMANDS:
         say(f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
+
+
+def _runs_dir_option(runs_dir: Path) -> str:
+    """The option that names `runs_dir` in a command; empty where it is the usual one."""
+    usual = ServerSettings.from_environment(os.environ).runs_dir
+    return "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
 
 
 def _json_line(row: MetricsRow, run: RunView) -> dict[str, Any]:

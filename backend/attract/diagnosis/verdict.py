@@ -40,6 +40,8 @@ class Verdict:
     """Whether the return is above random play's by `CERTAIN_ERRORS`; None where that is unknown."""
     text: str | None
     """One line of text; None unless both were measured."""
+    is_open: bool = False
+    """Whether the returns of other episodes than these may show that it learned."""
 
     def numbers(self) -> dict[str, float | int | bool | None]:
         """The fields that `--json` prints."""
@@ -67,22 +69,24 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
             where it is not above random play's, and `learned` is None there.
         same_task: whether both were played with the same parameters; otherwise `learned` is None.
     """
+    is_open = random is not None and random.episodes >= MIN_EPISODES
     if trained is None or random is None:
-        return Verdict(trained, random, None, None)
+        return Verdict(trained, random, None, None, is_open)
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
     num_episodes = min(trained.episodes, random.episodes)
     if num_episodes < MIN_EPISODES:
         why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
-        return Verdict(trained, random, None, f"{beside}: {why}")
+        return Verdict(trained, random, None, f"{beside}: {why}", is_open)
     if not same_task:
-        return Verdict(trained, random, None, f"{beside}, which played without the lesson: not compared")
+        text = f"{beside}, which played without the lesson: not compared"
+        return Verdict(trained, random, None, text, is_open)
     if is_above(trained, random):
         return Verdict(trained, random, True, f"{beside}: better than random play")
     if num_agents > 1:
         text = f"{beside}: no better on average over the agents, which may play against each other"
         return Verdict(trained, random, None, text)
     better = "clearly better" if trained.mean > random.mean else "better"
-    return Verdict(trained, random, False, f"{beside}: not {better} than random play")
+    return Verdict(trained, random, False, f"{beside}: not {better} than random play", is_open)
 
 
 def as_measured(play: RandomPlay | None) -> Measured | None:

@@ -1,6 +1,7 @@
 import dataclasses
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -121,6 +122,23 @@ def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     # It is no failure: how a run ended is one thing, what came of it another.
     assert exit_code(result, None) == 0
     assert _json_object(_result("finished"), None)["learned"] is None
+
+
+def test_an_end_that_training_episodes_leave_open_names_the_evaluation_that_decides(tmp_path: Path) -> None:
+    decides = "training episodes lag behind the final policy; an evaluation decides: attract eval r"
+    random = Measured(-500.0, 1.0, 100)
+
+    def lines(trained: Measured | None, **fields: Any) -> list[str]:
+        verdict = judge(trained, random, num_agents=1, same_task=True)
+        result = dataclasses.replace(_result("finished"), export=str(tmp_path), verdict=verdict)
+        return _printed(dataclasses.replace(result, **fields), None, Path("runs")).splitlines()
+
+    for trained in (Measured(-499.0, 1.0, 100), Measured(-400.0, 1.0, 19), None):
+        assert lines(trained).count(decides) == 1
+    # What is already decided, and what has no policy to evaluate.
+    assert decides not in lines(Measured(-400.0, 1.0, 100))
+    assert decides not in lines(Measured(-499.0, 1.0, 100), goal_reached=True)
+    assert decides not in lines(None, export=None)
 
 
 @pytest.mark.parametrize(

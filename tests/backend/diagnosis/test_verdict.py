@@ -91,6 +91,19 @@ def test_returns_of_a_lesson_are_not_compared_with_play_without_it() -> None:
     assert found.text == "return 9, random play 1, which played without the lesson: not compared"
 
 
+def test_a_verdict_that_an_evaluation_may_change_is_open() -> None:
+    random, few = Measured(1.0, 0.1, MIN_EPISODES), Measured(1.0, 0.1, MIN_EPISODES - 1)
+    below, above = Measured(0.5, 0.1, 100), Measured(9.0, 0.1, 100)
+    # Not better, too few episodes, none that ended.
+    assert [verdict(trained, random).is_open for trained in (below, few, None)] == [True] * 3
+    assert judge(above, random, num_agents=1, same_task=False).is_open
+    assert not verdict(above, random).is_open
+    # Random play is kept: more episodes of the policy alone tell nothing.
+    assert not verdict(above, few).is_open
+    assert not verdict(below, None).is_open
+    assert not verdict(below, random, num_agents=2).is_open
+
+
 def test_numbers_are_read_at_a_glance() -> None:
     values = [0.0, 0.64, -0.12345, 936.26, 1142.4, -123456.7, 1e30]
     assert [number_text(value) for value in values] == [

@@ -125,9 +125,9 @@ async def test_a_damaged_file_is_listed_and_told_of(world: GatewayWorld, run_id:
     (entry,) = store_of(world, run_id).add([NewEpisode(recorded(), "training")])
     (world.runs_dir / run_id / FOLDER / f"{entry.id}.json").write_text("{")
     (listed,) = (await world.client.get(f"/api/runs/{run_id}/episodes")).json()
-    assert listed["problem"].startswith("is no recorded episode")
+    assert listed["problem"].startswith("is not valid JSON")
     found = await world.client.get(f"/api/runs/{run_id}/episodes/{entry.id}")
-    assert found.status_code == 422 and "is no recorded episode" in found.json()["error"]
+    assert found.status_code == 422 and "is not valid JSON" in found.json()["error"]
 
 
 async def test_a_disk_that_takes_nothing_is_507(world: GatewayWorld, run_id: str):

@@ -85,9 +85,13 @@ export interface ProbeReport {
   adapter: string;
 }
 
-/** Raises Error when the page does not load. */
+/** Raises Error when the page does not load, or goes to another address. */
 export async function probe(page: PageToProbe, report: (phase: string) => void): Promise<ProbeReport> {
-  return await new Probe(page, report).run();
+  try {
+    return await new Probe(page, report).run();
+  } catch (error) {
+    throw Trial.failure(error);
+  }
 }
 
 class Probe {

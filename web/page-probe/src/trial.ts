@@ -52,6 +52,8 @@ export interface TrialOptions {
 
 /** One page and its clock. */
 export class Trial {
+  static readonly #opened = new Set<Trial>();
+
   readonly window: PageWindow;
   readonly #frame: PageFrame;
 
@@ -74,6 +76,7 @@ export class Trial {
     this.#frame = frame;
     this.#page = page;
     this.window = frame.window;
+    Trial.#opened.add(this);
   }
 
   /** A fresh page that has loaded. Raises Error when it does not. */
@@ -113,6 +116,13 @@ export class Trial {
     if (turns) await frame.beginInTurns(seed);
     else frame.begin(seed);
     return new Trial(frame, probed, written, clickable);
+  }
+
+  /** What `thrown` is an error of; each trial that is still open is closed. */
+  static failure(thrown: unknown): unknown {
+    const explained = [...Trial.#opened].map((trial) => trial.#frame.explain(thrown));
+    for (const trial of Trial.#opened) trial.close();
+    return explained.find((error) => error !== thrown) ?? thrown;
   }
 
   /** Whether the page asked for a reload, which ends its game. */
@@ -169,6 +179,7 @@ export class Trial {
   }
 
   close(): void {
+    Trial.#opened.delete(this);
     this.#frame.remove();
   }
 

@@ -3,6 +3,7 @@
 import type { EpisodeEntry, FleetView, GameReport, RunView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
+  discardedText,
   EMPTY_RUN,
   isOver,
   newestModel,
@@ -10,6 +11,7 @@ import {
   progressOf,
   reduceRun,
   speedOf,
+  updatesText,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
 import cases from "../../../contract/golden/progress.json";
@@ -199,6 +201,26 @@ describe("what is said of a run", () => {
     expect(waitsForWorkers(RUN, null)).toBe(false);
     expect(waitsForWorkers({ ...RUN, state: "paused" }, fleet())).toBe(false);
     expect([numWorkers(null), numWorkers(fleet("gone", "playing"))]).toEqual([null, 1]);
+  });
+});
+
+describe("the scoreboard", () => {
+  it("counts updates beside versions only where the numbers differ", () => {
+    expect(updatesText({ ...RUN, policy_version: 3, updates: 3 })).toBeNull();
+    expect(updatesText({ ...RUN, policy_version: 3, updates: 4 })).toBe("4");
+    // Not "12.3k", as counts are shortened elsewhere: the difference is what it is shown for.
+    expect(updatesText({ ...RUN, policy_version: 12_344, updates: 12_345 })).toBe("12345");
+  });
+
+  it("says in words what the fleet did in vain, and nothing of what did not happen", () => {
+    const clean = { ...fleet("playing"), leases_lapsed: 0, blocks_refused: 0, sockets_refused: 0 };
+    expect(discardedText(clean)).toBe("");
+    expect(discardedText({ ...clean, leases_lapsed: 1, blocks_refused: 1 })).toBe(
+      ", 1 task not returned in time, 1 result discarded",
+    );
+    expect(discardedText({ ...clean, leases_lapsed: 2, sockets_refused: 3 })).toBe(
+      ", 2 tasks not returned in time, 3 connections refused",
+    );
   });
 });
 

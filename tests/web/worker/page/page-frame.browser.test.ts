@@ -71,6 +71,13 @@ test("a page that went elsewhere is no game any more", async () => {
   );
 });
 
+test("a page that goes elsewhere while it loads is named, and leaves no frame", async () => {
+  const page = `<script>parent.attractTestClock(window); location.href = "data:text/html,elsewhere";</script>`;
+  const leaving = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+  await expect(PageFrame.load(hop().page!, leaving, {})).rejects.toThrow("went to another address");
+  expect(numFrames()).toBe(0);
+});
+
 test("a page that is not there is named, and leaves no frame", async () => {
   const adapter = hop().page!;
   const nothing = URL.createObjectURL(new Blob(["<p>none</p>"], { type: "text/html" }));

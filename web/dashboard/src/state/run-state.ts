@@ -11,6 +11,7 @@ import type {
   PolicyView,
   RunView,
 } from "@attract/schema";
+import { plural } from "./format.ts";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -140,6 +141,24 @@ export function speedOf(run: RunView, fleet: FleetView | null): number {
   if (isOver(run.state)) return run.elapsed_seconds > 0 ? run.agent_steps / run.elapsed_seconds : 0;
   // The mean of the last seconds falls slowly; without workers the speed is 0 at once.
   return numWorkers(fleet) === 0 ? 0 : (fleet?.steps_per_second ?? run.steps_per_second);
+}
+
+/** The number of updates, to the digit as the version is; null where both are one number. */
+export function updatesText({ updates, policy_version }: RunView): string | null {
+  return updates === policy_version ? null : String(updates);
+}
+
+/** What the fleet was asked for, or sent, in vain: `, ` before each part; empty: nothing. */
+export function discardedText({ leases_lapsed, blocks_refused, sockets_refused }: FleetView): string {
+  const parts: readonly [number, string, string][] = [
+    [leases_lapsed, "task", "not returned in time"],
+    [blocks_refused, "result", "discarded"],
+    [sockets_refused, "connection", "refused"],
+  ];
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, noun, what]) => `, ${plural(count, noun)} ${what}`)
+    .join("");
 }
 
 /** Whether anything more will happen in this run. */

@@ -8,6 +8,7 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
 import { withoutRules } from "../state/report-text.ts";
+import { discardedText } from "../state/run-state.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
@@ -46,9 +47,7 @@ export function FleetCard({
           <span className="soft">
             {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
             {formatCount(here.length === 0 ? 0 : fleet.steps_per_second)} steps per second
-            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "task")} not returned in time`}
-            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "result")} discarded`}
-            {fleet.sockets_refused > 0 && `, ${plural(fleet.sockets_refused, "connection")} refused`}
+            {discardedText(fleet)}
           </span>
         )}
       </div>

@@ -4,10 +4,11 @@ import type { FleetView, RunView } from "@attract/schema";
 import { Progress } from "@mantine/core";
 import { Help } from "../components/help.tsx";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
-import { isOver, progressOf, speedOf } from "../state/run-state.ts";
+import { isOver, progressOf, speedOf, updatesText } from "../state/run-state.ts";
 
 export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null }) {
   const progress = progressOf(run);
+  const updates = updatesText(run);
   return (
     <section className="card" aria-label="Score">
       <dl className="scores">
@@ -53,8 +54,13 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
           value={String(run.policy_version)}
           help="The policy gets a new version after each update; workers always play the newest."
         />
-        {/* An update that is undone gives no version: usually both are one number. */}
-        {run.updates !== run.policy_version && <Score name="Updates" value={formatCount(run.updates)} />}
+        {updates !== null && (
+          <Score
+            name="Updates"
+            value={updates}
+            help="Updates so far. An update that is undone gives no version."
+          />
+        )}
       </dl>
       {run.evaluation !== null && (
         <p className="soft evaluation">

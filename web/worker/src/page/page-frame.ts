@@ -103,6 +103,7 @@ export class PageFrame implements PageHands {
       element.addEventListener("load", () => resolve(), { once: true }),
     );
     host.append(element);
+    let frame: PageFrame | null = null;
     try {
       await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);
       if (clock === null)
@@ -110,13 +111,16 @@ export class PageFrame implements PageHands {
           `the page ${adapter.page} could not be had: it does not exist, is no page of this game, or is not below ` +
             "the served directory (attract serve --project-dir)",
         );
-      const frame = new PageFrame(adapter, element, clock);
+      if (element.contentDocument === null) throw goneError();
+      frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
       await frame.#becomeReady(options.draws ?? true);
       return frame;
     } catch (error) {
+      // Once it is removed it has no document, as one that went elsewhere.
+      const explained = frame?.explain(error) ?? ownError(error);
       element.remove();
-      throw withMissing(withWebGl(ownError(error), adapter, clock), clock);
+      throw withMissing(withWebGl(explained, adapter, clock), clock);
     }
   }
 
@@ -338,7 +342,10 @@ function withMissing(error: unknown, clock: VirtualClock | null): unknown {
 }
 
 function goneError(): Error {
-  return new Error("the page went to another address: it no longer plays the game");
+  return new Error(
+    "the page went to another address: it no longer plays the game; " +
+      "remove the code that navigates, or use the page that it goes to",
+  );
 }
 
 async function withinTime(promise: Promise<void>, text: string): Promise<void> {
