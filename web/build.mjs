@@ -12,6 +12,7 @@
  *   page/                                  page-clock.js, the virtual clock of games that live in a page; page-probe.js,
  *                                          what `attract probe` runs beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
+ *   exported-episode/                      the page of `attract export --replay`, likewise
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -179,8 +180,9 @@ async function buildPlay(folder) {
   });
 }
 
-async function buildExportedPage(folder) {
-  const source = path.join(WEB, "exported-page");
+/** A page that `attract export` writes, of what is in the folder of `web` with its name. */
+async function buildExported(folder, name) {
+  const source = path.join(WEB, name);
   await esbuild.build({
     entryPoints: [path.join(source, "main.ts")],
     outfile: path.join(folder, "page.js"),
@@ -341,7 +343,8 @@ const PARTS = {
   games: buildGames,
   sdk: buildSdk,
   play: buildPlay,
-  "exported-page": buildExportedPage,
+  "exported-page": (folder) => buildExported(folder, "exported-page"),
+  "exported-episode": (folder) => buildExported(folder, "exported-episode"),
   page: buildPageScripts,
   "page-games": buildPageGames,
   trained: copyTrained,

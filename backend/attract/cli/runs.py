@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
 from cyclopts import Parameter
@@ -16,6 +16,10 @@ from attract.cli.flags import (
     RunsDir,
 )
 from attract.processes.exit_codes import DONE
+
+if TYPE_CHECKING:
+    from attract.commands.episodes import Chosen
+    from attract.settings.run import ServerSettings
 
 
 def evaluate(
@@ -91,41 +95,46 @@ def replay(
     json_output
         Print one JSON object and nothing else on stdout.
     """
-    from attract.commands.replay import Chosen, ReplayOptions, replay_episodes
-    from attract.errors import ConfigurationError
+    from attract.commands.replay import ReplayOptions, replay_episodes
     from attract.server.in_process import run_async
 
-    given: list[Chosen] = []
-    if worst:
-        given.append("worst")
-    if best:
-        given.append("best")
-    if failed:
-        given.append("failed")
-    if len(given) > 1:
-        raise ConfigurationError("one at a time", setting=" ".join(f"--{name}" for name in given))
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     if game is not None:
         game, server = served_game(game, server)
-    order = ReplayOptions(episode, given[0] if given else None, game, json_output)
+    order = ReplayOptions(episode, _chosen(worst=worst, best=best, failed=failed), game, json_output)
     return run_async(replay_episodes(order, server))
 
 
+def _chosen(**given: bool) -> "Chosen | None":
+    """Which of the episodes that a run keeps. Raises: ConfigurationError: several."""
+    from attract.errors import ConfigurationError
+
+    names: list[Chosen] = [name for name in ("worst", "best", "failed") if given[name]]
+    if len(names) > 1:
+        raise ConfigurationError("one at a time", setting=" ".join(f"--{name}" for name in names))
+    return names[0] if names else None
+
+
 def export(
-    run: Annotated[str, RunWord],
+    run: Annotated[str | None, RunWord] = None,
     /,
     *,
     out: Path,
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
     page: Annotated[bool, Parameter(negative="")] = False,
     version: str | None = None,
+    replay: str | None = None,
+    worst: Annotated[bool, Parameter(negative="")] = False,
+    best: Annotated[bool, Parameter(negative="")] = False,
+    failed: Annotated[bool, Parameter(negative="")] = False,
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
-    A run with several policies writes one <name>.onnx each.
+    A run with several policies writes one <name>.onnx each. With --page --replay EPISODE: a page that plays a
+    recorded episode.
 
     Parameters
     ----------
@@ -141,14 +150,39 @@ def export(
     version
         Version to export, for example a weaker opponent: a number, `best`, `newest` or `first`; by default
         the best.
+    replay
+        In place of RUN: a recorded episode, as `attract replay` takes it. With --page.
+    worst
+        With --replay RUN: the episode with the lowest return that the run keeps.
+    best
+        With --replay RUN: the episode with the highest return that the run keeps.
+    failed
+        With --replay RUN: the last episode in which the game failed.
     game
         With --page: adapter of a game in a page, or its folder; by default where it was during training.
+        With --replay: another build to play it in, as of `attract replay`.
     """
     from attract.commands.export import export_run
     from attract.commands.exported_page import left_out_text
+    from attract.errors import ConfigurationError
     from attract.server.in_process import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    chosen = _chosen(worst=worst, best=best, failed=failed)
+    if replay is not None:
+        if run is not None or version is not None or export_format != "onnx" or not page:
+            raise ConfigurationError(
+                "an episode is exported as a page, without a run's policy",
+                setting="--replay",
+                fix="attract export --page --replay EPISODE --out DIR",
+            )
+        return _export_episode(replay, chosen, out, server, game)
+    if run is None or chosen is not None:
+        raise ConfigurationError(
+            "which run?" if run is None else f"--{chosen} is of a recorded episode",
+            setting="RUN",
+            fix="attract export RUN --out DIR, or --page --replay EPISODE for a recorded episode",
+        )
     exported = run_async(
         export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
     )
@@ -168,12 +202,36 @@ def export(
     for note in exported.notes:
         print(f"note: {note}")
     if page:
-        folder = shlex.quote(str(out))
-        address = "" if exported.page == "index.html" else f"/{quote(exported.page)}"
-        print(
-            f"See it:  python3 -m http.server --directory {folder} 8000\n         http://localhost:8000{address}"
-        )
+        _say_where(out, "" if exported.page == "index.html" else f"/{quote(exported.page)}")
     return 0
+
+
+def _export_episode(
+    replay: str, chosen: "Chosen | None", out: Path, server: "ServerSettings", game: Path | None
+) -> int:
+    from attract.commands.exported_episode import export_episode
+    from attract.commands.exported_page import left_out_text
+    from attract.server.in_process import run_async
+
+    build = None
+    if game is not None:
+        build, server = served_game(str(game), server)
+    exported = run_async(export_episode(replay, chosen, out.resolve(), server, build))
+    shown = [str(out / path.relative_to(out.resolve())) for path in exported.written]
+    print(f"wrote {', '.join(shown)} ({exported.name})")
+    if exported.left_out:
+        print(left_out_text(exported.left_out))
+    for note in exported.notes:
+        print(f"note: {note}")
+    _say_where(out, "")
+    return 0
+
+
+def _say_where(out: Path, address: str) -> None:
+    folder = shlex.quote(str(out))
+    print(
+        f"See it:  python3 -m http.server --directory {folder} 8000\n         http://localhost:8000{address}"
+    )
 
 
 def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: RunsDir = None) -> int:

@@ -142,26 +142,39 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
 
     Raises: FileError: a file is gone, or is no file any more.
     """
-    source = copy.page.resolve()
-    page = read_file(source, MAX_PAGE_BYTES)
-    files = PageFolder(source.parent, runs_dir, find_project_dir(source))
-    files.find(f"/{source.name}")
-    place = source.relative_to(files.root)
-    # The site may be inside its source folder.
-    hidden = frozenset({out.resolve(), runs_dir.resolve()})
-    written = [out / place, out / AGENT_FOLDER / "main.js"]
-    site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
-    copy.write((out / place).parent)
+    site = copy_site(out, [out / AGENT_FOLDER / "main.js"], copy, runs_dir)
     agent = out / AGENT_FOLDER
     agent.mkdir(exist_ok=True)
     (agent / "main.js").write_text(ATTACH, encoding="utf-8")
     shutil.copyfile(PLAYER, agent / PLAYER.name)
     shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
     copy_file(game, agent / CODE)
-    main = f"{'../' * (len(place.parts) - 1)}{AGENT_FOLDER}/main.js"
-    (out / place).write_bytes(
+    main = f"{'../' * site.page.count('/')}{AGENT_FOLDER}/main.js"
+    page = read_file(out / site.page, MAX_PAGE_BYTES)
+    (out / site.page).write_bytes(
         with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
     )
+    return site
+
+
+def copy_site(out: Path, beside: list[Path], copy: PageCopy, runs_dir: Path) -> ExportedPage:
+    """The page that a game lives in, as it is: arguments and errors as of `write_site`.
+
+    Args:
+        beside: what else is written, for `ExportedPage.written`.
+    """
+    source = copy.page.resolve()
+    files = PageFolder(source.parent, runs_dir, find_project_dir(source))
+    files.find(f"/{source.name}")
+    place = source.relative_to(files.root)
+    # The site may be inside its source folder.
+    hidden = frozenset({out.resolve(), runs_dir.resolve()})
+    written = [out / place, *beside]
+    site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
+    (out / place).parent.mkdir(parents=True, exist_ok=True)
+    copy.write((out / place).parent)
+    # Its name may be that of a link to it.
+    copy_file(source, out / place)
     return site
 
 

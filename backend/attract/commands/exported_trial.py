@@ -1,10 +1,13 @@
-"""Opens an exported page once in a browser: completes what it asks for, and has its agent play a step."""
+"""Opens an exported page once in a browser: completes what it asks for, and has it play."""
 
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from playwright.async_api import Browser, Response, async_playwright
+from playwright.async_api import Browser, Page, Response, async_playwright
 from playwright.async_api import Error as PlaywrightError
 from starlette.applications import Starlette
 from starlette.responses import Response as FileResponse
@@ -19,6 +22,9 @@ from attract.server.page_games import GAME_POLICY
 
 STEP_SECONDS: Final = 20.0
 """Real time; the page may have a menu to pass first."""
+EPISODE_SECONDS: Final = 300.0
+"""Real time, for an episode as fast as it plays."""
+NOT_TESTED: Final = "the page was not tested: there is no Chromium"
 MAX_ROUNDS: Final = 8
 """Added files may request more files."""
 TRY: Final = """\
@@ -40,6 +46,8 @@ try {
 }
 """
 """In the place of the agent's own module: plays at once, and counts."""
+IS_SHOWN: Final = "() => document.body.dataset.state !== undefined"
+IS_PLAYED: Final = "() => ['ended', 'failed'].includes(document.body.dataset.state)"
 IS_DECIDED: Final = "() => window.attractTrial?.steps > 0 || window.attractTrial?.error != null"
 
 
@@ -61,7 +69,27 @@ class _Opened:
     foreign: set[str] = field(default_factory=set[str])
     """Other servers that it requested without success."""
     errors: list[str] = field(default_factory=list[str])
-    steps: int = 0
+    is_played: bool = False
+    """Whether the agent has played a step, or an episode came to its end."""
+
+    @property
+    def lacks(self) -> list[str]:
+        """The files that it has not, a sentence each."""
+        return [f"it requests /{path}, which does not exist" for path in sorted(self.missing)]
+
+    @property
+    def asks(self) -> list[str]:
+        """The servers that it did not reach, a sentence each."""
+        return [f"it requests {host}, which this browser cannot reach" for host in sorted(self.foreign)]
+
+    def refusal(self) -> ConfigurationError:
+        """Says why the page is dead."""
+        return ConfigurationError(
+            f"the exported page does not work: {'; '.join([*self.lacks, *self.errors[:3]])}",
+            setting="--page",
+            fix="put the missing files next to the page, or build the page first; "
+            "the export was written anyway",
+        )
 
 
 async def try_site(site: ExportedPage) -> list[str]:
@@ -71,42 +99,101 @@ async def try_site(site: ExportedPage) -> list[str]:
 
     Raises: ConfigurationError: the page is dead: no step is played, and it lacks files or throws.
     """
+    async with _serving(site.out) as served:
+        if served is None:
+            return [NOT_TESTED]
+        opened = await _open(*served, site.page)
+        for _ in range(MAX_ROUNDS):
+            added = [path for path in sorted(opened.missing) if site.add(path)]
+            if not added:
+                break
+            opened = await _open(*served, site.page)
+    if opened.is_played:
+        return opened.lacks
+    if opened.foreign or not (opened.lacks or opened.errors):
+        return [
+            f"the agent played no step within {STEP_SECONDS:g} s: open the page to see why",
+            *opened.lacks,
+            *opened.asks,
+        ]
+    raise opened.refusal()
+
+
+async def try_episode(out: Path, site: ExportedPage | None, add_clock: Callable[[], None]) -> list[str]:
+    """Open the page of an episode as its visitors will, copy what it asks for, and have it played to its end.
+
+    Args:
+        out: the folder with its `index.html`.
+        site: the page that the game lives in, below `out`; None: it lives in none.
+        add_clock: called once files were added.
+
+    Returns: what came of it, a sentence each.
+
+    Raises: ConfigurationError: the page is dead: it does not play the episode.
+    """
+    async with _serving(out) as served:
+        if served is None:
+            return [NOT_TESTED]
+        opened, said = await _play(*served)
+        for _ in range(MAX_ROUNDS):
+            if site is None or not _add(site, opened.missing):
+                break
+            add_clock()
+            opened, said = await _play(*served)
+    if opened.is_played:
+        return [f"the page was opened and played to its end. {said}", *opened.lacks]
+    if said != "":
+        opened.errors.insert(0, said)
+    if opened.foreign or not (opened.lacks or opened.errors):
+        return [
+            f"the episode did not come to its end within {EPISODE_SECONDS:g} s: open the page to see why",
+            *opened.lacks,
+            *opened.asks,
+        ]
+    raise opened.refusal()
+
+
+def _add(site: ExportedPage, missing: set[str]) -> bool:
+    """Copy what is missing below the site, whose folder is in the root; whether there was any of it."""
+    below = f"{site.out.name}/"
+    own = [path.removeprefix(below) for path in sorted(missing) if path.startswith(below)]
+    return len([path for path in own if site.add(path)]) > 0
+
+
+@contextlib.asynccontextmanager
+async def _serving(folder: Path) -> AsyncGenerator[tuple[Browser, int] | None]:
+    """A browser, and the port of a server of the folder's files; None: there is no browser."""
     chromium = find_chromium()
     if chromium is None:
-        return ["the page was not tested: there is no Chromium"]
-    app = Starlette(routes=[Mount("/", _Site(directory=site.out))])
+        yield None
+        return
+    app = Starlette(routes=[Mount("/", _Site(directory=folder))])
     async with serving_app(app) as port, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=chromium.path, headless=True, args=launch_switches()
         )
         try:
-            opened = await _open(browser, port, site.page)
-            for _ in range(MAX_ROUNDS):
-                added = [path for path in sorted(opened.missing) if site.add(path)]
-                if not added:
-                    break
-                opened = await _open(browser, port, site.page)
+            yield browser, port
         finally:
             await browser.close()
-    lacks = [f"it requests /{path}, which does not exist" for path in sorted(opened.missing)]
-    if opened.steps > 0:
-        return lacks
-    asks = [f"it requests {host}, which this browser cannot reach" for host in sorted(opened.foreign)]
-    if opened.foreign or not (lacks or opened.errors):
-        return [
-            f"the agent played no step within {STEP_SECONDS:g} s: open the page to see why",
-            *lacks,
-            *asks,
-        ]
-    raise ConfigurationError(
-        f"the exported page does not work: {'; '.join([*lacks, *opened.errors[:3]])}",
-        setting="--page",
-        fix="put the missing files next to the page, or build the page first; the export was written anyway",
-    )
 
 
-async def _open(browser: Browser, port: int, page: str) -> _Opened:
-    """Until a step is played, an error ends the trial, or the time is up."""
+async def _play(browser: Browser, port: int) -> tuple[_Opened, str]:
+    """Until the episode is at its end, an error ends the trial, or the time is up; what the page says."""
+    said = ""
+    async with _opening(browser, port) as (tab, opened):
+        await tab.goto(f"http://127.0.0.1:{port}/index.html", wait_until="commit")
+        await tab.wait_for_function(IS_SHOWN, timeout=STEP_SECONDS * 1000)
+        await tab.keyboard.press("End")
+        await tab.wait_for_function(IS_PLAYED, timeout=EPISODE_SECONDS * 1000)
+        said = str(await tab.locator("#status").inner_text())
+        opened.is_played = bool(await tab.evaluate("document.body.dataset.state === 'ended'"))
+    return opened, said
+
+
+@contextlib.asynccontextmanager
+async def _opening(browser: Browser, port: int) -> AsyncGenerator[tuple[Page, _Opened]]:
+    """A tab, and what its page asks for in vain; errors of the block are among those of the page."""
     opened = _Opened()
     origin = f"http://127.0.0.1:{port}"
 
@@ -127,18 +214,24 @@ async def _open(browser: Browser, port: int, page: str) -> _Opened:
                 else opened.foreign.add(urlsplit(request.url).hostname or request.url)
             ),
         )
-        await tab.route(
-            f"**/{AGENT_FOLDER}/main.js",
-            lambda route: route.fulfill(body=TRY, content_type="text/javascript"),
-        )
-        await tab.goto(f"{origin}/{quote(page)}", wait_until="commit")
-        await tab.wait_for_function(IS_DECIDED, timeout=STEP_SECONDS * 1000)
-        steps, error = await tab.evaluate("[attractTrial.steps, attractTrial.error]")
-        opened.steps = int(steps)
-        opened.errors += [] if error is None else [str(error)]
+        yield tab, opened
     except PlaywrightError as error:
         if "Timeout" not in str(error):
             opened.errors.append(str(error).splitlines()[0])
     finally:
         await tab.close()
+
+
+async def _open(browser: Browser, port: int, page: str) -> _Opened:
+    """Until a step is played, an error ends the trial, or the time is up."""
+    async with _opening(browser, port) as (tab, opened):
+        await tab.route(
+            f"**/{AGENT_FOLDER}/main.js",
+            lambda route: route.fulfill(body=TRY, content_type="text/javascript"),
+        )
+        await tab.goto(f"http://127.0.0.1:{port}/{quote(page)}", wait_until="commit")
+        await tab.wait_for_function(IS_DECIDED, timeout=STEP_SECONDS * 1000)
+        steps, error = await tab.evaluate("[attractTrial.steps, attractTrial.error]")
+        opened.is_played = int(steps) > 0
+        opened.errors += [] if error is None else [str(error)]
     return opened

@@ -44,7 +44,6 @@ PROBE: Final = "page-probe.js"
 PROBE_PAGE: Final = f"{OWN}probe.html"
 PROBE_TEXT: Final = f'<!doctype html><title>A page is probed</title><script src="{OWN}{PROBE}"></script>'
 PROBE_POLICY: Final = "default-src 'self'; frame-ancestors 'none'"
-CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame, on this machine."""
 PACKAGE_SOURCES: Final = " ".join(f"https://{host}" for host in PACKAGE_HOSTS)
@@ -243,7 +242,12 @@ def _fetched_response(file: FetchedFile) -> Response:
     return Response(with_clock(file.body), headers=PAGE_HEADERS | {"content-type": file.media_type})
 
 
-def with_clock(page: bytes) -> bytes:
-    """The page with the virtual clock as its first script, and our own in the place of portals' SDKs."""
-    page = PORTAL_SCRIPT.sub(rb"\1" + f"{OWN}{PORTAL}".encode() + rb"?\2", page)
-    return with_first_script(page, CLOCK_TAG)
+def with_clock(page: bytes, own: str = OWN) -> bytes:
+    """The page with the virtual clock as its first script, and our own in the place of portals' SDKs.
+
+    Args:
+        page: HTML.
+        own: the folder of both, as the page names it.
+    """
+    page = PORTAL_SCRIPT.sub(rb"\1" + f"{own}{PORTAL}".encode() + rb"?\2", page)
+    return with_first_script(page, f'<script src="{own}{CLOCK}"></script>'.encode())

@@ -81,3 +81,22 @@ def test_export_names_its_files_as_the_folder_was_given(
     assert "python3 -m http.server --directory public 8000" in capsys.readouterr().out
     assert attract("export", "latest", "--out", "my site", "--page") == 0
     assert "python3 -m http.server --directory 'my site' 8000" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["walk", "--replay", "one.json", "--page"], "without a run's policy"),
+        (["--replay", "one.json"], "without a run's policy"),
+        (["--replay", "one.json", "--page", "--format", "js"], "without a run's policy"),
+        (["--replay", "one.json", "--page", "--version", "3"], "without a run's policy"),
+        (["--replay", "walk", "--page", "--worst", "--best"], "--worst --best: one at a time"),
+        (["--page"], "which run"),
+        (["walk", "--page", "--worst"], "--worst is of a recorded episode"),
+    ],
+)
+def test_export_is_of_a_run_or_of_an_episode(
+    attract: Callable[..., object], capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert attract("export", "--out", "public", *words) == 2
+    assert said in capsys.readouterr().err

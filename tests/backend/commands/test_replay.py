@@ -1,77 +1,17 @@
-"""`attract replay`: which episodes are meant, and what is said of each; no browser is started."""
+"""`attract replay`: how episodes are ordered, and what is said of each; no browser is started."""
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.commands import replay as module
-from attract.commands.replay import Recorded, ReplayOptions, replay_episodes
-from attract.errors import ConfigurationError
-from attract.runs.episode_files import written
+from attract.commands.episodes import Recorded
 from attract.schema.recorded_episode import EpisodeDifference, EpisodeReplay, RecordedEpisode
-from attract.settings.run import ServerSettings
 
 
 def one(**changed: object) -> RecordedEpisode:
     return RecordedEpisode.model_validate({**EPISODE, **changed})
-
-
-def run_with(runs: Path, **episodes: RecordedEpisode) -> ServerSettings:
-    """A run that keeps these episodes."""
-    folder = runs / "run-1" / "episodes"
-    folder.mkdir(parents=True)
-    for name, episode in episodes.items():
-        (folder / f"{name}.json").write_bytes(written(episode))
-    (runs / "run-1" / "config.yaml").write_text("game: cartpole\nsettings: {}\n")
-    return ServerSettings.from_mapping({"runs_dir": runs})
-
-
-@pytest.mark.parametrize(
-    ("episode", "chosen", "text"),
-    [
-        ("gone.episode.json", None, r"gone\.episode\.json: cannot be read|no such file"),
-        ("empty", None, r"no file in it ends in \.episode\.json"),
-        ("run-1", None, "which episode of the run"),
-        ("run-1:z", None, "run-1 keeps no episode z\n  its newest ones: "),
-        ("run-1:../../secret", None, "keeps no episode"),
-        ("run-1", "failed", "--failed: run-1 keeps no such episode"),
-        ("run-9:a", None, "run-9"),
-    ],
-)
-async def test_an_episode_that_is_not_there_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, episode: str, chosen: module.Chosen | None, text: str
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    server = run_with(tmp_path / "runs", a=one(), b=one(returns=[1.0]))
-    with pytest.raises(ConfigurationError, match=text):
-        await replay_episodes(ReplayOptions(episode, chosen), server)
-
-
-async def test_the_build_is_asked_for_where_nothing_here_is_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "one.json").write_bytes(written(one()))
-    server = ServerSettings.from_mapping({"runs_dir": tmp_path / "runs", "project_dir": tmp_path, "port": 0})
-    with pytest.raises(ConfigurationError, match=r"(?s)CartPole-v1, is not known here.*--game PATH"):
-        await replay_episodes(ReplayOptions("one.json"), server)
-
-
-def test_best_and_worst_are_those_of_the_returns_and_a_failure_is_neither(tmp_path: Path):
-    failed = one(
-        returns=[-9.0],
-        end_reason="failed",
-        error={"kind": "throw", "name": "TypeError", "text": "x", "tick": 3},
-    )
-    server = run_with(tmp_path, a=one(returns=[2.0]), b=one(returns=[5.0]), c=failed)
-    chosen = {
-        name: module.find_recorded(ReplayOptions("run-1", name), server)[1][0].name
-        for name in ("best", "worst", "failed")
-    }
-    assert chosen == {"best": "run-1:b", "worst": "run-1:a", "failed": "run-1:c"}
 
 
 def test_many_episodes_are_ordered_in_parts_that_a_message_holds(monkeypatch: pytest.MonkeyPatch):

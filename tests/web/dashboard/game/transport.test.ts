@@ -1,7 +1,7 @@
 /** The clock of a replay. */
 
 import { describe, expect, test } from "vitest";
-import { Transport } from "../../../../web/dashboard/src/game/transport.ts";
+import { steering, Transport } from "../../../../web/dashboard/src/game/transport.ts";
 
 /** Ten seconds in steps of 0.25. */
 const clock = (at = 0) => new Transport(10, 0.25, at);
@@ -83,5 +83,49 @@ describe("step by step", () => {
       transport.stepBy(-1);
       expect(transport.step).toBe(step);
     }
+  });
+});
+
+describe("keys", () => {
+  /** A press of `key` while an element of the page has the focus that matches `focused`, of the selectors that are asked for. */
+  function press(key: string, focused = "", held: Partial<KeyboardEvent> = {}): KeyboardEvent {
+    const target = {
+      closest: (selectors: string) => (selectors.split(", ").includes(focused) ? target : null),
+    };
+    return {
+      key,
+      target,
+      ctrlKey: false,
+      metaKey: false,
+      altKey: false,
+      ...held,
+    } as unknown as KeyboardEvent;
+  }
+
+  test.each([
+    ["ArrowLeft", 4],
+    ["ArrowRight", 6],
+    [",", 4.75],
+    [".", 5.25],
+    ["Home", 0],
+    ["End", 10],
+  ])("%s goes to second %d", (key, seconds) => {
+    const transport = clock(5);
+    steering(press(key))?.(transport);
+    expect(transport.seconds).toBe(seconds);
+  });
+
+  test("space plays, but where it presses a button", () => {
+    const transport = clock();
+    steering(press(" "))?.(transport);
+    expect(transport.isPlaying).toBe(true);
+    expect(steering(press(" ", "button"))).toBeNull();
+    expect(steering(press("End", "button"))).not.toBeNull();
+  });
+
+  test("what others take is left to them", () => {
+    expect(steering(press("End", "select"))).toBeNull();
+    expect(steering(press("End", "", { ctrlKey: true }))).toBeNull();
+    expect(steering(press("toString"))).toBeNull();
   });
 });

@@ -3,6 +3,8 @@
 import type { EpisodeEntry, GameEntry, RecordedEpisode } from "@attract/schema";
 import { describe, expect, test } from "vitest";
 import {
+  differenceText,
+  endText,
   episodeFacts,
   episodesShown,
   episodeTitle,
@@ -108,4 +110,14 @@ describe("the game of a file", () => {
     expect(found("Snake-v1", "s", { game_reference: null })).toBe("snake");
     expect(found("Mine-v1", null)).toBeNull();
   });
+});
+
+test("how a record ended, and where a play differs from it", () => {
+  expect(endText({ end_reason: "failed" })).toBe("The game failed");
+  expect(endText({ end_reason: "stopped" })).toBe("Stopped");
+  expect(endText({ end_reason: "time_limit" })).toBe("Time is up");
+  expect(differenceText({ step: 30, seconds: 3, text: "the agent sees something else" })).toBe(
+    "It differs from the record at step 30, second 3.00 s: the agent sees something else. " +
+      "It plays on with the recorded actions.",
+  );
 });

@@ -212,6 +212,22 @@ describe("what it says of the play", () => {
     );
   });
 
+  test("a page's failure is the same wherever the page is served", async () => {
+    const definition = stroll({ failsAt: 23 });
+    const { error, ...episode } = recorded(definition, 100);
+    const text = `${error?.text} (game.js:3:5)`;
+    const then = { ...episode, error: { ...(error as EpisodeError), text } };
+    const elsewhere = await playerOf(definition, then);
+    await elsewhere.go(1e9);
+    expect(elsewhere.found).toEqual([]);
+    const other = await playerOf(definition, {
+      ...then,
+      error: { ...then.error, text: text.replace("stone", "rock") },
+    });
+    await other.go(1e9);
+    expect(other.found[0].text).toContain("(update() threw: TypeError: a stone); in the record in tick 23 (");
+  });
+
   test("a failure that the record has not is named with the step that was not finished", async () => {
     const { go, found } = await playerOf(stroll({ failsAt: 23 }), recorded(stroll(), 100));
     await go(1e9);

@@ -3,6 +3,17 @@
 /** Real time that one frame may stand for: after a pause of the browser it goes on where it was. */
 const LONGEST_FRAME_MS = 100;
 
+/** Speeds to choose from. */
+export const SPEEDS: readonly [speed: number, text: string][] = [
+  [0.25, "¼×"],
+  [0.5, "½×"],
+  [1, "1×"],
+  [2, "2×"],
+  [4, "4×"],
+  [8, "8×"],
+  [16, "16×"],
+];
+
 /** Owned by the page that shows the episodes. */
 export class Transport {
   isPlaying = false;
@@ -62,4 +73,24 @@ export class Transport {
   #within(seconds: number): number {
     return Math.min(Math.max(seconds, 0), this.length);
   }
+}
+
+/** What a key does, wherever on the page it is pressed. */
+const KEYS: Readonly<Record<string, (transport: Transport) => void>> = {
+  " ": (transport) => transport.toggle(),
+  ArrowLeft: (transport) => transport.seek(transport.seconds - 1),
+  ArrowRight: (transport) => transport.seek(transport.seconds + 1),
+  ",": (transport) => transport.stepBy(-1),
+  ".": (transport) => transport.stepBy(1),
+  Home: (transport) => transport.seek(0),
+  End: (transport) => transport.seek(transport.length),
+};
+
+/** What a press of a key does to the clock; null: nothing, or it is for the element that has the focus. */
+export function steering(event: KeyboardEvent): ((transport: Transport) => void) | null {
+  const target = event.target as Element;
+  const isOthers = target.closest("dialog, select, textarea, input:not([type=range])") !== null;
+  const isPress = event.key === " " && target.closest("button, a") !== null;
+  if (isOthers || isPress || event.ctrlKey || event.metaKey || event.altKey) return null;
+  return Object.hasOwn(KEYS, event.key) ? KEYS[event.key] : null;
 }

@@ -2,21 +2,10 @@
 
 import { type RefObject, useEffect, useMemo, useReducer } from "react";
 import type { Stage } from "../game/stage.ts";
-import { Transport } from "../game/transport.ts";
+import { steering, Transport } from "../game/transport.ts";
 
 /** The page's own texts follow this often; pictures follow each frame. */
 const DRAW_MS = 100;
-
-/** What a key does, wherever on the page it is pressed. */
-const KEYS: Readonly<Record<string, (transport: Transport) => void>> = {
-  " ": (transport) => transport.toggle(),
-  ArrowLeft: (transport) => transport.seek(transport.seconds - 1),
-  ArrowRight: (transport) => transport.seek(transport.seconds + 1),
-  ",": (transport) => transport.stepBy(-1),
-  ".": (transport) => transport.stepBy(1),
-  Home: (transport) => transport.seek(0),
-  End: (transport) => transport.seek(transport.length),
-};
 
 export interface TransportOptions {
   /** In game time. */
@@ -64,12 +53,8 @@ export function useTransport({ length, stepSeconds, at, stages }: TransportOptio
 
   useEffect(() => {
     const down = (event: KeyboardEvent) => {
-      const target = event.target as Element;
-      const isOthers = target.closest("dialog, select, textarea, input:not([type=range])") !== null;
-      const isPress = event.key === " " && target.closest("button, a") !== null;
-      if (isOthers || isPress || event.ctrlKey || event.metaKey || event.altKey) return;
-      const change = Object.hasOwn(KEYS, event.key) ? KEYS[event.key] : undefined;
-      if (change === undefined) return;
+      const change = steering(event);
+      if (change === null) return;
       event.preventDefault();
       steer(change);
     };

@@ -1,6 +1,13 @@
 /** Recorded episodes in words. */
 
-import type { EpisodeEntry, GameEntry, GameReference, RecordedEpisode } from "@attract/schema";
+import type {
+  EpisodeDifference,
+  EpisodeEntry,
+  GameEntry,
+  GameReference,
+  RecordedEpisode,
+} from "@attract/schema";
+import type { EndReason } from "attract/instance";
 import { formatAge, formatNumber, plural } from "./format.ts";
 
 /** Which episodes of a run a list shows. */
@@ -22,6 +29,13 @@ const SOURCES: Readonly<Record<EpisodeEntry["source"], string>> = {
   failure: "Failed",
   person: "Played by hand",
   check: "Check of the game",
+};
+/** Why an episode is over. */
+export const REASONS: Readonly<Record<EndReason, string>> = {
+  terminated: "Game over",
+  time_limit: "Time is up",
+  game_truncated: "Ended",
+  cut: "Cut short",
 };
 const ROLES = { best: "Best", worst: "Worst", median: "Median" } as const;
 
@@ -62,6 +76,20 @@ export function playersText({ seats }: Pick<RecordedEpisode, "seats">): string {
     return `the policy${which} of version ${version ?? "?"}`;
   });
   return [...new Set(names)].join(", ");
+}
+
+/** How the record ended. */
+export function endText({ end_reason: reason }: Pick<RecordedEpisode, "end_reason">): string {
+  if (reason === "failed") return "The game failed";
+  return reason === "stopped" ? "Stopped" : REASONS[reason];
+}
+
+/** Where a play differs from its record. */
+export function differenceText({ step, seconds, text }: EpisodeDifference): string {
+  return (
+    `It differs from the record at step ${step}, second ${secondsText(seconds)}: ${text}. ` +
+    "It plays on with the recorded actions."
+  );
 }
 
 /** The game that `episode` can be played in; null: this server has none. The record's own checks say whether it fits. */

@@ -7,11 +7,10 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { Stage } from "../game/stage.ts";
 import { WatchedPolicy } from "../game/watched-policy.ts";
-import { playersText, secondsText } from "../state/episode-text.ts";
+import { differenceText, endText, playersText } from "../state/episode-text.ts";
 import { formatNumber } from "../state/format.ts";
 import { Decisions } from "./decisions.tsx";
 import { Item, useScore } from "./hud.tsx";
-import { REASONS } from "./watch.tsx";
 
 /** No version plays yet. */
 const NONE = -2;
@@ -132,15 +131,8 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
       </div>
       {isAtEnd && episode.error !== null && <p className="replay-note">{episode.error.text}</p>}
       <p className="replay-note" role="status">
-        {difference !== null &&
-          `It differs from the record at step ${difference.step}, second ${secondsText(difference.seconds)}: ` +
-            `${difference.text}. It plays on with the recorded actions.`}
+        {difference !== null && differenceText(difference)}
       </p>
     </div>
   );
-}
-
-function endText({ end_reason: reason }: RecordedEpisode): string {
-  if (reason === "failed") return "The game failed";
-  return reason === "stopped" ? "Stopped" : REASONS[reason];
 }

@@ -3,12 +3,12 @@
 import type { GameReference, RecordedEpisode } from "@attract/schema";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { Stage } from "../game/stage.ts";
-import type { Transport } from "../game/transport.ts";
+import { SPEEDS, type Transport } from "../game/transport.ts";
 import { canRecord, recordWebm } from "../game/webm.ts";
 import { useTransport } from "../hooks/use-transport.ts";
 import { secondsText } from "../state/episode-text.ts";
 import { type Advisers, EpisodeScreen } from "./episode-screen.tsx";
-import { HudButton, SPEEDS } from "./watch.tsx";
+import { HudButton } from "./watch.tsx";
 
 /** More ticks than this on the scrub bar would run together. */
 const MAX_TICKS = 120;

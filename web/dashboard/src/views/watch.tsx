@@ -9,21 +9,14 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, describeError, isNoAnswer } from "../api/client.ts";
 import { touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
+import { SPEEDS } from "../game/transport.ts";
 import { WatchedPolicy } from "../game/watched-policy.ts";
 import { useHands } from "../hooks/use-hands.ts";
+import { REASONS } from "../state/episode-text.ts";
 import { Decisions } from "./decisions.tsx";
 import { Hud, Item, useScore } from "./hud.tsx";
 import { TouchKeys } from "./play.tsx";
 
-export const SPEEDS: readonly [speed: number, text: string][] = [
-  [0.25, "¼×"],
-  [0.5, "½×"],
-  [1, "1×"],
-  [2, "2×"],
-  [4, "4×"],
-  [8, "8×"],
-  [16, "16×"],
-];
 const RETRY_MS = 1500;
 /** How long the last picture of an episode stays. */
 const REST_MS = 900;
@@ -333,11 +326,4 @@ const BEFORE: Readonly<Record<WatchProps["waitingFor"], readonly [title: string,
   workers: ["Waiting for workers", "The first policy comes as soon as one plays."],
   learner: ["Waiting for a policy", "The learner is getting ready."],
   nothing: ["No policy", "The run ended before its first version was ready."],
-};
-
-export const REASONS: Readonly<Record<EndReason, string>> = {
-  terminated: "Game over",
-  time_limit: "Time is up",
-  game_truncated: "Ended",
-  cut: "Cut short",
 };

@@ -138,7 +138,8 @@ export class EpisodeScript {
   ): EpisodeDifference | null {
     if (now === null) return this.at(step, `the game does not fail; in the record: ${then?.text}`);
     if (then === null) return this.at(step, `the game fails: ${now.text}`);
-    const isSame = now.kind === then.kind && now.tick === then.tick && now.text === then.text;
+    const isSame =
+      now.kind === then.kind && now.tick === then.tick && withoutPlace(now.text) === withoutPlace(then.text);
     return isSame
       ? null
       : this.at(
@@ -146,6 +147,11 @@ export class EpisodeScript {
           `the game fails in tick ${now.tick} (${now.text}); in the record in tick ${then.tick} (${then.text})`,
         );
   }
+}
+
+/** A page may be served below another address than then, which the places in its files begin with. */
+function withoutPlace(text: string): string {
+  return text.replace(/ \([^()\s]*:\d+:\d+\)$/, "");
 }
 
 /** A stranger's file may have actions that the game has not. */

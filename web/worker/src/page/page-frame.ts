@@ -73,12 +73,14 @@ export class PageFrame implements PageHands {
    *
    * @param address of the page.
    * @param isSeen whether this document is watched: `show` is called once it becomes visible.
+   * @param host what holds the frame in this document.
    */
   static async load(
     adapter: PageAdapter,
     address: string,
     options: Partial<ClockOptions>,
     isSeen = false,
+    host = document.body,
   ): Promise<PageFrame> {
     const element: ClockedFrame = document.createElement("iframe");
     const [width, height] = adapter.size;
@@ -100,7 +102,7 @@ export class PageFrame implements PageHands {
     const loaded = new Promise<void>((resolve) =>
       element.addEventListener("load", () => resolve(), { once: true }),
     );
-    document.body.append(element);
+    host.append(element);
     let frame: PageFrame | null = null;
     try {
       await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);

@@ -33,6 +33,8 @@ export interface PageFramesOptions {
   webGl?: "null" | "real";
   /** Whether the one that plays is shown in this document, as large as `fit` says. Default: no. */
   isSeen?: boolean;
+  /** Where in this document the frames are. Default: its body. */
+  host?: HTMLElement;
 }
 
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
@@ -43,6 +45,7 @@ export class PageFrames implements PreloadedGames {
   readonly #address: string;
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
   readonly #isSeen: boolean;
+  readonly #host: HTMLElement | undefined;
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
@@ -77,6 +80,7 @@ export class PageFrames implements PreloadedGames {
       draws = false,
       webGl,
       isSeen = false,
+      host,
     }: PageFramesOptions,
   ) {
     const { page } = definition;
@@ -103,6 +107,7 @@ export class PageFrames implements PreloadedGames {
           { draws, webGl: webGl ?? (draws ? "real" : "null"), isSeen: false }
         : { draws: true, webGl: pixels.webGl ? "real" : "none", isSeen: true };
     this.#isSeen = isSeen;
+    this.#host = host;
     const numTicks = ticksPerStep(
       definition.tickSeconds,
       definition.secondsPerStep ?? definition.tickSeconds,
@@ -210,7 +215,7 @@ export class PageFrames implements PreloadedGames {
   }
 
   async #load(clock: Partial<ClockOptions>): Promise<PageFrame> {
-    const frame = await PageFrame.load(this.#adapter, this.#address, clock, this.#isSeen);
+    const frame = await PageFrame.load(this.#adapter, this.#address, clock, this.#isSeen, this.#host);
     this.#frames.add(frame);
     if (this.#isClosed) this.#remove(frame);
     return frame;
