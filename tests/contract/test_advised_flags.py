@@ -20,6 +20,8 @@ RUNS = ("train", "tune", "imitate", "serve", "eval", "export", "rollback", "repo
 
 SAID_BY: dict[str, tuple[str, ...]] = {
     "cluster/engine.py": ("cluster",),
+    "commands/episodes.py": ("replay", "export"),
+    "commands/exported_episode.py": ("export",),
     "commands/exported_page.py": ("export",),
     "commands/exported_trial.py": ("export",),
     "commands/resuming.py": TRAINS,

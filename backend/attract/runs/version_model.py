@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import safetensors.numpy
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
 from attract.errors import CheckpointError
 from attract.runs.checkpoint_document import read_document, read_tensors
@@ -73,6 +71,10 @@ def version_model(checkpoint: Path, policy_id: str, template: bytes) -> bytes:
 
 def _weights(checkpoint: Path, policy_id: str) -> dict[str, NDArray[Any]]:
     """The float32 tensors of a policy by name: its weights, and what is kept beside them."""
+    # A fleet imports the server, and has no safetensors.
+    import safetensors.numpy
+    from safetensors import SafetensorError
+
     document = read_document(checkpoint)
     try:
         tensors: Mapping[str, NDArray[Any]] = safetensors.numpy.load(
