@@ -9,6 +9,7 @@ from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 from gateway_world import SMALL, GatewayWorld, gateway
 from recorded_episodes import recorded
 from service_run import WAIT_SECONDS, finished, kinds
+from started_run import start_run
 
 RETURNS = [4.0, 1.0, 9.0]
 
@@ -103,7 +104,7 @@ async def test_a_resumed_run_with_another_build_keeps_the_older_one(tmp_path: Pa
         first = world.service.view(view.run_id).game_reference
         assert first is not None
         (tmp_path / "web" / "games" / "counting.js").write_text("export default 2;\n")
-        await world.service.start_run("", {"total_steps": 192}, run_id=view.run_id, resume=True)
+        await start_run(world.service, "", {"total_steps": 192}, run_id=view.run_id, resume=True)
         await finished(world)
         second = world.service.view(view.run_id).game_reference
         assert second is not None and second.sha256 != first.sha256
