@@ -31,9 +31,12 @@ export class GroupInstance extends InstanceBase {
     if (this.episodeOver) throw new RuntimeError("step() expects a running episode: call start() first");
     const { ticksPerStep, hasMetrics, maxSteps } = this.checked;
     this.rewards.fill(0);
-    this.terminated.fill(0);
-    this.truncated.fill(0);
-    this.valid.set(this.active);
+    // Who takes part is settled where a step begins, however many calls it is made of.
+    if (this.episodeSteps % this.callsPerStep === 0) {
+      this.terminated.fill(0);
+      this.truncated.fill(0);
+      this.valid.set(this.active);
+    }
     let ticks = 0;
     let isEnded = false;
     let isTruncated = false;
@@ -57,13 +60,14 @@ export class GroupInstance extends InstanceBase {
     this.executedTicks = ticks;
     this.episodeTicks += ticks;
     this.episodeSteps += 1;
+    const isStepOver = this.episodeSteps % this.callsPerStep === 0;
     for (let agent = 0; agent < this.numAgents; agent++) {
       const total = this.episodeReturns[agent] + this.rewards[agent];
       if (!(Math.abs(total) <= MAX_AMOUNT))
         throw amountError(`reward[${agent}]`, this.rewards[agent], "return", total);
       this.episodeReturns[agent] = total;
       // Sent away without an end of its own: it was stopped, what would follow is estimated (rule E1).
-      if (this.active[agent] === 0 && this.#isPlaying(agent)) this.truncated[agent] = 1;
+      if (isStepOver && this.active[agent] === 0 && this.#isPlaying(agent)) this.truncated[agent] = 1;
     }
     if (isEnded) this.endReason = "terminated";
     else if (isTruncated) this.endReason = "game_truncated";

@@ -36,6 +36,8 @@ export type EndReason = "terminated" | "time_limit" | "game_truncated" | "cut";
 export interface InstanceOptions {
   /** Identifies this instance's random streams; issued by the server. Default 0. */
   instanceId?: number;
+  /** Calls of `step` that are one step to the agents: a drawn game is stepped tick by tick. Default 1. */
+  callsPerStep?: number;
   /** Low and high 32 bits of the run's seed. Default 0. */
   seedLow?: number;
   seedHigh?: number;
@@ -109,6 +111,7 @@ export abstract class InstanceBase implements Instance {
   protected readonly out: Out;
   protected readonly readers: ObservationReader[];
   protected readonly checked: CheckedDefinition;
+  protected readonly callsPerStep: number;
   readonly #random: SequentialRandom;
   /** Random numbers of the next episode. */
   readonly #nextRandom: SequentialRandom;
@@ -125,6 +128,7 @@ export abstract class InstanceBase implements Instance {
     this.checked = checkedDefinition(definition);
     this.numAgents = this.checked.numAgents;
     this.instanceId = options.instanceId ?? 0;
+    this.callsPerStep = options.callsPerStep ?? 1;
     this.#seedLow = options.seedLow ?? 0;
     this.#seedHigh = options.seedHigh ?? 0;
     this.game = createGame(definition);

@@ -288,3 +288,34 @@ describe("the recorded actions and an adviser", () => {
     expect(begins).toEqual([1, 0, 0, 0, 0]);
   });
 });
+
+/** The third agent is always there; the second comes in the second tick of a step, and the first goes in one and is back before it ends. */
+const comings = defineGame({
+  id: "Comings-v1",
+  tickSeconds: 0.1,
+  secondsPerStep: 0.3,
+  numAgents: 3,
+  observation: box({ shape: [1] }),
+  action: discrete(2),
+  create: () => {
+    let tick = 0;
+    const seen = () => [[tick], [-tick], [0]];
+    return {
+      start() {
+        tick = 0;
+        return { observation: seen(), active: [true, false, true] };
+      },
+      update() {
+        tick++;
+        const active = [tick % 9 !== 4 && tick % 12 !== 0, tick % 10 >= 5, true];
+        return { observation: seen(), reward: [1, 10, 0], active, terminated: tick >= 60 };
+      },
+    };
+  },
+});
+
+test("E9: agents that come and go within a step earn what they earned in whole steps", async () => {
+  const { player, go, found } = await playerOf(comings, recorded(comings, 100));
+  await go(1e9);
+  expect([found, player.instance.episodeTicks]).toEqual([[], 60]);
+});

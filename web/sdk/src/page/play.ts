@@ -106,7 +106,10 @@ class FramePlayer implements Player {
     this.#request = options.requestFrame ?? ((callback) => requestAnimationFrame(callback));
     this.#cancel = options.cancelFrame ?? ((handle) => cancelAnimationFrame(handle));
     // Stepped tick by tick, so that what is seen moves smoothly; the player itself holds each action for a whole step.
-    this.instance = createInstance(tickByTick(definition), { seedLow: options.seed ?? 0 });
+    this.instance = createInstance(tickByTick(definition), {
+      seedLow: options.seed ?? 0,
+      callsPerStep: this.#ticksPerStep,
+    });
     this.#begins = new Uint8Array(this.instance.numAgents);
     this.#begin(0);
   }

@@ -235,6 +235,6 @@ export class EpisodePlayer {
 
   #createInstance(): Instance {
     // Tick by tick, so that what is seen moves smoothly.
-    return createInstance(tickByTick(this.#options.definition));
+    return createInstance(tickByTick(this.#options.definition), { callsPerStep: this.#stepTicks });
   }
 }
