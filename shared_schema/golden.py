@@ -11,6 +11,14 @@ from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange, RewardRange
 from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
 from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
+from attract.schema.playtest import (
+    PlaytestAlarm,
+    PlaytestDrill,
+    PlaytestDrilled,
+    PlaytestEpisode,
+    PlaytestPlays,
+    PlaytestPolicy,
+)
 from attract.schema.recorded_episode import (
     EpisodeDifference,
     EpisodeError,
@@ -215,6 +223,28 @@ FROM_BROWSER: list[WireModel] = [
         ],
         problem="the game did not come back",
     ),
+    m.GamePlaytested(
+        playtest_id=5,
+        episodes=[
+            PlaytestEpisode(
+                play=1,
+                index=7,
+                episode_return=2.5,
+                num_steps=30,
+                num_ticks=120,
+                end_reason="failed",
+                info={"level": 2.0},
+                play_seconds=0.125,
+                alarms=[
+                    PlaytestAlarm(oracle="nan", text="update() returned reward = NaN", step=29, tick=118)
+                ],
+                recorded=RECORDED,
+            )
+        ],
+        drilled=[PlaytestDrilled(kind="dead-key", numbers={"action 0": 0.5}, problem="no time was left")],
+        problem="the game did not come back",
+        seconds=1.5,
+    ),
     m.GameLog(run_id="cartpole-1", level="warn", text="x is NaN \N{VIDEO GAME}", dropped=7),
     m.HostStatus(run_id=None, num_workers=2, hidden=True),
     m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0, error=None),
@@ -270,6 +300,23 @@ TO_BROWSER: list[WireModel] = [
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
     ),
     m.ReplayEpisodes(replay_id=4, game=GAME, episodes=[RECORDED], budget_seconds=30.0),
+    m.PlaytestGame(
+        playtest_id=5,
+        game=GAME,
+        seed=SEED,
+        plays=[
+            PlaytestPlays(player="hold-0", first=0, count=8),
+            PlaytestPlays(player="trained:clumsy", first=8, count=24),
+        ],
+        drills=[PlaytestDrill(kind="soft-lock", episodes=[RECORDED])],
+        policies=[PlaytestPolicy(name="trained", document="{}", model=b"\x08\x0a")],
+        episodes=[RECORDED],
+        parameters={"size": 12.0},
+        max_steps=600,
+        fresh=True,
+        record=True,
+        budget_seconds=20.0,
+    ),
     m.WelcomeWorker(
         run_id="cartpole-1",
         worker_id=1,

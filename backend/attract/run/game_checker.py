@@ -1,13 +1,14 @@
-"""Has a browser check a game or replay its episodes, and tells what it found, in the author's own places."""
+"""Has a browser check or playtest a game or replay its episodes; places are those of the author's files."""
 
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
-from attract.games.places import first_place
+from attract.games.places import Place, first_place
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import (
@@ -16,9 +17,11 @@ from attract.schema.game_messages import (
     EpisodesReplayed,
     GameChecked,
     GameFinding,
+    MethodSource,
     ParameterDistribution,
     ReplayEpisodes,
 )
+from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tiers import GrantedTier
 
@@ -26,12 +29,16 @@ HOST_SECONDS = 10.0
 ANSWER_SECONDS = 20.0
 """Beyond its budget a host that lives answers well within this: it ends a game that hangs by itself."""
 
+HostOrder = CheckGame | ReplayEpisodes | PlaytestGame
+HostAnswer = GameChecked | EpisodesReplayed | GamePlaytested
+Answer = TypeVar("Answer", GameChecked, EpisodesReplayed, GamePlaytested)
+
 
 @dataclass
 class _Open:
     connection_id: int
     module: GameModule
-    answer: asyncio.Future[GameChecked | EpisodesReplayed]
+    answer: asyncio.Future[HostAnswer]
 
 
 class GameChecker:
@@ -90,40 +97,65 @@ class GameChecker:
         order = ReplayEpisodes(
             replay_id=replay_id, game=module.reference, episodes=list(episodes), budget_seconds=budget_seconds
         )
-        answer = await self._ask(module, replay_id, order, wait_seconds)
-        if not isinstance(answer, EpisodesReplayed):
-            raise AttractError(f"the browser answered the replay of {module.reference.name} with a check")
-        return answer
+        return await self._ask(module, replay_id, order, wait_seconds, EpisodesReplayed)
+
+    async def playtest(
+        self, module: GameModule, order: PlaytestGame, wait_seconds: float = HOST_SECONDS
+    ) -> GamePlaytested:
+        """What a browser of this machine saw in the episodes and drills of `order`.
+
+        Args:
+            order: its id and its game are set here.
+
+        Raises: AttractError: as `check`.
+        """
+        playtest_id = next(self._ids)
+        order = order.model_copy(update={"playtest_id": playtest_id, "game": module.reference})
+        return await self._ask(module, playtest_id, order, wait_seconds, GamePlaytested)
+
+    def own_place(
+        self, module: GameModule, stack: str | None, method: MethodSource | None
+    ) -> tuple[str | None, Place | None]:
+        """A stack in the author's files, and its first place."""
+        stack = self._games.own_stack(module.reference.sha256, stack, method)
+        return stack, first_place(stack)
 
     async def _check(self, module: GameModule, order: CheckGame, wait_seconds: float) -> GameChecked:
-        answer = await self._ask(module, order.check_id, order, wait_seconds)
-        if not isinstance(answer, GameChecked):
-            raise AttractError(f"the browser answered the check of {module.reference.name} with a replay")
-        return answer
+        return await self._ask(module, order.check_id, order, wait_seconds, GameChecked)
 
     async def _ask(
-        self, module: GameModule, order_id: int, order: CheckGame | ReplayEpisodes, wait_seconds: float
-    ) -> GameChecked | EpisodesReplayed:
+        self,
+        module: GameModule,
+        order_id: int,
+        order: HostOrder,
+        wait_seconds: float,
+        expected: type[Answer],
+    ) -> Answer:
         try:
             async with asyncio.timeout(wait_seconds):
                 await self._host_came.wait()
         except TimeoutError:
             raise AttractError(f"no browser came within {wait_seconds:g} s to play the game") from None
         connection_id = self._hosts[0]
-        answer: asyncio.Future[GameChecked | EpisodesReplayed] = asyncio.get_running_loop().create_future()
-        self._open[order_id] = _Open(connection_id, module, answer)
+        future: asyncio.Future[HostAnswer] = asyncio.get_running_loop().create_future()
+        self._open[order_id] = _Open(connection_id, module, future)
         self._send(connection_id, order)
         try:
             async with asyncio.timeout(order.budget_seconds + ANSWER_SECONDS):
-                return await answer
+                answer = await future
+            if not isinstance(answer, expected):
+                raise AttractError(
+                    f"the browser answered something else than was asked of {module.reference.name}"
+                )
+            return answer
         except TimeoutError:
             raise AttractError(f"the browser did not say what it found in {module.reference.name}") from None
         finally:
             del self._open[order_id]
 
-    def heard(self, connection_id: int, message: GameChecked | EpisodesReplayed) -> None:
+    def heard(self, connection_id: int, message: HostAnswer) -> None:
         """A host's answer; one that was not asked for is dropped."""
-        order_id = message.check_id if isinstance(message, GameChecked) else message.replay_id
+        order_id = _order_id(message)
         known = self._open.get(order_id)
         if known is not None and known.connection_id == connection_id and not known.answer.done():
             known.answer.set_result(message)
@@ -169,8 +201,7 @@ class GameChecker:
         )
 
     def _finding(self, module: GameModule, finding: GameFinding) -> CheckFinding:
-        stack = self._games.own_stack(module.reference.sha256, finding.stack, finding.method)
-        place = first_place(stack)
+        stack, place = self.own_place(module, finding.stack, finding.method)
         return CheckFinding(
             id=finding.id,
             severity=finding.severity,
@@ -181,6 +212,16 @@ class GameChecker:
             column=None if place is None else place.column,
             stack=stack,
         )
+
+
+def _order_id(message: HostAnswer) -> int:
+    match message:
+        case GameChecked():
+            return message.check_id
+        case EpisodesReplayed():
+            return message.replay_id
+        case GamePlaytested():
+            return message.playtest_id
 
 
 def _is_same(one: CheckFinding, other: CheckFinding) -> bool:

@@ -16,6 +16,7 @@ from attract.schema.messages import (
     EpisodesReplayed,
     FromBrowser,
     GameChecked,
+    GamePlaytested,
     Goodbye,
     Hello,
     HostStatus,
@@ -76,7 +77,7 @@ class Membership:
 
         Raises: ProtocolError: as `BrowserSide.handle_message`.
         """
-        if isinstance(message, GameChecked | EpisodesReplayed):
+        if isinstance(message, GameChecked | EpisodesReplayed | GamePlaytested):
             self.checker.heard(connection_id, message)
             return
         run = self._runs.get(connection_id)

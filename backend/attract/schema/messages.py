@@ -28,6 +28,7 @@ from attract.schema.game_messages import (
     ReplayEpisodes,
 )
 from attract.schema.pictures import PackedPictures
+from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
 from attract.schema.tiers import Tier
@@ -460,7 +461,16 @@ class RunEnded(FiniteModel):
     reason: Text
 
 
-_FromHost = Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | HostStatus | Goodbye
+_FromHost = (
+    Hello
+    | GameDescribed
+    | GameFailed
+    | GameChecked
+    | EpisodesReplayed
+    | GamePlaytested
+    | HostStatus
+    | Goodbye
+)
 _FromWorker = (
     Hello
     | GameFailed
@@ -474,7 +484,7 @@ _FromWorker = (
     | Observe
     | Goodbye
 )
-_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | RunEnded
+_ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | RunEnded
 _ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded
 FromHost = Annotated[_FromHost, Field(discriminator="type")]
 FromWorker = Annotated[_FromWorker, Field(discriminator="type")]

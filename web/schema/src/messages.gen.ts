@@ -9,6 +9,7 @@ export type FromBrowser =
   | GameFailed
   | GameChecked
   | EpisodesReplayed
+  | GamePlaytested
   | HostStatus
   | Goodbye
   | GameLog
@@ -23,7 +24,7 @@ export type FromBrowser =
  * Any message of direction FromHost.
  */
 export type FromHost =
-  Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | HostStatus | Goodbye;
+  Hello | GameDescribed | GameFailed | GameChecked | EpisodesReplayed | GamePlaytested | HostStatus | Goodbye;
 /**
  * Any message of direction FromWorker.
  */
@@ -48,6 +49,7 @@ export type ToBrowser =
   | Assignment
   | CheckGame
   | ReplayEpisodes
+  | PlaytestGame
   | RunEnded
   | WelcomeWorker
   | Lease
@@ -58,7 +60,8 @@ export type ToBrowser =
 /**
  * Any message of direction ToHost.
  */
-export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | RunEnded;
+export type ToHost =
+  Refused | WelcomeHost | Assignment | CheckGame | ReplayEpisodes | PlaytestGame | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
@@ -792,6 +795,75 @@ export interface GameFinding {
   method: MethodSource | null;
 }
 /**
+ * Host: what came of a `playtest_game`.
+ */
+export interface GamePlaytested {
+  type: "game_playtested";
+  playtest_id: number;
+  /**
+   * @maxItems 100000
+   */
+  episodes: PlaytestEpisode[];
+  /**
+   * @maxItems 16
+   */
+  drilled: PlaytestDrilled[];
+  /**
+   * Why the game could not be played on, such as a hang.
+   */
+  problem: string | null;
+  seconds: number;
+}
+/**
+ * Outcome of one episode.
+ */
+export interface PlaytestEpisode {
+  play: number;
+  index: number;
+  episode_return: number;
+  num_steps: number;
+  num_ticks: number;
+  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut" | "failed" | "stopped";
+  info: {
+    [k: string]: number;
+  };
+  play_seconds: number;
+  /**
+   * @maxItems 16
+   */
+  alarms: PlaytestAlarm[];
+  recorded: RecordedEpisode | null;
+}
+/**
+ * What an oracle saw in an episode.
+ */
+export interface PlaytestAlarm {
+  oracle: "error" | "nan" | "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  text: string;
+  stack: string | null;
+  method: MethodSource | null;
+  step: number;
+  tick: number;
+}
+/**
+ * What came of one drill.
+ */
+export interface PlaytestDrilled {
+  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  /**
+   * @maxItems 64
+   */
+  alarms: PlaytestAlarm[];
+  /**
+   * @maxItems 64
+   */
+  recorded: (RecordedEpisode | null)[];
+  numbers: {
+    [k: string]: number;
+  };
+  problem: string | null;
+}
+/**
  * Host: a worker was created or ended; the count now running.
  */
 export interface HostStatus {
@@ -1049,6 +1121,85 @@ export interface LeaseVoid {
   run_id: string;
   lease_id: number;
   reason: string;
+}
+/**
+ * A test of the game that begins in recorded episodes.
+ */
+export interface PlaytestDrill {
+  kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";
+  /**
+   * @maxItems 64
+   */
+  episodes: RecordedEpisode[];
+}
+/**
+ * Host: load this game in a thread of its own, play these episodes and drills, answer `game_playtested`.
+ */
+export interface PlaytestGame {
+  type: "playtest_game";
+  playtest_id: number;
+  game: GameReference;
+  seed: Seed;
+  /**
+   * Played in turns of a few episodes each, so that a spent budget has some of every player.
+   *
+   * @maxItems 256
+   */
+  plays: PlaytestPlays[];
+  /**
+   * After the plays.
+   *
+   * @maxItems 16
+   */
+  drills: PlaytestDrill[];
+  /**
+   * @maxItems 16
+   */
+  policies: PlaytestPolicy[];
+  /**
+   * What the players `recorded-K` play.
+   *
+   * @maxItems 64
+   */
+  episodes: RecordedEpisode[];
+  /**
+   * Of every episode; a missing one has its default.
+   */
+  parameters: {
+    [k: string]: number;
+  };
+  /**
+   * An episode is stopped after so many steps; None: by the game alone.
+   */
+  max_steps: number | null;
+  /**
+   * Whether each episode is played on a fresh copy of the game, in a page of its own.
+   */
+  fresh: boolean;
+  /**
+   * Whether each episode is sent; else only those with an alarm.
+   */
+  record: boolean;
+  /**
+   * No episode begins after so long.
+   */
+  budget_seconds: number;
+}
+/**
+ * Episodes of one player: `first`, `first + 1`, ...; an index names the episode's random streams.
+ */
+export interface PlaytestPlays {
+  player: string;
+  first: number;
+  count: number;
+}
+/**
+ * A trained policy as `attract export` writes it.
+ */
+export interface PlaytestPolicy {
+  name: string;
+  document: string;
+  model: Uint8Array;
 }
 /**
  * A version of a policy: the ONNX model with its weights and normalisation.

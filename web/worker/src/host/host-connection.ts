@@ -71,6 +71,7 @@ export class HostConnection {
         return message.run_id === null ? [{ kind: "idle" }] : [{ kind: "assign", assignment: message }];
       case "check_game":
       case "replay_episodes":
+      case "playtest_game":
         return [{ kind: "check", order: message }];
       case "run_ended":
         if (message.run_id !== this.#runId) return [];

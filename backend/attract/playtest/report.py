@@ -1,0 +1,107 @@
+"""The report of a playtest: what `attract ci --json` prints and all other forms of it are made from."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from attract.schema.base import Count, FiniteModel, Name, Text
+from attract.schema.recorded_episode import RecordedEpisode
+
+REPORT_VERSION: Final = 1
+OracleId = Literal[
+    "error",
+    "nan",
+    "soft-lock",
+    "endless",
+    "won-without-input",
+    "cannot-be-lost",
+    "retry-broken",
+    "dead-key",
+    "leak",
+    "slow",
+    "score-exploit",
+    "changed",
+    "unreached",
+    "worse-policy",
+]
+ORACLES: Final[tuple[OracleId, ...]] = OracleId.__args__  # pyright: ignore[reportAttributeAccessIssue]
+"""All, in the order in which reports list them."""
+
+
+class Finding(FiniteModel):
+    """One cause, as an oracle found it."""
+
+    id: Name
+    """Stable: the oracle's id, of `changed` and `unreached` with the number: `changed:return:lower`."""
+    oracle: OracleId
+    text: Text
+    """One sentence."""
+    fix: Text | None = None
+    file: Text | None = None
+    """With line and column: the place in the author's files, where one is known."""
+    line: Count | None = None
+    column: Count | None = None
+    stack: Text | None = None
+    player: Text | None = None
+    """Who played the episode that shows it."""
+    step: Count | None = None
+    """Step in which it happens."""
+    seconds: float | None = None
+    """Game time at that step."""
+    confirmed: Count = 0
+    """Times it happened again when the episode was replayed on a fresh copy of the game."""
+    episode: RecordedEpisode | None = Field(default=None, exclude=True)
+    """The shortest episode that shows it; written as a file of its own."""
+    episode_file: Text | None = None
+    """Name of that file, below the output folder."""
+    test_file: Text | None = None
+    """Name of a Playwright test that plays it, below the output folder."""
+
+
+class OracleState(FiniteModel):
+    """How one oracle stands."""
+
+    oracle: OracleId
+    state: Literal["passed", "found", "not_judged"]
+    note: Text = ""
+    """Why it was not judged, or what it could not see."""
+
+
+class PlayerOutcome(FiniteModel):
+    """What one player did, over all its episodes."""
+
+    player: Text
+    episodes: Count
+    return_mean: float | None
+    length_mean: float | None
+    """Steps."""
+    ended: dict[str, Count] = {}
+    """Episodes per end reason."""
+
+
+class Report(FiniteModel):
+    """One run of `attract ci`."""
+
+    format: Literal["attract-ci"] = "attract-ci"
+    version: Literal[1] = REPORT_VERSION
+    game: Text
+    """As it was named."""
+    build: Annotated[str, Field(max_length=64)]
+    """SHA-256 of the module; of a page also of its files."""
+    baseline_build: Annotated[str, Field(max_length=64)] | None = None
+    """None: there is no baseline."""
+    verdict: Literal["plays", "findings", "not_played"]
+    problem: Text | None = None
+    """`not_played`: why, and what to do."""
+    findings: list[Finding] = []
+    known: list[Finding] = []
+    """What the baseline shows already."""
+    oracles: list[OracleState] = []
+    players: list[PlayerOutcome] = []
+    episodes: Count = 0
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 plays, 1 findings, 2 could not be played."""
+        return {"plays": 0, "findings": 1, "not_played": 2}[self.verdict]

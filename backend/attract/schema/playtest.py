@@ -1,0 +1,130 @@
+"""Messages of a playtest: a host plays a game by many players and says what it saw (`attract ci`)."""
+
+from typing import Annotated, Literal
+
+from pydantic import FailFast, Field
+
+from attract.schema.base import Amount, Count, FiniteModel, Name, Seed, Text, WireBytes
+from attract.schema.game import GameReference, MetricName
+from attract.schema.game_messages import MethodSource
+from attract.schema.recorded_episode import MAX_STEPS, RecordedEnd, RecordedEpisode
+
+AlarmId = Literal["error", "nan", "soft-lock", "retry-broken", "dead-key", "leak", "slow"]
+"""Oracles that are judged where the game is played; the others need outcomes of many episodes."""
+DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
+PlayerName = Annotated[
+    str,
+    Field(
+        pattern="^(idle|random|sticky|novelty|(hold|recorded)-[0-9]{1,3}|[a-z0-9-]{1,40}:(greedy|sampled|clumsy|excursions))$"
+    ),
+]
+"""`hold-K`: the K-th held action of the game; `recorded-K`: the K-th of `PlaytestGame.episodes`;
+`NAME:HOW`: a policy."""
+PolicyName = Annotated[str, Field(pattern="^[a-z0-9-]{1,40}$")]
+
+
+class PlaytestPolicy(FiniteModel):
+    """A trained policy as `attract export` writes it."""
+
+    name: PolicyName
+    document: Annotated[str, Field(max_length=4 << 20)]
+    """policy.json."""
+    model: WireBytes
+    """ONNX bytes."""
+
+
+class PlaytestPlays(FiniteModel):
+    """Episodes of one player: `first`, `first + 1`, ...; an index names the episode's random streams."""
+
+    player: PlayerName
+    first: Count
+    count: Annotated[int, Field(ge=1, le=1024)]
+
+
+class PlaytestDrill(FiniteModel):
+    """A test of the game that begins in recorded episodes."""
+
+    kind: DrillKind
+    episodes: Annotated[list[RecordedEpisode], Field(max_length=64)] = []
+
+
+class PlaytestGame(FiniteModel):
+    """Host: load this game in a thread of its own, play it as ordered and answer `game_playtested`."""
+
+    type: Literal["playtest_game"] = "playtest_game"
+    playtest_id: Count
+    game: GameReference
+    seed: Seed
+    plays: Annotated[list[PlaytestPlays], Field(max_length=256)] = []
+    """Played in turns of a few episodes each, so that a spent budget has some of every player."""
+    drills: Annotated[list[PlaytestDrill], Field(max_length=16)] = []
+    """After the plays."""
+    policies: Annotated[list[PlaytestPolicy], Field(max_length=16)] = []
+    episodes: Annotated[list[RecordedEpisode], Field(max_length=64)] = []
+    """What the players `recorded-K` play."""
+    parameters: Annotated[dict[Name, float], Field(max_length=1024)] = {}
+    """Of every episode; a missing one has its default."""
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
+    """An episode is stopped after so many steps; None: by the game alone."""
+    fresh: bool = False
+    """Whether each episode is played on a fresh copy of the game, in a page of its own."""
+    record: bool = False
+    """Whether each episode is sent; else only those with an alarm."""
+    budget_seconds: Annotated[float, Field(gt=0, le=600)]
+    """No episode begins after so long."""
+
+
+class PlaytestAlarm(FiniteModel):
+    """What an oracle saw in an episode."""
+
+    oracle: AlarmId
+    text: Text
+    stack: Text | None = None
+    method: MethodSource | None = None
+    step: Count
+    """Step of the episode in which it was seen."""
+    tick: Count = 0
+
+
+class PlaytestEpisode(FiniteModel):
+    """Outcome of one episode."""
+
+    play: Count
+    """Place in `PlaytestGame.plays`."""
+    index: Count
+    episode_return: Amount
+    """Mean over the agents."""
+    num_steps: Count
+    num_ticks: Count
+    end_reason: RecordedEnd
+    """`stopped`: at `max_steps`."""
+    info: dict[MetricName, Amount] = {}
+    """The game's own metrics over the episode, reduced as it declares."""
+    play_seconds: float
+    alarms: Annotated[list[PlaytestAlarm], Field(max_length=16), FailFast()] = []
+    recorded: RecordedEpisode | None = None
+
+
+class PlaytestDrilled(FiniteModel):
+    """What came of one drill."""
+
+    kind: DrillKind
+    alarms: Annotated[list[PlaytestAlarm], Field(max_length=64), FailFast()] = []
+    recorded: Annotated[list[RecordedEpisode | None], Field(max_length=64), FailFast()] = []
+    """Per alarm the episode that shows it; None where it is seen in no single one."""
+    numbers: Annotated[dict[Name, float], Field(max_length=1024)] = {}
+    """Measurements by name, for comparison with another build."""
+    problem: Text | None = None
+    """Why it was not finished."""
+
+
+class GamePlaytested(FiniteModel):
+    """Host: what came of a `playtest_game`."""
+
+    type: Literal["game_playtested"] = "game_playtested"
+    playtest_id: Count
+    episodes: Annotated[list[PlaytestEpisode], Field(max_length=100_000), FailFast()]
+    drilled: Annotated[list[PlaytestDrilled], Field(max_length=16), FailFast()] = []
+    problem: Text | None = None
+    """Why the game could not be played on, such as a hang."""
+    seconds: float
