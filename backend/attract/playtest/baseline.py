@@ -92,7 +92,7 @@ def columns_of(outcomes: Outcomes, limit: int) -> dict[str, PlayerColumns]:
 
 def read_baseline(path: Path) -> Baseline:
     """The baseline of a file. Raises: FileError: it cannot be read, or is none."""
-    baseline = parse_model(parse_object(read_file(path, MAX_BYTES), path), Baseline, path)
+    baseline = parse_model(parse_object(read_file(path, 2 * MAX_BYTES), path), Baseline, path)
     try:
         baseline.outcomes()
     except ValueError as error:

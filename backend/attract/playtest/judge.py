@@ -37,11 +37,11 @@ def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
     num_tests = 2 * len(players) * len(names)
     found: list[Judged] = []
     for name in names:
-        judged = (
-            (_exploit(before, now) if name == RETURN else None)
-            or _unreached(name, players, before, now, num_tests)
-            or _changed(name, players, before, now, num_tests)
-        )
+        changed = _changed(name, players, before, now, num_tests)
+        if name == RETURN:
+            judged = _exploit(before, now) or changed
+        else:
+            judged = _unreached(name, players, before, now, num_tests) or changed
         if judged is not None:
             found.append(judged)
     return found
@@ -57,7 +57,7 @@ def _changed(
     ]
     if not changes:
         return None
-    strongest = min(changes, key=lambda change: (change.p_value, -change.effect))
+    strongest = max(changes, key=lambda change: change.effect)
     policies_alone = all(":" in change.player for change in changes)
     if name == RETURN and strongest.direction == "lower" and policies_alone:
         text = f"the trained policy plays worse: {_means(strongest)}"
