@@ -7,6 +7,7 @@ from attract.schema.game import GameDescription
 from attract.schema.spaces import ActionSpace
 
 MAX_HELD: Final = 24
+HOWS: Final = ("greedy", "sampled", "clumsy", "excursions")
 
 
 def held_actions(action: ActionSpace) -> int:
@@ -17,4 +18,7 @@ def held_actions(action: ActionSpace) -> int:
 def crowd(description: GameDescription, policies: Sequence[str], num_recorded: int) -> list[str]:
     """All players."""
     held = [f"hold-{k}" for k in range(held_actions(description.action))]
-    return ["idle", *held, "random", "sticky", "novelty"]
+    trained = [f"trained:{how}" for how in HOWS] if "trained" in policies else []
+    others = [f"{name}:greedy" for name in policies if name != "trained"]
+    recorded = [f"recorded-{k}" for k in range(num_recorded)]
+    return ["idle", *held, "random", "sticky", "novelty", *trained, *others, *recorded]
