@@ -110,8 +110,8 @@ def ci(
     Parameters
     ----------
     game
-        Bundled name, path to a game module or an adapter, or a page: a folder, an .html file, or an address on
-        this machine. A page without an adapter is played with what `attract probe` finds.
+        Bundled name, path to a game module or an adapter, or a page: a folder, an .html file, or an address
+        on this machine. A page without an adapter is played with what `attract probe` finds.
     baseline
         File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game.
     update_baseline

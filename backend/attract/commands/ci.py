@@ -140,17 +140,8 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                     report = not_played(order.game, build)
                 else:
                     policies = await find_policies(gateway, order.policy)
-                    report = await _judged(
-                        order,
-                        gateway,
-                        build,
-                        policies,
-                        recorded,
-                        baseline,
-                        path,
-                        console,
-                        has_score=has_score,
-                    )
+                    given = Given(policies, recorded, baseline, path, has_score=has_score)
+                    report = await _judged(order, gateway, build, given, console)
             finally:
                 await host.stop()
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
