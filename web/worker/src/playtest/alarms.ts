@@ -55,7 +55,7 @@ export class EpisodeAlarms {
 /** `text` without what another run has otherwise: servers, blobs, and numbers of ten digits and more. */
 function stableText(text: string): string {
   return text
-    .replaceAll(/blob:\S+?(?=[:)\s]|$)/g, "blob")
+    .replaceAll(/blob:(?:https?:\/\/[^/\s]+\/|null\/)?[\w-]+/g, "blob")
     .replaceAll(/https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\//g, "")
     .replaceAll(/\d{10,}/g, "#");
 }
