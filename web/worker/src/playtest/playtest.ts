@@ -8,6 +8,7 @@ import { Yielder } from "../rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
 import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
+import { InfoWatch } from "./info-watch.ts";
 import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
 import type { Player } from "./player.ts";
 import { PlayerActions } from "./player-actions.ts";
@@ -81,6 +82,8 @@ class Playtest {
       alarms: new EpisodeAlarms(),
       tape: new EpisodeTape(game),
       errors,
+      ofLoading: errors.take(),
+      watch: new InfoWatch(game),
       yieldTurn: () => yielder.yield(),
       now,
       goesOn: () => this.#goesOn(now()),
