@@ -13,6 +13,7 @@
  *                                          what `attract probe` runs beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   exported-episode/                      the page of `attract export --replay`, likewise
+ *   finding-test/                          attract-test.js, which the Playwright tests of `attract ci` load
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -272,6 +273,19 @@ async function buildPageScripts(folder) {
   });
 }
 
+/** One classic script: Playwright puts it into pages, and loads it in its own process. */
+async function buildFindingTest(folder) {
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "finding-test", "main.ts")],
+    outfile: path.join(folder, "attract-test.js"),
+    bundle: true,
+    minify: true,
+    ...STRICT,
+    target: "es2022",
+    logLevel: "warning",
+  });
+}
+
 async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
@@ -345,6 +359,7 @@ const PARTS = {
   play: buildPlay,
   "exported-page": (folder) => buildExported(folder, "exported-page"),
   "exported-episode": (folder) => buildExported(folder, "exported-episode"),
+  "finding-test": buildFindingTest,
   page: buildPageScripts,
   "page-games": buildPageGames,
   trained: copyTrained,

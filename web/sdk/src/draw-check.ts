@@ -80,7 +80,8 @@ export function drawOnce(definition: GameDefinition, report: Report, deadline: D
   }
 }
 
-interface Heard {
+/** What a picture was drawn with. */
+export interface Heard {
   marks: number;
   bad: string;
   /** Since the picture was begun. */
@@ -96,7 +97,8 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   getLineDash: [],
 };
 
-function listeningContext(heard: Heard): Context2D {
+/** A canvas's context that only listens. */
+export function listeningContext(heard: Heard): Context2D {
   const known: Record<string, unknown> = { canvas: { width: WIDTH, height: HEIGHT } };
   return new Proxy(known, {
     get(target, name) {

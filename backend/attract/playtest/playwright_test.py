@@ -1,0 +1,154 @@
+"""A Playwright test for a finding: it plays the episode in the built game, and fails while the fault is there."""
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from attract.playtest.report import Finding, OracleId
+from attract.runs.plain_text import plain
+
+WEB: Final = Path(__file__).parents[1] / "web"
+PLAYER: Final = "attract-test.js"
+"""What every test loads: the virtual clock and the player of episodes, in one file without dependencies."""
+ADAPTER: Final = "adapter.js"
+"""The adapter of a page game, bundled, beside the tests."""
+TESTABLE: Final[frozenset[OracleId]] = frozenset(
+    (
+        "error",
+        "nan",
+        "soft-lock",
+        "endless",
+        "won-without-input",
+        "cannot-be-lost",
+        "retry-broken",
+        "score-exploit",
+    )
+)
+"""Oracles whose finding shows in one episode."""
+SUFFIX: Final = ".spec.ts"
+
+
+@dataclass(frozen=True)
+class TestedModule:
+    """A game of one module, which the test imports as Playwright imports TypeScript."""
+
+    __test__ = False
+
+    source: str
+    """The module, as the test's folder names it: `../src/game.ts`."""
+
+
+@dataclass(frozen=True)
+class TestedPage:
+    """A game in its built page; its adapter is `ADAPTER` beside the test."""
+
+    __test__ = False
+
+    site: str
+    """The folder that the page is served from, as the test's folder names it; or an address."""
+    page: str
+    """The page as a path in it; empty where `site` is the page's address."""
+
+
+def playwright_test(
+    finding: Finding, game: TestedModule | TestedPage, known: Sequence[str] = ()
+) -> str | None:
+    """The text of a `.spec.ts`; None: the oracle's finding shows in no single episode.
+
+    The test needs `PLAYER` and the finding's episode file beside it, no server and no Attract. It plays the
+    recorded actions under a virtual clock with the recorded seed.
+
+    Args:
+        known: texts of the errors that the baseline has too, which are no failures.
+
+    Raises: RuntimeError: the finding has no episode file.
+    """
+    if finding.oracle not in TESTABLE or finding.episode is None:
+        return None
+    if finding.episode_file is None:
+        raise RuntimeError(f"a finding with an episode has an episode_file, got {finding.id!r} without one")
+    order = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    body = _module_body(game) if isinstance(game, TestedModule) else _page_body(game)
+    is_module = isinstance(game, TestedModule)
+    variable, default = ("ATTRACT_GAME", game.source) if is_module else ("ATTRACT_SITE", game.site)
+    head = [
+        f"// {_comment(finding.id)}: {_comment(finding.text)}",
+        "// Written by `attract ci`. It fails while the fault is there, and may be kept with the files it names.",
+        f"// {_moment(finding)}",
+    ]
+    return "\n".join(
+        [
+            *head,
+            'import { readFileSync } from "node:fs";',
+            'import path from "node:path";',
+            'import { expect, test } from "@playwright/test";',
+            f'import "./{PLAYER}";',
+            "",
+            "// biome-ignore lint/suspicious/noExplicitAny: it is made by that script",
+            "declare const attractTest: any;",
+            "",
+            f"/** {'The game' if is_module else 'The folder of the built page, or its address'}. */",
+            f"const GAME = process.env.{variable} ?? {json.dumps(default)};",
+            "",
+            f"test({json.dumps(f'{finding.id}: {plain(finding.text, 200)}')}, async ({_fixtures(is_module)}) => {{",
+            "  test.setTimeout(120_000);",
+            "  const folder = path.dirname(test.info().file);",
+            "  const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');".replace(
+                "'", '"'
+            ),
+            f"  const episode = JSON.parse(read({json.dumps(Path(finding.episode_file).name)}));",
+            f"  const order = {{ ...{json.dumps(order)}, episode }};",
+            *body,
+            '  for (const note of played.notes) test.info().annotations.push({ type: "play", description: note });',
+            "  expect(played.failures).toEqual([]);",
+            "});",
+            "",
+        ]
+    )
+
+
+def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
+    """Put into `folder` what all its tests load: `PLAYER`, and of a page game the bundled adapter."""
+    written = [Path(shutil.copyfile(WEB / "finding-test" / PLAYER, folder / PLAYER))]
+    if adapter is not None:
+        (folder / ADAPTER).write_bytes(adapter)
+        written.append(folder / ADAPTER)
+    return written
+
+
+def _module_body(game: TestedModule) -> list[str]:
+    return [
+        "  // By its path: Playwright compiles TypeScript.",
+        "  const module = await import(path.resolve(folder, GAME));",
+        "  const played = await attractTest.playModule(module, order);",
+    ]
+
+
+def _page_body(game: TestedPage) -> list[str]:
+    return [
+        "  const site = /^https?:/.test(GAME) ? GAME : path.resolve(folder, GAME);",
+        f"  const script = path.join(folder, {json.dumps(PLAYER)});",
+        f"  const place = {{ script, game: read({json.dumps(ADAPTER)}), site, page: {json.dumps(game.page)} }};",
+        "  const played = await attractTest.playInPage(page, place, order);",
+    ]
+
+
+def _fixtures(is_module: bool) -> str:
+    return "" if is_module else "{ page }"
+
+
+def _moment(finding: Finding) -> str:
+    episode = finding.episode
+    if episode is None:
+        return ""
+    at = "" if finding.seconds is None else f", it happens at {finding.seconds:.1f} s"
+    return f"Its episode has {episode.num_steps} steps ({episode.seconds:.1f} s){at}."
+
+
+def _comment(text: str) -> str:
+    """Text that ends no comment's line."""
+    return re.sub(r"\s+", " ", plain(text, 300))
