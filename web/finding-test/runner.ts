@@ -44,7 +44,7 @@ export interface PagePlace {
   game: string;
   /** The built site: an absolute folder, or the address of a server. */
   site: string;
-  /** The page, as a path in it. */
+  /** The page, as a path in it; empty where the address is the page's. */
   page: string;
 }
 
@@ -71,7 +71,7 @@ export async function playInPage(page: Page, place: PagePlace, order: FindingOrd
   });
   await page.addInitScript({ path: place.script });
   await page.goto(origin + HOST);
-  const path = base + place.page;
+  const path = isServed && place.page === "" ? new URL(place.site).pathname : base + place.page;
   return await page.evaluate(
     async ({ game, page: address, ...rest }) => {
       const url = URL.createObjectURL(new Blob([game], { type: "text/javascript" }));

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_text import moment_text, place_text, replay_command, verdict_text
+from attract.playtest.report_text import ends_text, moment_text, place_text, replay_command, verdict_text
 from attract.runs.plain_text import plain
 
 MAX_ANNOTATIONS: Final = 10
@@ -14,6 +14,7 @@ MAX_ANNOTATIONS: Final = 10
 MAX_SUMMARY_BYTES: Final = 1 << 20
 """GitHub refuses a longer summary."""
 CURVE_POINTS: Final = 40
+MARKDOWN: Final = frozenset("\\`*_[]|~@")
 MARKS: Final = {"plays": "✅", "findings": "❌", "not_played": "⚠️"}
 
 
@@ -112,9 +113,7 @@ def _property(text: str) -> str:
 def _cell(text: str) -> str:
     """Text of the game's: no Markdown, no HTML, one line."""
     shown = plain(text, 500).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in "\\`*_[]|#~@":
-        shown = shown.replace(mark, f"&#{ord(mark)};" if mark != "#" else mark)
-    return shown
+    return "".join(f"&#{ord(each)};" if each in MARKDOWN else each for each in shown)
 
 
 def _finding_table(findings: Sequence[Finding]) -> list[str]:
@@ -132,28 +131,23 @@ def _player_table(report: Report) -> list[str]:
         return []
     rows = [
         f"| {_cell(outcome.player)} | {outcome.episodes} | {_number(outcome.return_mean)} "
-        f"| {_number(outcome.length_mean)} | {_ends(outcome.ended)} |"
+        f"| {_number(outcome.length_mean)} | {_cell(ends_text(outcome.ended))} |"
         for outcome in report.players
     ]
     head = ["| Player | Episodes | Mean return | Mean length (steps) | Ends |", "|---|--:|--:|--:|---|"]
     return [*head, *rows, ""]
 
 
-def _ends(ended: dict[str, int]) -> str:
-    return ", ".join(f"{_cell(reason)} {count}" for reason, count in sorted(ended.items()))
-
-
 def _curve(curve: Sequence[tuple[float, float]]) -> list[str]:
     """A chart that GitHub draws."""
     stride = max(1, -(-len(curve) // CURVE_POINTS))
     shown = [*curve[:-1:stride], curve[-1]]
-    steps = ", ".join(f'"{point:.3g}"' for point, _ in shown)
     returns = ", ".join(f"{value:.6g}" for _, value in shown)
     return [
         "```mermaid",
         "xychart-beta",
         '  title "Mean return of the training"',
-        f'  x-axis "agent steps" [{steps}]',
+        f'  x-axis "agent steps" {shown[0][0]:.0f} --> {shown[-1][0]:.0f}',
         '  y-axis "return"',
         f"  line [{returns}]",
         "```",

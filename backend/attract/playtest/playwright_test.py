@@ -1,4 +1,4 @@
-"""A Playwright test for a finding: it plays the episode in the built game, and fails while the fault is there."""
+"""A Playwright test for a finding: plays its episode in the built game, fails while the fault is there."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from typing import Final
 
 from attract.playtest.report import Finding, OracleId
 from attract.runs.plain_text import plain
+from attract.schema.recorded_episode import RecordedEpisode
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = "attract-test.js"
@@ -30,6 +31,43 @@ TESTABLE: Final[frozenset[OracleId]] = frozenset(
 )
 """Oracles whose finding shows in one episode."""
 SUFFIX: Final = ".spec.ts"
+TEST: Final = """\
+// <about>
+// Written by `attract ci`: it fails while the fault is there. Keep it with the files beside it that it names.
+// <moment>
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "@playwright/test";
+import <player>;
+
+// biome-ignore lint/suspicious/noExplicitAny: the script above makes it
+declare const attractTest: any;
+
+/** <what>. */
+const GAME = process.env.<variable> ?? <place>;
+
+test(<name>, async (<fixtures>) => {
+  test.setTimeout(120_000);
+  const folder = path.dirname(test.info().file);
+  const read = (name: string) => readFileSync(path.join(folder, name), "utf8");
+  const order = { ...<order>, episode: JSON.parse(read(<episode>)) };
+<play>
+  for (const description of played.notes) test.info().annotations.push({ type: "play", description });
+  expect(played.failures).toEqual([]);
+});
+"""
+MODULE_PLAY: Final = """\
+  // By its path: Playwright compiles TypeScript.
+  const module = await import(path.resolve(folder, GAME));
+  const played = await attractTest.playModule(module, order);"""
+PAGE_PLAY: Final = """\
+  const place = {
+    script: path.join(folder, <script>),
+    game: read(<adapter>),
+    site: /^https?:/.test(GAME) ? GAME : path.resolve(folder, GAME),
+    page: <page>,
+  };
+  const played = await attractTest.playInPage(page, place, order);"""
 
 
 @dataclass(frozen=True)
@@ -72,43 +110,25 @@ def playwright_test(
     if finding.episode_file is None:
         raise RuntimeError(f"a finding with an episode has an episode_file, got {finding.id!r} without one")
     order = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
-    body = _module_body(game) if isinstance(game, TestedModule) else _page_body(game)
     is_module = isinstance(game, TestedModule)
-    variable, default = ("ATTRACT_GAME", game.source) if is_module else ("ATTRACT_SITE", game.site)
-    head = [
-        f"// {_comment(finding.id)}: {_comment(finding.text)}",
-        "// Written by `attract ci`. It fails while the fault is there, and may be kept with the files it names.",
-        f"// {_moment(finding)}",
-    ]
-    return "\n".join(
-        [
-            *head,
-            'import { readFileSync } from "node:fs";',
-            'import path from "node:path";',
-            'import { expect, test } from "@playwright/test";',
-            f'import "./{PLAYER}";',
-            "",
-            "// biome-ignore lint/suspicious/noExplicitAny: it is made by that script",
-            "declare const attractTest: any;",
-            "",
-            f"/** {'The game' if is_module else 'The folder of the built page, or its address'}. */",
-            f"const GAME = process.env.{variable} ?? {json.dumps(default)};",
-            "",
-            f"test({json.dumps(f'{finding.id}: {plain(finding.text, 200)}')}, async ({_fixtures(is_module)}) => {{",
-            "  test.setTimeout(120_000);",
-            "  const folder = path.dirname(test.info().file);",
-            "  const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');".replace(
-                "'", '"'
-            ),
-            f"  const episode = JSON.parse(read({json.dumps(Path(finding.episode_file).name)}));",
-            f"  const order = {{ ...{json.dumps(order)}, episode }};",
-            *body,
-            '  for (const note of played.notes) test.info().annotations.push({ type: "play", description: note });',
-            "  expect(played.failures).toEqual([]);",
-            "});",
-            "",
-        ]
-    )
+    values = {
+        "about": f"{_comment(finding.id)}: {_comment(finding.text)}",
+        "moment": _moment(finding.episode, finding.seconds),
+        "player": json.dumps(f"./{PLAYER}"),
+        "what": "The game" if is_module else "The folder of the built page, or its address",
+        "variable": "ATTRACT_GAME" if is_module else "ATTRACT_SITE",
+        "place": json.dumps(game.source if isinstance(game, TestedModule) else game.site),
+        "name": json.dumps(f"{finding.id}: {plain(finding.text, 200)}"),
+        "fixtures": "" if is_module else "{ page }",
+        "episode": json.dumps(Path(finding.episode_file).name),
+        "order": json.dumps(order),
+        "script": json.dumps(PLAYER),
+        "adapter": json.dumps(ADAPTER),
+        "page": json.dumps("" if isinstance(game, TestedModule) else game.page),
+    }
+    play = MODULE_PLAY if is_module else PAGE_PLAY
+    text = TEST.replace("<play>", play)
+    return re.sub(r"<([a-z]+)>", lambda match: values[match[1]], text)
 
 
 def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
@@ -120,32 +140,8 @@ def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
     return written
 
 
-def _module_body(game: TestedModule) -> list[str]:
-    return [
-        "  // By its path: Playwright compiles TypeScript.",
-        "  const module = await import(path.resolve(folder, GAME));",
-        "  const played = await attractTest.playModule(module, order);",
-    ]
-
-
-def _page_body(game: TestedPage) -> list[str]:
-    return [
-        "  const site = /^https?:/.test(GAME) ? GAME : path.resolve(folder, GAME);",
-        f"  const script = path.join(folder, {json.dumps(PLAYER)});",
-        f"  const place = {{ script, game: read({json.dumps(ADAPTER)}), site, page: {json.dumps(game.page)} }};",
-        "  const played = await attractTest.playInPage(page, place, order);",
-    ]
-
-
-def _fixtures(is_module: bool) -> str:
-    return "" if is_module else "{ page }"
-
-
-def _moment(finding: Finding) -> str:
-    episode = finding.episode
-    if episode is None:
-        return ""
-    at = "" if finding.seconds is None else f", it happens at {finding.seconds:.1f} s"
+def _moment(episode: RecordedEpisode, seconds: float | None) -> str:
+    at = "" if seconds is None else f", it happens at {seconds:.1f} s"
     return f"Its episode has {episode.num_steps} steps ({episode.seconds:.1f} s){at}."
 
 

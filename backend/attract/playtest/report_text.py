@@ -1,6 +1,6 @@
 """The report as text for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attract.playtest.report import Finding, OracleState, Report
@@ -79,6 +79,11 @@ def replay_command(finding: Finding, folder: str = "") -> str | None:
 def beside(folder: str, name: str) -> str:
     """The path of `name` in `folder`, which may be empty."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def ends_text(ended: Mapping[str, int]) -> str:
+    """How often episodes ended in which way."""
+    return ", ".join(f"{plain(reason)} {count}" for reason, count in sorted(ended.items()))
 
 
 def _build_line(report: Report) -> str:

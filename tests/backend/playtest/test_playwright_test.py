@@ -73,13 +73,15 @@ class Case:
 
 WANDERING = [0, 2, 1, 2, 2] * 12
 CASES = [
-    Case("throws", "error", None, STEP, f"{STEP} if (now.tick === 30) throw new TypeError('no wall');", WANDERING),
+    Case("throws", "error", None, STEP,
+         f"{STEP} if (now.tick === 30) throw new TypeError('no wall');", WANDERING),
     Case("says", "error", None, STEP, f"{STEP} if (now.tick === 31) console.error('no door');", WANDERING),
     Case("nan", "nan", None, STEP, "now.place += now.tick > 40 ? Number.NaN : action - 1;", WANDERING),
     Case("stuck", "soft-lock", None, f"now.tick++;\n        {STEP}",
          f"if (now.tick < 20) {{ now.tick++; {STEP} }}", [2] * 90, step=20),
     Case("endless", "endless", None, "terminated: now.tick >= 60", "terminated: false", [1] * 90),
-    Case("exploit", "score-exploit", None, "reward: 1", "reward: action === 2 ? 50 : 1", [2] * 20, returns=1000),
+    Case("exploit", "score-exploit", None, "reward: 1", "reward: action === 2 ? 50 : 1",
+         [2] * 20, returns=1000),
     Case("retry", "retry-broken", None, "held = { place: 0, tick: 0 };",
          "held = { place: held.place, tick: 0 };", WANDERING),
     Case("meteors-throws", "error", "meteors", "survived += seconds;",
@@ -88,7 +90,7 @@ CASES = [
          "survived += seconds; if (survived > 1 && !held.said) { held.said = true; console.error('lost'); }",
          [0, 2] * 60),
     Case("meteors-file", "error", "meteors", "survived += seconds;",
-         "survived += seconds; if (survived > 1 && !held.said) { held.said = new Image(); held.said.src = 'a.png'; fetch('a.json'); }",
+         "survived += seconds; if (survived > 1 && !held.said) { held.said = true; fetch('a.json'); }",
          [0, 2] * 60),
     Case("meteors-stuck", "soft-lock", "meteors", "if (state === \"playing\") update(seconds);",
          "if (state === \"playing\" && !(survived > 1)) update(seconds);", [0, 2] * 60, step=30),
