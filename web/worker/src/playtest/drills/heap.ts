@@ -1,30 +1,22 @@
-/** Bytes of live objects in this thread, where its browser was started so that it tells (`attract ci` does). */
+/** Bytes of live objects in this thread, where its browser was started so that it tells (`launch_switches` of the server). */
 
 import type { HeapMeter } from "./drill-options.ts";
 
-/** What V8's flags `--expose-gc` and `--expose-statistics` add, and Chromium's `--enable-precise-memory-info` in documents. */
+/** What V8's flags `--expose-gc` and `--expose-statistics` add, in documents and in workers. */
 interface Exposed {
-  gc?: (options?: { type: "major"; execution: "async" }) => unknown;
+  gc?: (options: { type: "major"; execution: "async" }) => unknown;
   getV8Statistics?: () => Readonly<Record<string, number>>;
-  performance: { memory?: { usedJSHeapSize: number } };
 }
 
 /** Null: this browser does not tell. */
 export function heapMeter(thread: object = globalThis): HeapMeter | null {
-  const { gc, getV8Statistics, performance } = thread as Exposed;
-  if (gc === undefined) return null;
-  const bytes =
-    getV8Statistics !== undefined
-      ? () => liveBytes(getV8Statistics())
-      : performance.memory !== undefined
-        ? () => performance.memory?.usedJSHeapSize ?? 0
-        : null;
-  if (bytes === null) return null;
+  const { gc, getV8Statistics } = thread as Exposed;
+  if (gc === undefined || getV8Statistics === undefined) return null;
   return async () => {
     // Without a stack, so that nothing on it counts as used; twice, since what is finalised first holds other things.
     await gc({ type: "major", execution: "async" });
     await gc({ type: "major", execution: "async" });
-    return bytes();
+    return liveBytes(getV8Statistics());
   };
 }
 
