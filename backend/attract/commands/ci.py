@@ -20,13 +20,12 @@ from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
-from attract.playtest.comparison import LOOKS
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Report
-from attract.playtest.session import Plan, Playtest
+from attract.playtest.session import STAGES, Plan, Playtest
 from attract.playtest.unadapted import playable
 from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
@@ -287,7 +286,7 @@ async def _judged(
             measured=played.measured,
         )
         with writing(path):
-            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, LOOKS[-1])
+            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
         _say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
         known = {(one.id, one.text): one for one in whole.known}
     new = [one for one in findings if (one.id, plain_text(one.text)) not in known]
