@@ -83,7 +83,7 @@ test("a page that stands still for ever is found where it does; one that draws, 
 });
 
 test("a page that is over within ten seconds is not locked", async () => {
-  // Of 1500 ticks, 750 steps; stopped after 500, the lock is looked for from step 350 on.
+  // It is over after 1500 ticks, 750 steps; stopped after 500, the lock is looked for from step 350 on.
   const { alarms, numbers } = await run("soft-lock", drive({}), 500);
   expect([alarms, numbers]).toEqual([[], { episodes: 3, locked: 0 }]);
 });
