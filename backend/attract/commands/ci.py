@@ -118,7 +118,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
             own["project_dir"] = project
         async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
             host = await HostProcess.start(
-                join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, tells_heap=True
+                join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, exposes_heap=True
             )
             try:
                 build = await find_build(gateway, game, page)
