@@ -69,7 +69,9 @@ export async function playFinding(
   }
 }
 
-async function judge(stage: Stage, { oracle, episode, step }: FindingOrder): Promise<string[]> {
+async function judge(stage: Stage, { oracle, step, ...order }: FindingOrder): Promise<string[]> {
+  // A file leaves out what has a default.
+  const episode: RecordedEpisode = { ...{ parameters: {}, error: null }, ...order.episode };
   if (oracle === "soft-lock") return await stuckFailures(stage, episode, step);
   if (oracle === "retry-broken") return await retryFailures(stage, episode);
   const play = await stage.play(episode, true);

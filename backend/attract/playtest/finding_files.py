@@ -9,14 +9,14 @@ from typing import Final
 from attract.games.kept_game import CODE
 from attract.games.library import GameLibrary, GameModule
 from attract.playtest.playwright_test import SUFFIX, TestedModule, TestedPage, playwright_test, write_player
-from attract.playtest.report import Report
+from attract.playtest.report import Finding, Report
 from attract.runs.episode_files import SUFFIX as EPISODE_SUFFIX
 from attract.runs.episode_files import written as written_episode
 
 PAGE_URL: Final = re.compile("https?://")
 
 
-def tested_game(
+def game_under_test(
     games: GameLibrary, module: GameModule, project_dir: Path, page: str | None, folder: Path
 ) -> TestedModule | TestedPage:
     """What the tests in `folder` play.
@@ -38,40 +38,41 @@ def tested_game(
 
 def write_finding_files(
     report: Report, folder: Path, game: TestedModule | TestedPage, code: bytes, known: Sequence[str] = ()
-) -> list[Path]:
-    """Write an episode file and a test for each finding that has an episode, and name both in the finding.
+) -> tuple[Report, list[Path]]:
+    """Write an episode file and a test for each finding that has an episode.
 
     Args:
         folder: made where it is missing.
         code: the bundled module, of a page game the bundled adapter.
         known: as of `playwright_test`.
 
-    Returns: the files. Raises: OSError: one cannot be written.
+    Returns: the report whose findings name their files, and the files.
+
+    Raises: OSError: one cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     taken: set[str] = set()
-    has_test = False
+    findings: list[Finding] = []
     for finding in report.findings:
-        if finding.episode is None:
-            continue
-        name = _free(re.sub(r"[^a-z0-9_]+", "-", finding.id.lower()).strip("-") or "finding", taken)
-        finding.episode_file = f"{name}{EPISODE_SUFFIX}"
-        (folder / finding.episode_file).write_bytes(written_episode(finding.episode))
-        written.append(folder / finding.episode_file)
-        test = playwright_test(finding, game, known)
-        if test is None:
-            continue
-        has_test = True
-        finding.test_file = f"{name}{SUFFIX}"
-        (folder / finding.test_file).write_text(test, encoding="utf-8")
-        written.append(folder / finding.test_file)
-    if has_test:
+        named = finding
+        if finding.episode is not None:
+            name = _free(re.sub(r"[^a-z0-9_]+", "-", finding.id.lower()).strip("-") or "finding", taken)
+            named = finding.model_copy(update={"episode_file": f"{name}{EPISODE_SUFFIX}", "test_file": None})
+            written.append(folder / f"{name}{EPISODE_SUFFIX}")
+            written[-1].write_bytes(written_episode(finding.episode))
+            test = playwright_test(named, game, known)
+            if test is not None:
+                named = named.model_copy(update={"test_file": f"{name}{SUFFIX}"})
+                written.append(folder / f"{name}{SUFFIX}")
+                written[-1].write_text(test, encoding="utf-8")
+        findings.append(named)
+    if any(finding.test_file for finding in findings):
         written += write_player(folder, code if isinstance(game, TestedPage) else None)
         if isinstance(game, TestedModule) and game.source == f"./{CODE}":
             (folder / CODE).write_bytes(code)
             written.append(folder / CODE)
-    return written
+    return report.model_copy(update={"findings": findings}), written
 
 
 def _free(name: str, taken: set[str]) -> str:

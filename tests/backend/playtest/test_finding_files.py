@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attract.games.library import GameLibrary
-from attract.playtest.finding_files import tested_game, write_finding_files
+from attract.playtest.finding_files import game_under_test, write_finding_files
 from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.runs.episode_files import read_episode
 from playtest_reports import failed, found
@@ -24,7 +24,7 @@ def test_each_finding_with_an_episode_has_both_under_names_of_its_own(tmp_path: 
     number = found(recorded(), id="changed:return:lower", oracle="changed", episode_file=None, test_file=None)
     slow = found(id="slow", oracle="slow", episode_file=None, test_file=None)
     run = failed(found(recorded()), found(recorded(steps=9)), number, slow)
-    written = write_finding_files(run, tmp_path / "out", TestedModule("../game.ts"), b"")
+    run, written = write_finding_files(run, tmp_path / "out", TestedModule("../game.ts"), b"")
     assert sorted(path.name for path in written) == sorted(
         [
             *("attract-test.js", "changed-return-lower.episode.json"),
@@ -44,7 +44,7 @@ def test_each_finding_with_an_episode_has_both_under_names_of_its_own(tmp_path: 
 
 def test_without_a_test_nothing_of_ours_lies_in_the_folder(tmp_path: Path) -> None:
     number = found(recorded(), id="changed:return:lower", oracle="changed")
-    written = write_finding_files(failed(number), tmp_path, TestedModule("../game.ts"), b"")
+    _, written = write_finding_files(failed(number), tmp_path, TestedModule("../game.ts"), b"")
     assert [path.name for path in written] == ["changed-return-lower.episode.json"]
 
 
@@ -54,11 +54,11 @@ async def test_a_test_names_the_games_source_or_keeps_its_bundle(tmp_path: Path)
     games = GameLibrary(tmp_path)
     own = await games.resolve("src/game.ts")
     out = tmp_path / "playtest"
-    assert tested_game(games, own, tmp_path, None, out) == TestedModule("../src/game.ts")
+    assert game_under_test(games, own, tmp_path, None, out) == TestedModule("../src/game.ts")
     bundled = await games.resolve("cartpole")
-    game = tested_game(games, bundled, tmp_path, None, out)
+    game = game_under_test(games, bundled, tmp_path, None, out)
     assert game == TestedModule("./game.js")
-    written = write_finding_files(failed(found(recorded())), out, game, bundled.code)
+    _, written = write_finding_files(failed(found(recorded())), out, game, bundled.code)
     assert (out / "game.js") in written and (out / "game.js").read_bytes() == bundled.code
 
 
@@ -67,11 +67,11 @@ async def test_a_page_is_named_by_its_folder_or_its_address(tmp_path: Path) -> N
     module = await games.resolve("meteors")
     folder = games.adapter_folder(module.reference)
     assert folder is not None
-    game = tested_game(games, module, tmp_path, "index.html", folder / "out")
+    game = game_under_test(games, module, tmp_path, "index.html", folder / "out")
     assert game == TestedPage("..", "index.html")
-    served = tested_game(games, module, tmp_path, "http://localhost:5173/", tmp_path)
+    served = game_under_test(games, module, tmp_path, "http://localhost:5173/", tmp_path)
     assert served == TestedPage("http://localhost:5173/", "")
-    written = write_finding_files(failed(found(recorded())), tmp_path / "out", game, b"// adapter")
+    _, written = write_finding_files(failed(found(recorded())), tmp_path / "out", game, b"// adapter")
     assert (tmp_path / "out" / "adapter.js").read_bytes() == b"// adapter"
     assert len(written) == 4
 

@@ -20,6 +20,7 @@ from attract.playtest.playwright_test import (
     write_player,
 )
 from attract.playtest.report import Finding, OracleId
+from attract.runs.episode_files import written
 from attract.schema.base import Seed
 from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode
@@ -150,7 +151,7 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
         episode=played,
         episode_file=f"{case.name}.episode.json",
     )
-    (tests / f"{case.name}.episode.json").write_text(played.model_dump_json())
+    (tests / f"{case.name}.episode.json").write_bytes(written(played))
     text = playwright_test(finding, game, case.known)
     assert text is not None
     (tests / f"{case.name}{SUFFIX}").write_text(text)
@@ -229,16 +230,16 @@ def test_a_finding_cannot_write_code_into_its_test() -> None:
     played = episode("Held-v1", [1], 0.1, 0.0)
     text = 'it said "); evil(` // \n*/ evil(); ${evil()}'
     finding = Finding(id="error", oracle="error", text=text, episode=played, episode_file="e.episode.json")
-    written = playwright_test(finding, TestedModule('../"game".ts'))
-    assert written is not None
-    calls = [line for line in written.splitlines() if "evil" in line]
+    test = playwright_test(finding, TestedModule('../"game".ts'))
+    assert test is not None
+    calls = [line for line in test.splitlines() if "evil" in line]
     # Once in the first comment, once within a string.
     assert (
         len(calls) == 2 and calls[0].startswith("// ") and json.dumps(f"error: {text}"[:9])[:-1] in calls[1]
     )
     subprocess.run(
         [str(ROOT / "node_modules" / ".bin" / "esbuild"), "--loader=ts", "--log-level=error"],
-        input=written, text=True, check=True, capture_output=True,
+        input=test, text=True, check=True, capture_output=True,
     )  # fmt: skip
 
 
