@@ -42,7 +42,7 @@ MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
 EVERY_DRILL: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak", "slow")
-DEAD_BEFORE: Final = 0.5
+DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
 
 
