@@ -24,7 +24,7 @@ export interface FindingOrder {
   episode: RecordedEpisode;
   /** Step in which it happens; null: not known. */
   step: number | null;
-  /** Parts of errors that are no finding: those of the baseline. */
+  /** Parts of errors that are no finding: those of the baseline, which has `#` in place of each number. */
   known: readonly string[];
 }
 
@@ -61,7 +61,8 @@ export async function playFinding(
     const failures = await judge(stage, order);
     const isError = order.oracle === "error" || order.oracle === "nan";
     if (isError) failures.push(...errors, ...stage.missing);
-    const isNews = (text: string): boolean => !order.known.some((part) => text.includes(part));
+    const isNews = (text: string): boolean =>
+      !order.known.some((part) => withoutNumbers(text).includes(withoutNumbers(part)));
     return { failures: [...new Set(failures)].filter(isNews), notes: stage.notes };
   } finally {
     restore();
@@ -280,6 +281,12 @@ function hearConsole(hear: (text: string) => void): () => void {
   return () => {
     console.error = error;
   };
+}
+
+/** The first line without what differs from play to play, as the baseline keeps it. */
+function withoutNumbers(text: string): string {
+  const [line = ""] = text.trim().split("\n");
+  return line.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "").replaceAll(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, "#");
 }
 
 function textOf(thrown: unknown): string {

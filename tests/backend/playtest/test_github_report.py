@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from attract.playtest.github_report import annotation_lines, append_summary, step_summary
+from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.report import OracleState
+from attract.runs.metrics import MetricsStore, UpdateRow
 from playtest_reports import failed, found, report
 from recorded_episodes import recorded
 
@@ -13,9 +14,9 @@ from recorded_episodes import recorded
 def test_a_finding_is_an_error_at_its_line_below_the_repository(tmp_path: Path) -> None:
     text = "100% lost\r\nat once"
     error = found(recorded(), file=str(tmp_path / "games" / "a,b:c.ts"), text=text, fix=None)
-    assert annotation_lines(failed(error), tmp_path) == [
+    assert annotation_lines(failed(error), "out", tmp_path) == [
         "::error file=games/a%2Cb%3Ac.ts,line=41,col=7,title=attract ci%3A error::100%25 lost%0D%0Aat once%0A"
-        "random, at 2.1 s (step 21), replayed 2 times on a fresh copy%0Aattract replay error.episode.json"
+        "random, at 2.1 s (step 21), replayed 2 times on a fresh copy%0Aattract replay out/error.episode.json"
     ]
 
 
@@ -48,6 +49,20 @@ def test_the_summary_has_findings_players_and_the_curve() -> None:
     assert "- **retry-broken** differs" in text and "- `leak`: too few episodes" in text
     assert 'x-axis "agent steps" 0 --> 2000' in text and "line [1, 2.5, 4]" in text
     assert "xychart" not in step_summary(run) and "✅" in step_summary(report())
+
+
+def test_the_curve_is_that_of_a_training(tmp_path: Path) -> None:
+    assert return_curve(tmp_path / "metrics.db") == []
+    store = MetricsStore(tmp_path / "metrics.db")
+    for update in range(1, 101):
+        values = {"rollout/ep_rew_mean": float(update)} if update > 50 else {}
+        row = UpdateRow(update, 1000 * update, 0, float(update), update, "", "", values)
+        store.commit_update(row, {})
+    store.close()
+    curve = return_curve(tmp_path / "metrics.db")
+    assert 10 <= len(curve) <= 40
+    # Each point is the mean of its updates, of which every one has 1,000 steps for each unit of return.
+    assert all(steps == pytest.approx(1000 * value, rel=0.03) for steps, value in curve)
 
 
 def test_a_long_curve_keeps_its_ends() -> None:
