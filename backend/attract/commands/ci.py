@@ -21,12 +21,14 @@ from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
+from attract.playtest.github_report import return_curve
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Report
 from attract.playtest.session import STAGES, Plan, Playtest
 from attract.playtest.unadapted import playable
+from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
@@ -136,7 +138,11 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
             finally:
                 await host.stop()
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
-    report, lines = write_outputs(order.outputs, report, played_build, tested)
+    curve: Sequence[tuple[float, float]] = ()
+    if order.outputs.github and order.policy is not None and not is_exported(order.policy):
+        directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, order.policy))
+        curve = await asyncio.to_thread(return_curve, directory.metrics_path)
+    report, lines = write_outputs(order.outputs, report, played_build, tested, curve)
     for line in lines:
         _say(console, line)
     if order.json_output:

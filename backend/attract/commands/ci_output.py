@@ -50,9 +50,16 @@ class TestedGame:
 
 
 def write_outputs(
-    outputs: Outputs, report: Report, build: Build | None, game: TestedGame
+    outputs: Outputs,
+    report: Report,
+    build: Build | None,
+    game: TestedGame,
+    curve: Sequence[tuple[float, float]] = (),
 ) -> tuple[Report, list[str]]:
     """Write all; the report with the names of its files, and the lines to print.
+
+    Args:
+        curve: as of `step_summary`.
 
     Raises: ConfigurationError: something cannot be written.
     """
@@ -68,8 +75,8 @@ def write_outputs(
         page = report_page(report, ShownGame(build.description.id, code, {}), shown)
         _write(outputs.html, page.encode())
     if outputs.github:
-        lines += annotation_lines(report)
-        append_summary(step_summary(report, artifact=f"`{shown}`"))
+        lines += annotation_lines(report, shown)
+        append_summary(step_summary(report, curve, f"`{shown}`"))
     return report, lines
 
 
