@@ -1,13 +1,14 @@
-"""Commands for authors of games: `new`, `check`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `ci`, `probe`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from attract.cli.completion import GameWord
+from attract.cli.completion import GameWord, RunWord
 from attract.cli.configuration import served_game, server_settings
-from attract.cli.flags import GameProjectDir
+from attract.cli.flags import GameProjectDir, RunsDir
 
 
 def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure") -> int:
@@ -85,3 +86,61 @@ def probe(
     from attract.server.in_process import run_async
 
     return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server_settings(port=0)))
+
+
+def ci(
+    game: Annotated[str, GameWord],
+    /,
+    *,
+    baseline: Path | None = None,
+    update_baseline: Annotated[bool, Parameter(negative=())] = False,
+    seconds: Annotated[float, Parameter(validator=Number(gte=10, lte=3600))] = 120.0,
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0,
+    policy: Annotated[str | None, RunWord] = None,
+    episodes: Path | None = None,
+    out: Path = Path("attract-ci"),
+    project_dir: GameProjectDir = None,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play a build of GAME by many players and report what is wrong with it, or differs from the baseline.
+
+    Exit code: 0 if it plays, 1 with findings, 2 if it could not be played.
+
+    Parameters
+    ----------
+    game
+        Bundled name, or path to a game module or an adapter.
+    baseline
+        File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game.
+    update_baseline
+        Write the baseline of this build.
+    seconds
+        How long it may play.
+    seed
+        Seed of the episodes; those of a baseline have their own.
+    policy
+        A trained policy that plays, too: a run id, `latest`, or a folder that `attract export` wrote.
+    episodes
+        Folder of recorded episodes that are played, too.
+    out
+        Folder for the episodes of the findings.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.ci import CiOptions, play_build
+    from attract.server.in_process import run_async
+
+    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
+    order = CiOptions(
+        game,
+        baseline,
+        update_baseline=update_baseline,
+        seconds=seconds,
+        seed=seed,
+        policy=policy,
+        episodes=episodes,
+        out=out,
+        json_output=json_output,
+    )
+    return run_async(play_build(order, server))

@@ -40,6 +40,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract check snake", "a bundled game"),
         ("attract check src/game.ts --json", "for scripts"),
     ),
+    "ci": (
+        ("attract ci src/game.ts", "what is wrong with this build"),
+        ("attract ci src/game.ts --update-baseline", "this build plays well: compare later ones with it"),
+        ("attract ci src/game.ts --policy latest", "a trained agent plays, too"),
+    ),
     "probe": (
         ("attract probe dist", "a build folder"),
         ("attract probe http://localhost:5173", "a development server"),

@@ -10,6 +10,7 @@ import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
 import { NestedFrames } from "./nested-frames.ts";
 import { installObservers, type Observers } from "./observers.ts";
+import { define } from "./overriding.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
@@ -50,9 +51,16 @@ const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
 const MAX_ERRORS = 20;
 
+/** What the page's own code wrote by `console.error`. */
+export interface ConsoleError {
+  readonly args: readonly unknown[];
+  readonly stack: string | null;
+}
+
 /** What a page and the frames within it have in common. */
 interface Common {
   readonly errors: unknown[];
+  readonly consoleErrors: ConsoleError[];
   readonly unheld: Set<string>;
   readonly chance: Chance;
   readonly kept: Kept;
@@ -63,6 +71,8 @@ interface Common {
 export class VirtualClock {
   /** What the page's own code threw, the newest last. */
   readonly errors: unknown[];
+  /** The newest last. */
+  readonly consoleErrors: ConsoleError[];
   /** What the page does that no clock holds, a sentence's predicate each. */
   readonly unheld: Set<string>;
   readonly #window: Page & DrawnWindow;
@@ -87,13 +97,11 @@ export class VirtualClock {
   constructor(window: Page, options: ClockOptions, common?: Common) {
     this.#window = window;
     this.errors = common?.errors ?? [];
+    this.consoleErrors = common?.consoleErrors ?? [];
     this.unheld = common?.unheld ?? new Set();
     this.#draws = options.draws;
     const kept = common?.kept ?? new Kept();
-    const report = (error: unknown): void => {
-      this.errors.push(error);
-      if (this.errors.length > MAX_ERRORS) this.errors.shift();
-    };
+    const report = (error: unknown): void => keep(this.errors, error);
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(
       {
@@ -115,8 +123,8 @@ export class VirtualClock {
       else this.#animations.settle();
     });
     this.#frames = new NestedFrames(window, (inner, size) => {
-      const { errors, unheld } = this;
-      const shared = { errors, unheld, chance: this.#chance, kept, now: this.#time.now };
+      const { errors, consoleErrors, unheld } = this;
+      const shared = { errors, consoleErrors, unheld, chance: this.#chance, kept, now: this.#time.now };
       const clock = new VirtualClock(inner, { ...options, size, draws: this.#draws }, shared);
       clock.isHuman = this.#surroundings.isHuman;
       clock.followsAnimations = this.#followsAnimations;
@@ -130,6 +138,12 @@ export class VirtualClock {
     installChance(window, this.#chance);
     installSound(window, this.#time);
     watchUnheld(window, this.#time, this.unheld);
+    const { console } = window;
+    const writeError = console.error.bind(console);
+    define(console, "error", (...args: unknown[]) => {
+      keep(this.consoleErrors, { args, stack: new window.Error().stack ?? null });
+      writeError(...args);
+    });
     // The last: all before may use what it replaces.
     installTime(window, this.#time, options.dateSeed === null ? EPOCH_MS : dateOf(options.dateSeed));
     window.addEventListener("error", (event) => report(event.error ?? event.message));
@@ -265,4 +279,10 @@ export class VirtualClock {
     forgetAlerts(this.#window);
     this.#surroundings.clearStorage();
   }
+}
+
+/** Adds an error to those that are kept. */
+function keep<T>(errors: T[], error: T): void {
+  errors.push(error);
+  if (errors.length > MAX_ERRORS) errors.shift();
 }

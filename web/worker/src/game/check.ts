@@ -1,11 +1,19 @@
-/** A thread of the sandbox that checks its game, or plays its episodes again, and says what it found. */
+/** A thread of the sandbox that checks or playtests its game, or plays its episodes again, and says what it found. */
 
-import type { CheckGame, GameChecked, ReplayEpisodes } from "@attract/schema";
+import type { CheckGame, GameChecked, PlaytestGame, ReplayEpisodes } from "@attract/schema";
 import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
 import { replayEpisodes } from "../episode/replay-episodes.ts";
-import { type CheckNews, failedCheck, failedReplay, type GameOrder } from "../host/game-checker.ts";
+import {
+  type CheckNews,
+  failedCheck,
+  failedPlaytest,
+  failedReplay,
+  type GameOrder,
+} from "../host/game-checker.ts";
 import { checkPageGame } from "../page/page-check.ts";
+import { playtestGame } from "../playtest/playtest.ts";
+import { ThreadErrors } from "../playtest/thread-errors.ts";
 import { NOWHERE, reportOf } from "./failures.ts";
 import type { GameModule } from "./game-module.ts";
 import { loadGame } from "./load-game.ts";
@@ -105,6 +113,23 @@ async function replay(order: ReplayEpisodes, module: GameModule, post: Post): Pr
   post({ type: "answered", answer: await replayEpisodes(order, definition, post) });
 }
 
+async function playtest(order: PlaytestGame, module: GameModule, post: Post): Promise<void> {
+  const began = performance.now();
+  const errors = new ThreadErrors();
+  // Before the module is loaded: what it says at its top counts too.
+  errors.listen();
+  let definition: Awaited<ReturnType<typeof loadGame>>;
+  try {
+    definition = await loadGame(module);
+  } catch (error) {
+    const { text } = reportOf(error, NOWHERE, "load");
+    const answer = failedPlaytest(order, text, (performance.now() - began) / 1000);
+    post({ type: "answered", answer });
+    return;
+  }
+  post({ type: "answered", answer: await playtestGame(order, definition, errors, began, post) });
+}
+
 /** A game that is played some ten thousand steps may have as much to say. */
 function silenceConsole(): void {
   for (const level of ["debug", "log", "info", "warn", "error"] as const) console[level] = () => undefined;
@@ -113,8 +138,11 @@ function silenceConsole(): void {
 /** Does what is ordered through `port`. */
 export function serveCheck(port: MessagePort, module: GameModule): void {
   const post: Post = (news) => port.postMessage(news);
-  port.onmessage = ({ data }: MessageEvent<GameOrder>) =>
-    void (data.type === "check_game" ? answer(data, module, post) : replay(data, module, post));
+  port.onmessage = ({ data }: MessageEvent<GameOrder>) => {
+    if (data.type === "check_game") void answer(data, module, post);
+    else if (data.type === "replay_episodes") void replay(data, module, post);
+    else void playtest(data, module, post);
+  };
   // An unhandled promise of the game is no fault of the check.
   addEventListener("unhandledrejection", (event) => event.preventDefault());
 }

@@ -24,10 +24,15 @@ export function episodeResult(
     length_steps: game.episodeSteps,
     length_ticks: game.episodeTicks,
     end_reason: reason,
-    metrics: named(totals.metricNames, totals.metricValues),
+    metrics: metricsOf(game),
     reward_terms: named(totals.termNames, totals.termSums),
     lesson_id: lessonId,
   };
+}
+
+/** The game's own metrics as it reduces them, without those that it never reported. */
+export function metricsOf({ totals }: Instance): Record<string, number> {
+  return named(totals.metricNames, totals.metricValues);
 }
 
 /** Result of an episode that could not be started: it is cut before its first step. */

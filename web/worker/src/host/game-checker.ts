@@ -1,26 +1,43 @@
-/** What a host does for the server besides playing for a run: checks games and replays episodes, each in a worker of its own. */
+/** What a host does for the server besides playing for a run: checks and playtests games and replays episodes, each in a worker of its own. */
 
 import type {
   CheckGame,
   EpisodeReplay,
   EpisodesReplayed,
   GameChecked,
+  GamePlaytested,
   GameReference,
+  PlaytestDrilled,
+  PlaytestEpisode,
+  PlaytestGame,
   ReplayEpisodes,
 } from "@attract/schema";
 import type { GameThread } from "../game/game-thread.ts";
 
+/** A module or page that does not load is given up by then. */
+export const LOADING_MS = 40_000;
 /** An order may take so much longer than its budget, loading the game included, before the game counts as a hang. */
 export const GRACE_MS = 5_000;
 
-export type GameOrder = CheckGame | ReplayEpisodes;
-export type GameAnswer = GameChecked | EpisodesReplayed;
+/** A playtest that says nothing for so long counts as a hang, whatever is left of its budget. */
+export const PATIENCE_MS = 10_000;
+
+export type GameOrder = CheckGame | ReplayEpisodes | PlaytestGame;
+export type GameAnswer = GameChecked | EpisodesReplayed | GamePlaytested;
 
 export type CheckNews =
   /** What begins: if the game does not come back, that is where. */
-  | { type: "phase"; phase: string }
+  | {
+      type: "phase";
+      phase: string;
+      /** In a playtest: how long it may last. Default: `PATIENCE_MS`. */
+      patienceMs?: number;
+    }
   /** One episode more of a `replay_episodes` was played. */
   | { type: "replayed"; replay: EpisodeReplay }
+  /** One episode or drill more of a `playtest_game` is over; its answer comes without them. */
+  | { type: "played"; episode: PlaytestEpisode }
+  | { type: "drilled"; drilled: PlaytestDrilled }
   | { type: "answered"; answer: GameAnswer };
 
 /** One order at a time; owned by the supervisor. */
@@ -30,6 +47,13 @@ export class GameChecker {
   #deadline = 0;
   #phase = "";
   #replays: EpisodeReplay[] = [];
+  #episodes: PlaytestEpisode[] = [];
+  #drilled: PlaytestDrilled[] = [];
+  #began = 0;
+  #lastNews = 0;
+  #patienceMs = PATIENCE_MS;
+  /** Whether something was said since the last `check`. */
+  #hasNews = false;
   #give: (answer: GameAnswer) => void = () => undefined;
   #order: GameOrder | null = null;
 
@@ -47,12 +71,11 @@ export class GameChecker {
     this.#deadline = now + order.budget_seconds * 1000 + GRACE_MS;
     this.#phase = "loading the module";
     this.#replays = [];
-    worker.onmessage = (event: MessageEvent<CheckNews>) => {
-      const news = event.data;
-      if (news.type === "phase") this.#phase = news.phase;
-      else if (news.type === "replayed") this.#replays.push(news.replay);
-      else this.#finish(news.answer);
-    };
+    this.#episodes = [];
+    this.#drilled = [];
+    this.#began = this.#lastNews = now;
+    this.#patienceMs = LOADING_MS;
+    worker.onmessage = (event: MessageEvent<CheckNews>) => this.#heard(event.data);
     worker.onerror = (event) => {
       const text = event.message || "the worker's script could not be loaded";
       this.#finish(this.#failed(order, { id: "load", text, fix: "fix the module" }));
@@ -63,8 +86,13 @@ export class GameChecker {
   /** Gives up a game that does not come back. */
   check(now: number): void {
     const order = this.#order;
-    if (order === null || now <= this.#deadline) return;
-    const seconds = Math.round((order.budget_seconds * 1000 + GRACE_MS) / 1000);
+    if (order === null) return;
+    if (this.#hasNews) this.#lastNews = now;
+    this.#hasNews = false;
+    const isSilent = order.type === "playtest_game" && now - this.#lastNews > this.#patienceMs;
+    if (now <= this.#deadline && !isSilent) return;
+    const since = isSilent ? this.#lastNews + this.#patienceMs : this.#deadline;
+    const seconds = Math.round((since - (isSilent ? this.#lastNews : this.#began)) / 1000);
     this.#finish(
       this.#failed(order, {
         id: "hang",
@@ -81,14 +109,42 @@ export class GameChecker {
   }
 
   #failed(order: GameOrder, failure: Failure): GameAnswer {
-    return order.type === "check_game"
-      ? failedCheck(order, failure)
-      : failedReplay(order, this.#replays, failure.text);
+    switch (order.type) {
+      case "check_game":
+        return failedCheck(order, failure);
+      case "replay_episodes":
+        return failedReplay(order, this.#replays, failure.text);
+      case "playtest_game":
+        return failedPlaytest(order, failure.text, (this.#lastNews - this.#began) / 1000);
+    }
+  }
+
+  #heard(news: CheckNews): void {
+    this.#hasNews = true;
+    switch (news.type) {
+      case "phase":
+        this.#phase = news.phase;
+        this.#patienceMs = news.patienceMs ?? PATIENCE_MS;
+        break;
+      case "replayed":
+        this.#replays.push(news.replay);
+        break;
+      case "played":
+        this.#episodes.push(news.episode);
+        break;
+      case "drilled":
+        this.#drilled.push(news.drilled);
+        break;
+      case "answered":
+        this.#finish(news.answer);
+    }
   }
 
   #finish(answer: GameAnswer): void {
     this.end();
-    this.#give(answer);
+    if (answer.type === "game_playtested")
+      this.#give({ ...answer, episodes: this.#episodes, drilled: this.#drilled });
+    else this.#give(answer);
   }
 }
 
@@ -119,4 +175,16 @@ export function failedReplay(
   problem: string,
 ): EpisodesReplayed {
   return { type: "episodes_replayed", replay_id: order.replay_id, replays: [...replays], problem };
+}
+
+/** The answer to a playtest that ended for `problem`, without what came of it before. */
+export function failedPlaytest(order: PlaytestGame, problem: string, seconds: number): GamePlaytested {
+  return {
+    type: "game_playtested",
+    playtest_id: order.playtest_id,
+    episodes: [],
+    drilled: [],
+    problem,
+    seconds,
+  };
 }

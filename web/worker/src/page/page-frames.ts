@@ -35,6 +35,10 @@ export interface PageFramesOptions {
   isSeen?: boolean;
   /** Where in this document the frames are. Default: its body. */
   host?: HTMLElement;
+  /** A frame is ready, for the first time. */
+  onLoaded?(frame: PageFrame): void;
+  /** A frame begins to be played in. */
+  onTaken?(frame: PageFrame): void;
 }
 
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
@@ -46,6 +50,8 @@ export class PageFrames implements PreloadedGames {
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
   readonly #isSeen: boolean;
   readonly #host: HTMLElement | undefined;
+  readonly #onLoaded: PageFramesOptions["onLoaded"];
+  readonly #onTaken: PageFramesOptions["onTaken"];
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
@@ -81,6 +87,8 @@ export class PageFrames implements PreloadedGames {
       webGl,
       isSeen = false,
       host,
+      onLoaded,
+      onTaken,
     }: PageFramesOptions,
   ) {
     const { page } = definition;
@@ -108,6 +116,8 @@ export class PageFrames implements PreloadedGames {
         : { draws: true, webGl: pixels.webGl ? "real" : "none", isSeen: true };
     this.#isSeen = isSeen;
     this.#host = host;
+    this.#onLoaded = onLoaded;
+    this.#onTaken = onTaken;
     const numTicks = ticksPerStep(
       definition.tickSeconds,
       definition.secondsPerStep ?? definition.tickSeconds,
@@ -138,6 +148,7 @@ export class PageFrames implements PreloadedGames {
 
   /** Begins to be played in. */
   show(frame: PageFrame): void {
+    this.#onTaken?.(frame);
     if (!this.#isSeen) return;
     this.#shown.add(frame);
     frame.show(...this.#room);
@@ -217,6 +228,7 @@ export class PageFrames implements PreloadedGames {
   async #load(clock: Partial<ClockOptions>): Promise<PageFrame> {
     const frame = await PageFrame.load(this.#adapter, this.#address, clock, this.#isSeen, this.#host);
     this.#frames.add(frame);
+    this.#onLoaded?.(frame);
     if (this.#isClosed) this.#remove(frame);
     return frame;
   }

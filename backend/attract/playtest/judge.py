@@ -1,0 +1,202 @@
+"""Oracles that need the outcomes of many episodes, those of the baseline among them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from attract.playtest.comparison import Change, compare, reached_no_more
+from attract.playtest.outcomes import ENDED, LENGTH, RETURN, Outcomes
+from attract.playtest.report import OracleId
+
+EXPLOIT_DEVIATIONS: Final = 5.0
+EASY_SHARE: Final = 0.5
+"""An agent that does nothing wins where it reaches so much of what a trained one does."""
+LEAST_EPISODES: Final = 8
+"""Of a player, before anything is said of all of its episodes."""
+WEAK: Final = ("idle", "random", "sticky", "hold")
+"""Players that lose where a game can be lost."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One cause, and the episode that shows it: of `player`, by index."""
+
+    id: str
+    oracle: OracleId
+    text: str
+    player: str | None = None
+    index: int | None = None
+
+
+def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
+    """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number."""
+    players = [player for player in now.players if player in before.players]
+    names = [name for name in before.names() if name in now.names()]
+    # Each number is tested for a change and for what it does not reach any more.
+    num_tests = 2 * len(players) * len(names)
+    found: list[Judged] = []
+    for name in names:
+        changed = _changed(name, players, before, now, num_tests)
+        if name == RETURN:
+            judged = _exploit(before, now) or changed
+        else:
+            judged = _unreached(name, players, before, now, num_tests) or changed
+        if judged is not None:
+            found.append(judged)
+    return found
+
+
+def _changed(
+    name: str, players: Sequence[str], before: Outcomes, now: Outcomes, num_tests: int
+) -> Judged | None:
+    changes = [
+        change
+        for player in players
+        if (change := compare(player, name, before.values(player, name), now.values(player, name), num_tests))
+    ]
+    if not changes:
+        return None
+    strongest = max(changes, key=lambda change: change.effect)
+    policies_alone = all(":" in change.player for change in changes)
+    if name == RETURN and strongest.direction == "lower" and policies_alone:
+        text = f"the trained policy plays worse: {_means(strongest)}"
+        return Judged("worse-policy", "worse-policy", text, strongest.player, strongest.largest)
+    spoken = {
+        RETURN: "the return",
+        LENGTH: "the length of an episode",
+        ENDED: "the share of episodes that end",
+    }
+    what = spoken.get(name, name)
+    number = name.removeprefix("info ")
+    return Judged(
+        f"changed:{number}:{strongest.direction}",
+        "changed",
+        f"{what} is {strongest.direction} than in the baseline: {_means(strongest)}",
+        strongest.player,
+        strongest.largest,
+    )
+
+
+def _means(change: Change) -> str:
+    share = "" if math.isinf(change.effect) else f", {100 * change.effect:.0f} %"
+    return (
+        f"{change.now:.4g} instead of {change.before:.4g} in the mean of {change.pairs} episodes "
+        f"of {change.player}{share}"
+    )
+
+
+def _unreached(
+    name: str, players: Sequence[str], before: Outcomes, now: Outcomes, num_tests: int
+) -> Judged | None:
+    if name in (ENDED, LENGTH):
+        return None
+    best = max((value for player in now.players for value in now.values(player, name).values()), default=None)
+    if best is None:
+        return None
+    for player in players:
+        was = list(before.values(player, name).values())
+        value = reached_no_more(was, list(now.values(player, name).values()), num_tests)
+        # Nobody of the crowd reaches it.
+        if value is None or value <= best:
+            continue
+        number = name.removeprefix("info ")
+        share = sum(one >= value for one in was) / len(was)
+        text = (
+            f"nobody reaches {number} = {value:g} any more, the best is {best:g}; "
+            f"in the baseline {player} did in {100 * share:.0f} % of its episodes"
+        )
+        top = max(now.values(player, name).items(), key=lambda item: item[1])[0]
+        return Judged(f"unreached:{number}", "unreached", text, player, top)
+    return None
+
+
+def _exploit(before: Outcomes, now: Outcomes) -> Judged | None:
+    known = [value for player in before.players for value in before.values(player, RETURN).values()]
+    if len(known) < LEAST_EPISODES:
+        return None
+    best = max(known)
+    spreads = [_deviation(list(before.values(player, RETURN).values())) for player in before.players]
+    limit = best + EXPLOIT_DEVIATIONS * max(*spreads, 1e-3 * abs(best))
+    for player in now.players:
+        for index, value in now.values(player, RETURN).items():
+            if value > limit:
+                text = f"{player} scores {value:g}; nobody had more than {best:g} in the baseline"
+                return Judged("score-exploit", "score-exploit", text, player, index)
+    return None
+
+
+def judge_play(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+    """`endless`, `won-without-input` and `cannot-be-lost`."""
+    yield from _endless(before, now)
+    yield from _cannot_be_lost(before, now)
+    yield from _won_without_input(before, now)
+
+
+def _endless(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+    """Episodes of a player that ended before, or of every player, go on for ever."""
+    for player, episodes in now.players.items():
+        played = [outcome for outcome in episodes.values() if outcome.end_reason != "failed"]
+        if len(played) < LEAST_EPISODES or any(outcome.end_reason != "stopped" for outcome in played):
+            continue
+        if before is None:
+            if all(outcome.end_reason == "stopped" for outcome in now.each()):
+                steps = max(outcome.numbers[LENGTH] for outcome in played)
+                text = f"no episode ended within {steps:g} steps, whoever played"
+                yield Judged("endless", "endless", text, player, next(iter(episodes)))
+                return
+            continue
+        was = list(before.players.get(player, {}).values())
+        if len(was) >= LEAST_EPISODES and all(
+            outcome.end_reason not in ("stopped", "failed") for outcome in was
+        ):
+            text = f"no episode of {player} ends any more; in the baseline all of {len(was)} did"
+            yield Judged("endless", "endless", text, player, next(iter(episodes)))
+            return
+
+
+def _cannot_be_lost(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+    """Weak players whose episodes the game ended live on to the time limit."""
+    if before is None:
+        return
+    for player, episodes in now.players.items():
+        if player.split("-")[0] not in WEAK:
+            continue
+        now_ends = [outcome.end_reason for outcome in episodes.values() if outcome.end_reason != "failed"]
+        was_ends = [outcome.end_reason for outcome in before.players.get(player, {}).values()]
+        if min(len(now_ends), len(was_ends)) < LEAST_EPISODES:
+            continue
+        if all(end == "terminated" for end in was_ends) and all(end == "time_limit" for end in now_ends):
+            text = f"{player} cannot lose: its episodes go on to the time limit; in the baseline it lost all"
+            yield Judged("cannot-be-lost", "cannot-be-lost", text, player, next(iter(episodes)))
+            return
+
+
+def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
+    trained = [player for player in now.players if ":" in player and player.endswith("greedy")]
+    idle, random = (_mean_return(now, player) for player in ("idle", "random"))
+    policies = [mean for player in trained if (mean := _mean_return(now, player)) is not None]
+    if before is not None:
+        # What the trained policy reached in the baseline: it may play this build badly.
+        policies += [mean for player in trained if (mean := _mean_return(before, player)) is not None]
+        random = _mean_return(before, "random") if random is None else random
+    if idle is None or random is None or not policies:
+        return
+    best = max(policies)
+    floor = min(idle, random)
+    if best - floor > 0 and idle > random and (idle - floor) >= EASY_SHARE * (best - floor):
+        text = f"an agent that does nothing gets {idle:.4g} in the mean; a trained one gets {best:.4g}"
+        index = max(now.values("idle", RETURN).items(), key=lambda item: item[1])[0]
+        yield Judged("won-without-input", "won-without-input", text, "idle", index)
+
+
+def _mean_return(outcomes: Outcomes, player: str) -> float | None:
+    values = list(outcomes.values(player, RETURN).values())
+    return math.fsum(values) / len(values) if len(values) >= LEAST_EPISODES else None
+
+
+def _deviation(values: Sequence[float]) -> float:
+    if not values:
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))

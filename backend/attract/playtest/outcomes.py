@@ -1,0 +1,77 @@
+"""Outcomes of the episodes of a playtest: numbers by player and index, to compare a build with another."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from attract.schema.playtest import PlaytestEpisode, PlaytestPlays
+
+DIGITS: Final = 6
+"""Significant digits that are compared and kept."""
+RETURN, LENGTH, ENDED = "return", "length", "ended"
+"""Numbers that every game has: mean return of the agents, steps, and 1 where the game itself ended it."""
+GAME_ENDS: Final = frozenset({"terminated", "game_truncated"})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one episode went."""
+
+    end_reason: str
+    numbers: Mapping[str, float]
+    """`return`, `length`, `ended`, and the game's own metrics."""
+
+    @classmethod
+    def of(cls, episode: PlaytestEpisode) -> "Outcome":
+        """Of an episode as a host tells it."""
+        numbers = {
+            RETURN: episode.episode_return,
+            LENGTH: float(episode.num_steps),
+            ENDED: float(episode.end_reason in GAME_ENDS),
+            **{f"info {name}": value for name, value in sorted(episode.info.items())},
+        }
+        return cls(episode.end_reason, {name: rounded(value) for name, value in numbers.items()})
+
+
+@dataclass
+class Outcomes:
+    """By player and episode index; episodes in which the game failed are left out of the numbers."""
+
+    players: dict[str, dict[int, Outcome]] = field(default_factory=dict[str, dict[int, Outcome]])
+
+    def take_in(self, plays: list[PlaytestPlays], episodes: Iterable[PlaytestEpisode]) -> None:
+        """Add what a host has played."""
+        for episode in episodes:
+            player = plays[episode.play].player
+            self.players.setdefault(player, {})[episode.index] = Outcome.of(episode)
+
+    @property
+    def num_episodes(self) -> int:
+        """Of all players."""
+        return sum(map(len, self.players.values()))
+
+    def names(self) -> list[str]:
+        """All numbers, the common ones first."""
+        seen = [RETURN, LENGTH, ENDED]
+        for outcome in self.each():
+            seen += [name for name in outcome.numbers if name not in seen]
+        return seen
+
+    def each(self) -> Iterator[Outcome]:
+        """All outcomes."""
+        for outcomes in self.players.values():
+            yield from outcomes.values()
+
+    def values(self, player: str, name: str) -> dict[int, float]:
+        """One number of a player's episodes that did not fail, by index."""
+        return {
+            index: outcome.numbers[name]
+            for index, outcome in self.players.get(player, {}).items()
+            if outcome.end_reason != "failed" and name in outcome.numbers
+        }
+
+
+def rounded(value: float) -> float:
+    """To `DIGITS` significant digits."""
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else value

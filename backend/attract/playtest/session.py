@@ -1,0 +1,427 @@
+"""One playtest: orders to a host in looks of growing size, drills, and replays of what was found."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from attract.errors import AttractError
+from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
+from attract.playtest.comparison import LOOKS
+from attract.playtest.judge import Judged, judge_changes, judge_play
+from attract.playtest.outcomes import Outcome, Outcomes
+from attract.schema.base import Seed
+from attract.schema.game import GameReference
+from attract.schema.playtest import (
+    DrillKind,
+    GamePlaytested,
+    PlaytestAlarm,
+    PlaytestDrill,
+    PlaytestDrilled,
+    PlaytestGame,
+    PlaytestPlays,
+    PlaytestPolicy,
+)
+from attract.schema.recorded_episode import RecordedEpisode
+
+log = logging.getLogger(__name__)
+
+ORDER_SECONDS: Final = 10.0
+"""Of one order: its answer has what a browser's frame holds."""
+FIRST_EPISODES: Final = 2
+"""Episodes of each player that are recorded first: the drills begin in them."""
+HELD_EPISODES: Final = 64
+"""Most of a player that holds one action: they differ little."""
+CROWD_SHARE: Final = 0.6
+DRILL_SHARE: Final = 0.8
+"""Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
+DRILL_SECONDS: Final = 12.0
+CONFIRMATIONS: Final = 2
+MAX_CONFIRMED: Final = 24
+"""Causes that are replayed."""
+DRILL_EPISODES: Final = 12
+EVERY_DRILL: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak", "slow")
+DEAD_BEFORE: Final = 0.5
+"""An action that was unlike all others in so many states, and is in none now, does nothing."""
+
+
+class Host(Protocol):
+    """Plays an order; see `GameChecker.playtest`."""
+
+    async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
+        """Play it. Raises: AttractError: no browser, or it does not answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played, and for how long."""
+
+    players: Sequence[str]
+    seed: Seed
+    policies: Sequence[PlaytestPolicy] = ()
+    recorded: Sequence[RecordedEpisode] = ()
+    """What the players `recorded-K` play."""
+    max_steps: int | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
+    has_page: bool = False
+    needs_fresh_pages: bool = False
+    """Whether the game's own restart is known to leave something behind."""
+    is_judged_by_score: bool = True
+    """False for a page of which no score is known."""
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A cause that was found, or a judgement, with the episode that shows it."""
+
+    id: str
+    text: str
+    cause: Cause | None
+    judged: Judged | None
+    player: str | None
+    alarm: PlaytestAlarm | None
+    episode: RecordedEpisode | None
+    times: int
+
+
+@dataclass
+class Played:
+    """All that a playtest saw."""
+
+    outcomes: Outcomes = field(default_factory=Outcomes)
+    findings: list[Confirmed] = field(default_factory=list[Confirmed])
+    measured: dict[str, float] = field(default_factory=dict[str, float])
+    """What drills measured, as `Baseline.measured`."""
+    problems: dict[str, str] = field(default_factory=dict[str, str])
+    """Why an oracle did not judge, by its id."""
+    drilled: set[str] = field(default_factory=set[str])
+    """Drills that came to an end."""
+    looks: int = 0
+
+
+class Playtest:
+    """One use. `host` plays orders, `find_place` knows the author's files, `say` is told what goes on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        host: Host,
+        find_place: FindPlace,
+        before: Outcomes | None = None,
+        measured_before: Mapping[str, float] | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._plan = plan
+        self._host = host
+        self._before = before
+        self._measured_before = measured_before or {}
+        self._say = say
+        self._causes = Causes(find_place)
+        self._played = Played()
+        self._began = time.monotonic()
+        self._is_fresh = plan.needs_fresh_pages
+        self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
+        self._hangs: list[str] = []
+
+    async def run(self) -> Played:
+        """Play, judge and confirm. Raises: AttractError: no browser, or it does not answer."""
+        played = self._played
+        await self._play_first()
+        for look in LOOKS:
+            if not await self._play_until(look):
+                break
+            played.looks += 1
+            self._say(f"{played.outcomes.num_episodes:,} episodes")
+        await self._drill()
+        await self._confirm_causes()
+        if self._plan.is_judged_by_score:
+            await self._judge()
+        return played
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _has_time(self, share: float) -> bool:
+        return self._seconds < share * self._plan.seconds
+
+    async def _order(
+        self,
+        plays: Sequence[PlaytestPlays] = (),
+        drills: Sequence[PlaytestDrill] = (),
+        *,
+        episodes: Sequence[RecordedEpisode] | None = None,
+        record: bool = False,
+        fresh: bool | None = None,
+        seconds: float = ORDER_SECONDS,
+    ) -> GamePlaytested:
+        plan = self._plan
+        wanted = {play.player.split(":")[0] for play in plays}
+        order = PlaytestGame(
+            playtest_id=0,
+            game=GameReference(name="-", sha256="0" * 64, url="-"),
+            seed=plan.seed,
+            plays=list(plays),
+            drills=list(drills),
+            policies=[policy for policy in plan.policies if policy.name in wanted],
+            episodes=list(plan.recorded if episodes is None else episodes),
+            parameters=dict(plan.parameters),
+            max_steps=plan.max_steps,
+            fresh=self._is_fresh if fresh is None else fresh,
+            record=record,
+            budget_seconds=seconds,
+        )
+        return await self._host(order)
+
+    async def _play(self, plays: Sequence[PlaytestPlays], *, record: bool = False) -> bool:
+        """Play in as many orders as it takes; whether all was played."""
+        outcomes = self._played.outcomes
+        open_plays = list(plays)
+        while open_plays and self._has_time(CROWD_SHARE):
+            left = max(1.0, CROWD_SHARE * self._plan.seconds - self._seconds)
+            answer = await self._order(open_plays, record=record, seconds=min(ORDER_SECONDS, left))
+            outcomes.take_in(open_plays, answer.episodes)
+            for episode in answer.episodes:
+                player = open_plays[episode.play].player
+                if episode.recorded is not None:
+                    self._recorded[player, episode.index] = episode.recorded
+                self._causes.add(Sighting(alarm, player, episode.recorded) for alarm in episode.alarms)
+            if answer.problem is not None:
+                self._hangs.append(answer.problem)
+                return False
+            still_open = [left for play in open_plays for left in _not_played(play, outcomes)]
+            if not answer.episodes and still_open:
+                return False
+            open_plays = still_open
+        return not open_plays
+
+    async def _play_first(self) -> None:
+        """A few episodes of each, recorded, and whether the restart of a game in a page can be trusted."""
+        plan = self._plan
+        first = [PlaytestPlays(player=player, first=0, count=FIRST_EPISODES) for player in plan.players]
+        await self._play(first, record=True)
+        samples = self._samples(8)
+        if not samples or self._hangs:
+            return
+        drilled = await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
+        if plan.has_page and not self._is_fresh and drilled is not None and drilled.alarms:
+            # What they played after one another depends on their order.
+            self._is_fresh = True
+            self._played.outcomes.players.clear()
+            await self._play(first)
+
+    async def _play_until(self, look: int) -> bool:
+        """Whether every player has played as many episodes as this look has."""
+        if self._hangs:
+            return False
+        plays: list[PlaytestPlays] = []
+        for player in self._plan.players:
+            wanted = min(look, _most_episodes(player))
+            plays += _not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
+        return await self._play(plays)
+
+    async def _drill(self) -> None:
+        for kind in EVERY_DRILL:
+            if not self._has_time(DRILL_SHARE):
+                self._played.problems[kind] = "no time was left"
+                continue
+            if self._hangs:
+                self._played.problems[kind] = "the game hangs"
+                continue
+            episodes = await self._drill_episodes(kind)
+            if episodes is None:
+                self._played.drilled.add(kind)
+            else:
+                await self._do_drill(PlaytestDrill(kind=kind, episodes=episodes))
+        self._judge_keys()
+
+    async def _drill_episodes(self, kind: DrillKind) -> list[RecordedEpisode] | None:
+        """What the drill begins in; None: there is nothing to drill."""
+        if kind == "dead-key":
+            return self._samples(6)
+        if kind != "soft-lock":
+            return []
+        chosen = self._without_end()
+        if not chosen:
+            return None
+        missing = [PlaytestPlays(player=player, first=index, count=1) for player, index in chosen]
+        answer = await self._order(missing, record=True)
+        return [episode.recorded for episode in answer.episodes if episode.recorded is not None]
+
+    def _without_end(self) -> list[tuple[str, int]]:
+        """Episodes that the game did not end, those that it ended in the baseline first, of many players."""
+        found: list[tuple[bool, int, str, int]] = []
+        for player, episodes in self._played.outcomes.players.items():
+            if player.startswith("recorded-"):
+                continue
+            before = {} if self._before is None else self._before.players.get(player, {})
+            rows = [
+                (_ended(before.get(index)) is not True, index)
+                for index, outcome in episodes.items()
+                if outcome.end_reason in ("time_limit", "stopped")
+            ]
+            found += [(is_old, rank, player, index) for rank, (is_old, index) in enumerate(sorted(rows))]
+        return [(player, index) for _, _, player, index in sorted(found)[:DRILL_EPISODES]]
+
+    def _samples(self, count: int) -> list[RecordedEpisode]:
+        """Recorded episodes that did not fail, of the most different players."""
+        order = ("random", "sticky", "novelty")
+        policies = [player for player in self._plan.players if ":" in player]
+        held = [player for player in self._plan.players if player not in order and player not in policies]
+        players = [*policies[:2], *order, *policies[2:], *held]
+        found = [
+            self._recorded[player, index]
+            for index in range(FIRST_EPISODES)
+            for player in players
+            if (player, index) in self._recorded
+        ]
+        return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
+
+    async def _do_drill(self, drill: PlaytestDrill, seconds: float = DRILL_SECONDS) -> PlaytestDrilled | None:
+        answer = await self._order(drills=[drill], seconds=seconds)
+        if not answer.drilled:
+            self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
+            return None
+        (drilled,) = answer.drilled
+        if drilled.problem is not None:
+            self._played.problems[drill.kind] = drilled.problem
+        else:
+            self._played.drilled.add(drill.kind)
+        for name, value in drilled.numbers.items():
+            self._played.measured[f"{drill.kind}/{name}"] = value
+        recorded = [*drilled.recorded, *[None] * len(drilled.alarms)]
+        self._causes.add(
+            Sighting(alarm, None, episode) for alarm, episode in zip(drilled.alarms, recorded, strict=False)
+        )
+        return drilled
+
+    def _judge_keys(self) -> None:
+        for name, before in self._measured_before.items():
+            if not name.startswith("dead-key/") or before < DEAD_BEFORE:
+                continue
+            if self._played.measured.get(name) == 0.0:
+                action = name.removeprefix("dead-key/")
+                text = (
+                    f"{action} does nothing any more; in the baseline it was unlike all others "
+                    f"in {100 * before:.0f} % of the states"
+                )
+                alarm = PlaytestAlarm(oracle="dead-key", text=text, step=0)
+                self._causes.add([Sighting(alarm, None, None)])
+
+    async def _confirm_causes(self) -> None:
+        for hang in dict.fromkeys(map(plain_text, self._hangs)):
+            text = next(text for text in self._hangs if plain_text(text) == hang)
+            alarm = PlaytestAlarm(oracle="error", text=text, step=0)
+            self._add(Confirmed("error", text, None, None, None, alarm, None, 0))
+        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)
+        for cause in causes[:MAX_CONFIRMED]:
+            shortest = cause.shortest
+            times = await self._replayed(cause)
+            if times < CONFIRMATIONS:
+                self._played.problems.setdefault(
+                    cause.oracle, f"seen once and not again when replayed: {cause.text}"
+                )
+                continue
+            self._add(
+                Confirmed(
+                    cause.oracle,
+                    cause.text,
+                    cause,
+                    None,
+                    shortest.player,
+                    shortest.alarm,
+                    shortest.recorded,
+                    times,
+                )
+            )
+
+    async def _replayed(self, cause: Cause) -> int:
+        """How often it is seen again."""
+        shortest = cause.shortest
+        times = 0
+        for _ in range(CONFIRMATIONS):
+            try:
+                alarms = await self._seen_again(cause.oracle, shortest.recorded)
+            except AttractError as error:
+                log.warning("a finding could not be replayed: %s", error)
+                return times
+            texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
+            times += plain_text(shortest.alarm.text) in texts or (cause.oracle == "leak" and bool(texts))
+        return times
+
+    async def _seen_again(self, oracle: str, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
+        if oracle in ("error", "nan"):
+            if recorded is None:
+                return []
+            play = PlaytestPlays(player="recorded-0", first=0, count=1)
+            answer = await self._order([play], episodes=[recorded], fresh=True)
+            return [alarm for episode in answer.episodes for alarm in episode.alarms]
+        if oracle == "dead-key":
+            before = dict(self._played.measured)
+            await self._do_drill(PlaytestDrill(kind="dead-key", episodes=self._samples(6)))
+            is_same = {name: before[name] == 0.0 for name in before} == {
+                name: self._played.measured.get(name) == 0.0 for name in before
+            }
+            return self._causes_of("dead-key") if is_same else []
+        kind: DrillKind = oracle  # type: ignore[assignment]
+        episodes = [] if recorded is None else [recorded]
+        if oracle == "retry-broken":
+            episodes = self._samples(8)
+        answer = await self._order(
+            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=DRILL_SECONDS
+        )
+        return [alarm for drilled in answer.drilled for alarm in drilled.alarms]
+
+    def _causes_of(self, oracle: str) -> list[PlaytestAlarm]:
+        return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]
+
+    async def _judge(self) -> None:
+        played = self._played
+        judged = list(judge_play(self._before, played.outcomes))
+        if self._before is not None:
+            judged += judge_changes(self._before, played.outcomes)
+        for one in judged:
+            recorded, times = await self._shown(one)
+            self._add(Confirmed(one.id, one.text, None, one, one.player, None, recorded, times))
+
+    async def _shown(self, judged: Judged) -> tuple[RecordedEpisode | None, int]:
+        """The episode that shows a judgement, and how often it goes the same way again."""
+        if judged.player is None or judged.index is None:
+            return None, 0
+        outcome = self._played.outcomes.players[judged.player][judged.index]
+        play = PlaytestPlays(player=judged.player, first=judged.index, count=1)
+        recorded: RecordedEpisode | None = None
+        times = 0
+        for _ in range(CONFIRMATIONS):
+            answer = await self._order([play], record=True, fresh=True)
+            for episode in answer.episodes:
+                recorded = episode.recorded or recorded
+                times += Outcome.of(episode) == outcome
+        return recorded, times
+
+    def _add(self, confirmed: Confirmed) -> None:
+        self._played.findings.append(confirmed)
+
+
+def _not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlays]:
+    """Runs of indices of `play` that have no outcome."""
+    known = outcomes.players.get(play.player, {})
+    missing = [index for index in range(play.first, play.first + play.count) if index not in known]
+    begin = 0
+    for i in range(1, len(missing) + 1):
+        if i == len(missing) or missing[i] != missing[i - 1] + 1:
+            yield PlaytestPlays(player=play.player, first=missing[begin], count=i - begin)
+            begin = i
+
+
+def _most_episodes(player: str) -> int:
+    if player.startswith("recorded-"):
+        return 1
+    return HELD_EPISODES if player.startswith(("hold-", "idle")) else LOOKS[-1]
+
+
+def _ended(outcome: Outcome | None) -> bool | None:
+    return None if outcome is None else outcome.end_reason in ("terminated", "game_truncated")

@@ -1,0 +1,109 @@
+import random
+from collections.abc import Callable
+
+from attract.playtest.judge import judge_changes, judge_play
+from attract.playtest.outcomes import Outcome, Outcomes
+
+Draw = Callable[[random.Random], Outcome]
+
+
+def outcome(value: float, end: str = "terminated", length: float = 100.0, **info: float) -> Outcome:
+    ended = float(end == "terminated")
+    numbers = {"return": value, "length": length, "ended": ended}
+    return Outcome(end, numbers | {f"info {name}": number for name, number in info.items()})
+
+
+def played(count: int = 64, seed: int = 0, **players: Draw) -> Outcomes:
+    found = Outcomes()
+    for player, draw in players.items():
+        rng = random.Random(f"{seed} {player}")
+        found.players[player.replace("_", ":")] = {i: draw(rng) for i in range(count)}
+    return found
+
+
+def about(mean: float) -> Draw:
+    return lambda rng: outcome(rng.gauss(mean, 1.0))
+
+
+def test_a_build_that_plays_alike_changes_nothing() -> None:
+    before = played(idle=about(3), random=about(5))
+    assert judge_changes(before, played(idle=about(3), random=about(5))) == []
+    assert judge_changes(before, played(seed=1, idle=about(3), random=about(5))) == []
+
+
+def test_a_number_that_several_players_show_is_one_finding_of_the_strongest() -> None:
+    before = played(idle=about(10), random=about(10))
+    (found,) = judge_changes(before, played(idle=about(9.4), random=about(4)))
+    assert (found.id, found.oracle, found.player) == ("changed:return:lower", "changed", "random")
+    assert "instead of" in found.text
+
+
+def test_what_only_policies_do_worse_is_a_worse_policy() -> None:
+    before = played(random=about(5), trained_greedy=about(50))
+    (found,) = judge_changes(before, played(random=about(5), trained_greedy=about(30)))
+    assert (found.id, found.player) == ("worse-policy", "trained:greedy")
+
+
+def test_a_number_of_the_game_has_its_own_name() -> None:
+    before = played(random=lambda rng: outcome(1.0, coins=rng.gauss(10, 1)))
+    (found,) = judge_changes(before, played(random=lambda rng: outcome(1.0, coins=rng.gauss(20, 1))))
+    assert found.id == "changed:coins:higher"
+
+
+def test_a_level_that_nobody_reaches_any_more() -> None:
+    before = played(random=lambda rng: outcome(1.0, level=float(rng.random() < 0.5)))
+    (found,) = judge_changes(before, played(random=lambda rng: outcome(1.0, level=0.0)))
+    assert (found.id, found.player) == ("unreached:level", "random")
+
+
+def test_a_level_that_another_player_still_reaches_has_only_changed() -> None:
+    before = played(random=lambda rng: outcome(1.0, level=float(rng.random() < 0.5)))
+    now = played(random=lambda rng: outcome(1.0, level=0.0), sticky=lambda rng: outcome(1.0, level=1.0))
+    assert [found.id for found in judge_changes(before, now)] == ["changed:level:lower"]
+
+
+def test_a_score_far_above_all_of_the_baseline_is_an_exploit() -> None:
+    before = played(random=about(5), trained_greedy=about(50))
+    now = played(random=about(5), trained_greedy=about(50))
+    now.players["random"][7] = outcome(500.0)
+    (found,) = judge_changes(before, now)
+    assert (found.id, found.player, found.index) == ("score-exploit", "random", 7)
+
+
+def test_failed_episodes_are_in_no_mean() -> None:
+    before = played(random=about(5))
+    now = played(random=about(5))
+    for index in range(40):
+        now.players["random"][index] = outcome(0.0, "failed")
+    assert judge_changes(before, now) == []
+
+
+def test_no_end_at_all_is_endless() -> None:
+    def never(rng: random.Random) -> Outcome:
+        return outcome(1.0, "stopped", 3000.0)
+
+    (found,) = judge_play(None, played(idle=never, random=never))
+    assert (found.id, found.player) == ("endless", "idle")
+    assert "3000 steps" in found.text
+    assert list(judge_play(None, played(idle=never, random=about(1)))) == []
+
+
+def test_a_player_whose_episodes_ended_before_and_never_now_is_endless() -> None:
+    before = played(idle=about(1), random=about(1))
+    now = played(idle=lambda rng: outcome(1.0, "stopped"), random=about(1))
+    assert [found.id for found in judge_play(before, now)] == ["endless"]
+
+
+def test_a_weak_player_that_always_lost_and_never_does_now() -> None:
+    before = played(idle=about(1), trained_greedy=about(9))
+    now = played(idle=lambda rng: outcome(1.0, "time_limit"), trained_greedy=about(9))
+    (found,) = judge_play(before, now)
+    assert (found.id, found.player) == ("cannot-be-lost", "idle")
+    assert list(judge_play(None, now)) == []
+
+
+def test_an_agent_that_does_nothing_and_gets_half_of_a_trained_one() -> None:
+    (found,) = judge_play(None, played(idle=about(60), random=about(1), trained_greedy=about(100)))
+    assert (found.id, found.player) == ("won-without-input", "idle")
+    assert list(judge_play(None, played(idle=about(40), random=about(1), trained_greedy=about(100)))) == []
+    assert list(judge_play(None, played(idle=about(60), random=about(1)))) == []

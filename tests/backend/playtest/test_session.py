@@ -1,0 +1,168 @@
+import asyncio
+import random
+from collections.abc import Callable
+
+from attract.playtest.outcomes import Outcomes
+from attract.playtest.session import Plan, Played, Playtest
+from attract.schema.base import Seed
+from attract.schema.playtest import (
+    GamePlaytested,
+    PlaytestAlarm,
+    PlaytestDrilled,
+    PlaytestEpisode,
+    PlaytestGame,
+    PlaytestPlays,
+)
+from recorded_episodes import recorded
+
+RECORDED = recorded()
+Alarms = Callable[[str, int], list[PlaytestAlarm]]
+
+
+def no_alarms(player: str, index: int) -> list[PlaytestAlarm]:
+    return []
+
+
+class ScriptedHost:
+    """Plays orders by a table of alarms, at most `per_order` episodes each; keeps what was asked of it."""
+
+    def __init__(self, alarms: Alarms = no_alarms, per_order: int = 1000) -> None:
+        self.alarms = alarms
+        self.per_order = per_order
+        self.orders: list[PlaytestGame] = []
+        self.hangs_at: tuple[str, int] | None = None
+        self.drilled: dict[str, PlaytestDrilled] = {}
+
+    async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
+        self.orders.append(order)
+        episodes: list[PlaytestEpisode] = []
+        problem = None
+        asked = [
+            (place, play.player, index)
+            for place, play in enumerate(order.plays)
+            for index in range(play.first, play.first + play.count)
+        ]
+        for place, player, index in asked[: self.per_order]:
+            if (player, index) == self.hangs_at:
+                problem = f"the game did not come back within 10 s, while {player} played episode {index}"
+                break
+            alarms = self.alarms(player, index)
+            chance = random.Random(f"{player} {index}")
+            episodes.append(
+                PlaytestEpisode(
+                    play=place,
+                    index=index,
+                    episode_return=chance.random(),
+                    num_steps=10,
+                    num_ticks=10,
+                    end_reason="terminated",
+                    play_seconds=0.0,
+                    alarms=alarms,
+                    recorded=RECORDED if order.record or alarms else None,
+                )
+            )
+        drilled = [self.drilled.get(drill.kind, PlaytestDrilled(kind=drill.kind)) for drill in order.drills]
+        return GamePlaytested(playtest_id=0, episodes=episodes, drilled=drilled, problem=problem, seconds=0.0)
+
+
+def run(host: ScriptedHost, before: Outcomes | None = None, **options: object) -> Played:
+    plan = Plan(players=["idle", "random"], seed=Seed(low=0, high=0), **options)  # type: ignore[arg-type]
+    playtest = Playtest(plan, host, lambda stack, method: (stack, None), before)
+    return asyncio.run(playtest.run())
+
+
+def error(text: str, step: int = 5) -> PlaytestAlarm:
+    return PlaytestAlarm(oracle="error", text=text, step=step)
+
+
+def test_every_player_plays_its_episodes_once_however_few_an_order_gets_done() -> None:
+    host = ScriptedHost(per_order=7)
+    played = run(host)
+    assert {player: len(episodes) for player, episodes in played.outcomes.players.items()} == {
+        "idle": 64,
+        "random": 256,
+    }
+    asked = [
+        (play.player, index)
+        for order in host.orders
+        for play in order.plays
+        for index in range(play.first, play.first + play.count)
+    ]
+    assert asked.count(("random", 255)) < 40  # Left over from order to order, and played in one.
+    assert played.findings == []
+
+
+def test_a_clean_game_passes_every_drill() -> None:
+    played = run(ScriptedHost())
+    assert played.drilled == {"retry-broken", "soft-lock", "dead-key", "leak", "slow"}
+    assert played.problems == {}
+
+
+def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        return [error(f"x is undefined at {index}", step=9 - index % 3)]
+
+    host = ScriptedHost(alarms)
+    (found,) = run(host).findings
+    assert (found.id, found.times) == ("error", 2)
+    assert found.alarm is not None
+    assert found.alarm.step == 7
+    replays = [order for order in host.orders if order.plays and order.plays[0].player == "recorded-0"]
+    assert [(order.fresh, order.episodes) for order in replays] == [(True, [RECORDED])] * 2
+
+
+def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        return [] if player == "recorded-0" else [error("now and then")]
+
+    played = run(ScriptedHost(alarms))
+    assert played.findings == []
+    assert played.problems["error"] == "seen once and not again when replayed: now and then"
+
+
+def test_a_hang_is_a_finding_and_ends_the_play() -> None:
+    host = ScriptedHost()
+    host.hangs_at = ("random", 20)
+    played = run(host)
+    (found,) = played.findings
+    assert found.id == "error"
+    assert "while random played episode 20" in found.text
+    assert played.problems["leak"] == "the game hangs"
+
+
+def test_a_page_whose_restart_leaves_something_behind_gets_fresh_pages() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
+    played = run(host, has_page=True)
+    assert [found.id for found in played.findings] == ["retry-broken"]
+    first, *others = [order for order in host.orders if order.plays]
+    assert not first.fresh
+    assert all(order.fresh for order in others)
+    assert len(played.outcomes.players["random"]) == 256
+
+
+def test_modules_are_always_fresh_and_are_not_played_twice() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
+    run(host)
+    begun = [order for order in host.orders if PlaytestPlays(player="idle", first=0, count=2) in order.plays]
+    assert len(begun) == 1
+
+
+def test_an_action_that_was_unlike_all_others_and_does_nothing_now() -> None:
+    host = ScriptedHost()
+    host.drilled["dead-key"] = PlaytestDrilled(kind="dead-key", numbers={"action 0": 0.5, "action 1": 0.0})
+    plan = Plan(players=["idle", "random"], seed=Seed(low=0, high=0))
+    measured = {"dead-key/action 0": 0.6, "dead-key/action 1": 0.9}
+    playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, measured)
+    (found,) = asyncio.run(playtest.run()).findings
+    assert found.id == "dead-key"
+    assert found.text.startswith("action 1 does nothing any more")
+
+
+def test_a_spent_budget_leaves_oracles_unjudged() -> None:
+    played = run(ScriptedHost(), seconds=0.0)
+    assert played.problems["leak"] == "no time was left"
+    assert played.outcomes.num_episodes == 0

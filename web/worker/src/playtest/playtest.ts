@@ -1,0 +1,185 @@
+/** Does a `playtest_game` order: its episodes in turns of a few per player, then its drills. */
+
+import type { GamePlaytested, PlaytestGame, PlaytestPlays } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import { EpisodeTape } from "../episode/episode-tape.ts";
+import { type CheckNews, LOADING_MS } from "../host/game-checker.ts";
+import { Yielder } from "../rollout/yielding.ts";
+import { EpisodeAlarms } from "./alarms.ts";
+import { drillGame } from "./drills.ts";
+import { GameCopies } from "./game-copies.ts";
+import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
+import type { Player } from "./player.ts";
+import { PlayerActions } from "./player-actions.ts";
+import { createPlayer } from "./players.ts";
+import type { ThreadErrors } from "./thread-errors.ts";
+
+/** Episodes of a player before the next one's turn. */
+const TURN_EPISODES = 8;
+/** An episode that is under way so long after the budget is given up. */
+const OVERTIME_MS = 2_000;
+/** While it plays it says so at least so often. */
+const NEWS_MS = 1_000;
+/** What an answer may take in JSON, and its recorded episodes of that: a frame has 4 MiB. */
+const MAX_ANSWER_CHARACTERS = 3_500_000;
+const MAX_RECORDED_CHARACTERS = 2_500_000;
+
+/**
+ * @param began when the order came, on the clock of `performance.now`.
+ * @param post is told each episode and drill as it ends, and what begins: if the game does not come back, that is where.
+ * @returns the answer without the episodes and drills that were posted.
+ */
+export async function playtestGame(
+  order: PlaytestGame,
+  game: GameDefinition,
+  errors: ThreadErrors,
+  began: number,
+  post: (news: CheckNews) => void,
+): Promise<GamePlaytested> {
+  const playtest = new Playtest(order, game, errors, began, post);
+  const problem = await playtest.run();
+  return {
+    type: "game_playtested",
+    playtest_id: order.playtest_id,
+    episodes: [],
+    drilled: [],
+    problem,
+    seconds: (performance.now() - began) / 1000,
+  };
+}
+
+class Playtest {
+  readonly #order: PlaytestGame;
+  readonly #game: GameDefinition;
+  readonly #began: number;
+  readonly #post: (news: CheckNews) => void;
+  readonly #actions: PlayerActions;
+  readonly #table: EpisodeTable;
+  readonly #problems = new Set<string>();
+  #numCharacters = 0;
+  #numRecorded = 0;
+  #lastNews = 0;
+  #phase = "";
+
+  constructor(
+    order: PlaytestGame,
+    game: GameDefinition,
+    errors: ThreadErrors,
+    began: number,
+    post: (news: CheckNews) => void,
+  ) {
+    this.#order = order;
+    this.#game = game;
+    this.#began = began;
+    this.#post = post;
+    this.#actions = new PlayerActions(game);
+    const yielder = new Yielder();
+    const now = () => performance.now();
+    this.#table = {
+      copies: new GameCopies(game, order.fresh, this.#actions.masks),
+      actions: this.#actions,
+      alarms: new EpisodeAlarms(),
+      tape: new EpisodeTape(game),
+      errors,
+      yieldTurn: () => yielder.yield(),
+      now,
+      goesOn: () => this.#goesOn(now()),
+    };
+  }
+
+  /** Why not all was played; null: it was, as far as the budget went. */
+  async run(): Promise<string | null> {
+    try {
+      await this.#play();
+    } catch (error) {
+      this.#problems.add(`${this.#phase}: ${textOf(error)}`);
+    } finally {
+      this.#table.copies.close();
+    }
+    await this.#drill();
+    return this.#problems.size === 0 ? null : [...this.#problems].join("; ");
+  }
+
+  async #play(): Promise<void> {
+    const { plays } = this.#order;
+    const players = new Map<string, Player | null>();
+    const rounds = Math.ceil(Math.max(0, ...plays.map(({ count }) => count)) / TURN_EPISODES);
+    for (let round = 0; round < rounds; round++) {
+      for (const [play, { player: name, first, count }] of plays.entries()) {
+        if (!players.has(name)) players.set(name, await this.#player(name));
+        const player = players.get(name) ?? null;
+        if (player === null) continue;
+        const end = Math.min(count, (round + 1) * TURN_EPISODES);
+        for (let i = round * TURN_EPISODES; i < end; i++)
+          if (!(await this.#playOne(player, plays[play], play, first + i))) return;
+      }
+    }
+  }
+
+  /** Null where it cannot be had: the others play all the same. */
+  async #player(name: string): Promise<Player | null> {
+    try {
+      return await createPlayer(name, this.#order, this.#game, this.#actions);
+    } catch (error) {
+      this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
+      return null;
+    }
+  }
+
+  /** False where the budget is spent. */
+  async #playOne(
+    player: Player,
+    { player: name }: PlaytestPlays,
+    play: number,
+    index: number,
+  ): Promise<boolean> {
+    const isSpent = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
+    if (isSpent || this.#numCharacters >= MAX_ANSWER_CHARACTERS) return false;
+    this.#says(`episode ${index} of ${name}`, this.#game.page === undefined ? null : LOADING_MS);
+    const played = await playEpisode(player, index, this.#order, this.#table);
+    if (played === null) return false;
+    this.#measure(played);
+    this.#post({ type: "played", episode: { play, index, ...played } });
+    return true;
+  }
+
+  /** Records are left out once they would not fit in the answer's frame. */
+  #measure(played: Played): void {
+    const recorded = played.recorded === null ? 0 : JSON.stringify(played.recorded).length;
+    const rest = JSON.stringify({ ...played, recorded: null }).length;
+    if (this.#numRecorded + recorded > MAX_RECORDED_CHARACTERS) played.recorded = null;
+    else this.#numRecorded += recorded;
+    this.#numCharacters += rest + (played.recorded === null ? 0 : recorded);
+  }
+
+  async #drill(): Promise<void> {
+    for (const drill of this.#order.drills) {
+      if (performance.now() - this.#began >= this.#order.budget_seconds * 1000) return;
+      this.#says(`the drill ${drill.kind}`, LOADING_MS);
+      const options = {
+        order: this.#order,
+        seconds: this.#order.budget_seconds - (performance.now() - this.#began) / 1000,
+        onPhase: (phase: string) => this.#says(phase, LOADING_MS),
+      };
+      const drilled = await drillGame(drill, this.#game, options);
+      this.#post({ type: "drilled", drilled });
+    }
+  }
+
+  /** @param patienceMs how long the game may take until the next news; null: as long as any. */
+  #says(phase: string, patienceMs: number | null = null): void {
+    this.#phase = phase;
+    this.#lastNews = performance.now();
+    this.#post({ type: "phase", phase, ...(patienceMs === null ? {} : { patienceMs }) });
+  }
+
+  #goesOn(now: number): boolean {
+    if (now - this.#began > this.#order.budget_seconds * 1000 + OVERTIME_MS) return false;
+    if (now - this.#lastNews > NEWS_MS) this.#says(this.#phase);
+    return true;
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
