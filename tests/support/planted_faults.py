@@ -248,6 +248,7 @@ class Harness:
             outcome = run_attract(*words, *game.train, "--json", runs_dir=runs, timeout_seconds=1800)
             if outcome.code != 0:
                 raise RuntimeError(f"{game.name} was not trained:\n{outcome.stderr}")
+            (runs / game.name / "outcome.json").write_text(outcome.stdout)
         return game.name
 
     def baseline(self, game: CorpusGame) -> Path:
