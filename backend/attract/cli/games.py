@@ -110,7 +110,8 @@ def ci(
     Parameters
     ----------
     game
-        Bundled name, or path to a game module or an adapter.
+        Bundled name, path to a game module or an adapter, or a page: a folder, an .html file, or an address
+        on this machine. A page without an adapter is played with what `attract probe` finds.
     baseline
         File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game.
     update_baseline
@@ -129,9 +130,12 @@ def ci(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.ci import CiOptions, play_build
+    from attract.games.page_places import names_page
     from attract.server.in_process import run_async
 
-    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
+    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir)
+    if not names_page(game):
+        game, server = served_game(game, server)
     order = CiOptions(
         game,
         baseline,

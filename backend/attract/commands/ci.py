@@ -13,9 +13,12 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
+from attract.commands.probe import SIZE, found_in, found_lines
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.library import GameModule
 from attract.games.page_listing import list_page
+from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
+from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.comparison import LOOKS
@@ -24,6 +27,7 @@ from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome, Report
 from attract.playtest.session import Confirmed, Plan, Played, Playtest
+from attract.playtest.unadapted import playable
 from attract.run.episode_keeper import description_sha256
 from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, read_episode, written
@@ -76,6 +80,18 @@ class Build:
     page_sha256: str | None
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a build is judged by."""
+
+    policies: Sequence[PlaytestPolicy]
+    recorded: Sequence[RecordedEpisode]
+    baseline: Baseline | None
+    path: Path | None
+    """Of the baseline, whether it is there or not."""
+    has_score: bool
+
+
 async def play_build(order: CiOptions, server: ServerSettings) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
@@ -106,19 +122,26 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
             _say(console, f"browser: {event.get('text')}")
 
     with tempfile.TemporaryDirectory() as folder:
-        own = {"max_frame_bytes": MAX_FRAME_BYTES}
+        own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
         if order.policy is None or is_exported(order.policy):
             # Nothing is left behind.
-            own["runs_dir"] = Path(folder)  # type: ignore[assignment]
+            own["runs_dir"] = Path(folder) / "runs"
+        game, page, has_score = order.game, None, True
+        if names_page(game):
+            page = page_place(game, server.runs_dir)
+            game, has_score = await adapter_for(page, order, server, Path(folder), console)
+            project = Path(game).parent if game.startswith(folder) else find_project_dir(Path(game))
+            own["project_dir"] = project
         async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
             host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event)
             try:
-                build = await find_build(gateway, order.game)
+                build = await find_build(gateway, game, page)
                 if isinstance(build, str):
                     report = not_played(order.game, build)
                 else:
                     policies = await find_policies(gateway, order.policy)
-                    report = await _judged(order, gateway, build, policies, recorded, baseline, path, console)
+                    given = Given(policies, recorded, baseline, path, has_score=has_score)
+                    report = await _judged(order, gateway, build, given, console)
             finally:
                 await host.stop()
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
@@ -144,13 +167,50 @@ def read_folder(folder: Path) -> list[RecordedEpisode]:
     return [read_episode(file, folder) for file in files[:64]]
 
 
-async def find_build(gateway: Gateway, game: str) -> Build | str:
-    """The game, or why it cannot be played. Raises: ConfigurationError: there is none."""
+async def adapter_for(
+    page: PagePlace, order: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
+) -> tuple[str, bool]:
+    """The adapter that a page is played with, and whether it knows a score: its own, or one made in `folder`.
+
+    Raises: ConfigurationError: it has several, or a baseline is asked of a page without one.
+    """
+    known = page.adapters()
+    if len(known) > 1:
+        names = ", ".join(path.name for path in known)
+        raise ConfigurationError(
+            f"{order.game} has several adapters", setting="GAME", fix=f"name one: {names}"
+        )
+    if known:
+        _say(console, f"{order.game} is played with the adapter {known[0].name}")
+        return str(known[0]), True
+    if order.update_baseline or order.baseline is not None:
+        raise ConfigurationError(
+            f"{order.game} has no adapter: what is guessed may differ from build to build",
+            setting="--baseline",
+            fix=f"attract probe {order.game}, review what it writes, and name that in place of the page",
+        )
+    _say(console, f"{order.game} has no adapter: probing the page")
+    found = await found_in(page, server, SIZE)
+    for line in found_lines(found)[3:4]:
+        _say(console, line)
+    path = folder / ADAPTER
+    path.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
+    return str(path), "score" not in found["unfinished"]
+
+
+async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None) -> Build | str:
+    """The game, or why it cannot be played. Raises: ConfigurationError: there is none.
+
+    Args:
+        place: of the page whose adapter `game` is, wherever that lies.
+    """
     games = gateway.service.games
     try:
         module = await games.resolve(game)
     except GameError as error:
         return error.text
+    if place is not None:
+        games.place_page(module.reference.name, place.folder)
     view = await gateway.service.membership.checker.check(module, CHECK_SECONDS, HOST_SECONDS)
     if view.description is None:
         return next((finding.text for finding in view.findings), "the game could not be loaded")
@@ -181,13 +241,11 @@ async def _judged(
     order: CiOptions,
     gateway: Gateway,
     build: Build,
-    policies: Sequence[PlaytestPolicy],
-    recorded: Sequence[RecordedEpisode],
-    baseline: Baseline | None,
-    path: Path | None,
+    given: Given,
     console: CommandConsole,
 ) -> Report:
-    description = build.description
+    description, baseline, path = build.description, given.baseline, given.path
+    policies, recorded = given.policies, given.recorded
     checker = gateway.service.membership.checker
     seed = Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32) if baseline is None else baseline.seed
     before = None if baseline is None else comparable(baseline, policies, order, console)
@@ -201,6 +259,7 @@ async def _judged(
         parameters=order.parameters,
         has_page=description.page is not None,
         needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
+        is_judged_by_score=given.has_score,
         seconds=order.seconds,
     )
 

@@ -8,6 +8,8 @@ import { PageFrames } from "../page/page-frames.ts";
 import type { HeardError } from "./alarms.ts";
 import { pageConsoleText, stackOf, textOf } from "./thread-errors.ts";
 
+const MAX_SETTLE_MS = 1_000;
+
 /** What a page's clock kept of its errors, at one time. */
 class PageMark {
   #lastError: unknown = undefined;
@@ -114,6 +116,13 @@ export class GameCopies {
   takeErrors(): HeardError[] {
     if (this.#frame === null) return [];
     return this.#marks.get(this.#frame)?.mark.take(this.#frame) ?? [];
+  }
+
+  /** Waits for what the page has asked for, at most a second: whether it is there is known then. */
+  async settle(yieldTurn: () => Promise<void>, now: () => number): Promise<void> {
+    const frame = this.#frame;
+    const end = now() + MAX_SETTLE_MS;
+    while (frame !== null && frame.clock.numLoading > 0 && now() < end) await yieldTurn();
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** Does a `playtest_game` order: its episodes in turns of a few per player, then its drills. */
 
 import type { GamePlaytested, PlaytestGame, PlaytestPlays } from "@attract/schema";
+import { Deadline } from "attract/check-finding";
 import type { GameDefinition } from "attract/contract";
 import { EpisodeTape } from "../episode/episode-tape.ts";
 import { type CheckNews, LOADING_MS } from "../host/game-checker.ts";
@@ -8,6 +9,8 @@ import { Yielder } from "../rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
 import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
+import { heldMoves } from "./held-actions.ts";
+import { InfoWatch } from "./info-watch.ts";
 import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
 import type { Player } from "./player.ts";
 import { PlayerActions } from "./player-actions.ts";
@@ -81,6 +84,8 @@ class Playtest {
       alarms: new EpisodeAlarms(),
       tape: new EpisodeTape(game),
       errors,
+      ofLoading: errors.take(),
+      watch: new InfoWatch(game),
       yieldTurn: () => yielder.yield(),
       now,
       goesOn: () => this.#goesOn(now()),
@@ -155,13 +160,16 @@ class Playtest {
   async #drill(): Promise<void> {
     for (const drill of this.#order.drills) {
       if (performance.now() - this.#began >= this.#order.budget_seconds * 1000) return;
-      this.#says(`the drill ${drill.kind}`, LOADING_MS);
-      const options = {
-        order: this.#order,
-        seconds: this.#order.budget_seconds - (performance.now() - this.#began) / 1000,
-        onPhase: (phase: string) => this.#says(phase, LOADING_MS),
-      };
-      const drilled = await drillGame(drill, this.#game, options);
+      const until = this.#began + this.#order.budget_seconds * 1000;
+      this.#says(`the drill ${drill.kind}`, until - performance.now() + LOADING_MS);
+      const drilled = await drillGame(drill, this.#game, {
+        seed: this.#order.seed,
+        parameters: this.#order.parameters,
+        held: heldMoves(this.#game),
+        deadline: new Deadline(() => performance.now(), until),
+        yieldTurn: this.#table.yieldTurn,
+        now: this.#table.now,
+      });
       this.#post({ type: "drilled", drilled });
     }
   }
