@@ -83,8 +83,8 @@ def test_a_fault_is_found_by_a_right_oracle_in_time_and_a_sound_build_plays(
 
 
 def test_a_record_is_read_again(tmp_path: Path):
-    corpus.Record(tmp_path / "record.json").add(PLAYED)
-    [kept] = corpus.Record(tmp_path / "record.json").played.values()
+    corpus.Record(tmp_path / "record").add(PLAYED)
+    [kept] = corpus.Record(tmp_path / "record").played.values()
     assert kept.found_by == ["changed:return:lower"] and kept.is_right
 
 

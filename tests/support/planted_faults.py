@@ -1,7 +1,7 @@
 """Games with planted faults (`tests/corpus/*.toml`): what `attract ci` says of them and of sound builds.
 
 `make corpus` plays a baseline of each game, then each fault, changes that harm nothing, and the clean build
-with other seeds. The results are kept in `.make/corpus/record.json`: a second run goes on from there.
+with other seeds. The results are kept in `.make/corpus/record/`: a second run goes on from there.
 `--only GAME[:NAME]` plays a part, `--again` plays it anew, `--table` writes the kept results into docs/ci.md.
 """
 
@@ -184,9 +184,11 @@ class Played:
     seconds: float
     """The whole command took so long."""
     episodes: int
-    findings: dict[str, str] = field(default_factory=dict)
+    findings: dict[str, str] = field(default_factory=dict[str, str])
     """Sentence by id, of what is new."""
     known: tuple[str, ...] = ()
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """By oracle, why it was not judged, or what it could not see."""
     problem: str = ""
 
     @property
@@ -203,19 +205,20 @@ class Played:
 
 
 class Record:
-    """What was played, kept in a file."""
+    """What was played, kept in a file for each game, so that games may be played side by side."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        kept = json.loads(path.read_text()) if path.is_file() else {}
-        self.played = {key: Played(**entry) for key, entry in kept.items()}
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        kept = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+        self.played = {key: Played(**entry) for game in kept for key, entry in game.items()}
 
     def add(self, played: Played) -> None:
         """Keeps one, at once."""
         self.played[played.key] = played
-        part = self._path.with_suffix(".part")
-        part.write_text(json.dumps({key: asdict(result) for key, result in self.played.items()}, indent=1))
-        part.replace(self._path)
+        game = played.key.split(":")[0]
+        mine = {key: asdict(each) for key, each in self.played.items() if key.split(":")[0] == game}
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / f"{game}.json").write_text(json.dumps(mine, indent=1))
 
 
 class Harness:
@@ -282,6 +285,7 @@ class Harness:
             report["episodes"],
             {finding["id"]: finding["text"] for finding in report["findings"]},
             tuple(finding["id"] for finding in report["known"]),
+            {state["oracle"]: state["note"] for state in report["oracles"] if state["note"]},
             report.get("problem") or "",
         )
 
@@ -378,7 +382,7 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="play nothing; put the record into docs/ci.md")
     given = parser.parse_args()
     games = load(given.corpus)
-    harness, record = Harness(given.work), Record(given.work / "record.json")
+    harness, record = Harness(given.work), Record(given.work / "record")
     cases = [case for case in chosen(games, given.only) if given.kind in (None, case.kind)]
     for case in [] if given.table else cases:
         if given.again or case.key not in record.played:
