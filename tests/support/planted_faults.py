@@ -224,15 +224,17 @@ class Record:
 class Harness:
     """Plays cases in a folder of its own, with policies and baselines that it makes once."""
 
-    def __init__(self, work: Path, seconds: int = PLAY_SECONDS) -> None:
+    def __init__(self, work: Path, seconds: int = PLAY_SECONDS, *, trains: bool = True) -> None:
+        """`seconds`: what the command may play; `trains`: whether games without a policy get one."""
         self._work = work
         self._seconds = seconds
+        self._trains = trains
         work.mkdir(parents=True, exist_ok=True)
 
     def policy(self, game: CorpusGame) -> str | None:
         """A policy of the clean game: a folder, or the id of a run, which is trained when first asked for."""
         trained = game.folder / "trained"
-        if trained.is_dir() or not game.train:
+        if trained.is_dir() or not (game.train and self._trains):
             return str(trained) if trained.is_dir() else None
         runs = self._work / "runs"
         if not (runs / game.name / "outcome.json").is_file():
