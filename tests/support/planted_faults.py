@@ -160,6 +160,11 @@ class Case:
         return "fault" if self.change.oracles else "harmless"
 
     @property
+    def oracles(self) -> tuple[str, ...]:
+        """Those that are right."""
+        return self.change.oracles if self.change else ()
+
+    @property
     def key(self) -> str:
         """Names it in the record: `snake:throw:0`."""
         return f"{self.game.name}:{self.change.name if self.change else 'clean'}:{self.seed}"
@@ -207,10 +212,17 @@ class Played:
 class Record:
     """What was played, kept in a file for each game, so that games may be played side by side."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, games: Sequence[CorpusGame]) -> None:
+        """What is right for a fault is what `games` say now."""
         self._folder = folder
         kept = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-        self.played = {key: Played(**entry) for game in kept for key, entry in game.items()}
+        found = {key: entry for game in kept for key, entry in game.items()}
+        self.played = {
+            case.key: Played(**{**found[case.key], "expected": case.oracles})
+            for game in games
+            for case in cases_of(game)
+            if case.key in found
+        }
 
     def add(self, played: Played) -> None:
         """Keeps one, at once."""
@@ -272,16 +284,15 @@ class Harness:
         baseline = other_seed(self.baseline(game), case.seed)
         entry = game.build(self._work / game.name / (change.name if change else "clean"), change)
         outcome = self._command(game, entry, "--baseline", str(baseline), "--json")
-        expected = change.oracles if change else ()
         try:
             report = outcome.json
         except (AssertionError, ValueError):
             said = (outcome.stderr or outcome.stdout)[-2000:]
-            return Played(case.key, case.kind, expected, outcome.code, outcome.seconds, 0, problem=said)
+            return Played(case.key, case.kind, case.oracles, outcome.code, outcome.seconds, 0, problem=said)
         return Played(
             case.key,
             case.kind,
-            expected,
+            case.oracles,
             outcome.code,
             round(outcome.seconds, 1),
             report["episodes"],
@@ -384,7 +395,7 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="play nothing; put the record into docs/ci.md")
     given = parser.parse_args()
     games = load(given.corpus)
-    harness, record = Harness(given.work), Record(given.work / "record")
+    harness, record = Harness(given.work), Record(given.work / "record", games)
     cases = [case for case in chosen(games, given.only) if given.kind in (None, case.kind)]
     for case in [] if given.table else cases:
         if given.again or case.key not in record.played:
