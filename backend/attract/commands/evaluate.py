@@ -18,13 +18,11 @@ from attract.games.kept_game import page_folder, project_of
 from attract.processes.exit_codes import DONE
 from attract.run.service import RunService
 from attract.runs.directory import RunDirectory, find_run, write_atomically
+from attract.runs.episode_files import SUFFIX, written
 from attract.schema.api import EvaluationView
-from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-
-ENDING = ".episode.json"
 
 
 @dataclass(frozen=True)
@@ -144,9 +142,9 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
         # The index of an evaluation's episode stands in for the instance (rule C5).
         name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
-        path = folder / f"{name}{ENDING}"
+        path = folder / f"{name}{SUFFIX}"
         with writing(path):
-            write_atomically(path, deflated(episode).model_dump_json().encode())
+            write_atomically(path, written(episode))
 
 
 def saved_text(num_saved: int, num_played: int, folder: Path) -> str:

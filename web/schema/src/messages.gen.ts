@@ -312,6 +312,10 @@ export interface CheckGame {
   parameters: {
     [k: string]: ParameterDistribution;
   };
+  /**
+   * Whether the episodes that can be played again come with the answer.
+   */
+  record: boolean;
 }
 /**
  * Distribution of a game parameter, drawn at each `start()` from stream `parameters`.
@@ -775,6 +779,10 @@ export interface GameChecked {
    */
   play: CheckedPlay | null;
   /**
+   * The first episode at random, if `record` asked for it; None where the game failed in it.
+   */
+  first_episode: RecordedEpisode | null;
+  /**
    * No game could be loaded, made or played for some hundred steps: training would fail as well.
    */
   unplayable: boolean;
@@ -790,6 +798,7 @@ export interface GameFinding {
   fix: string;
   stack: string | null;
   method: MethodSource | null;
+  recorded: RecordedEpisode | null;
 }
 /**
  * Host: a worker was created or ended; the count now running.

@@ -12,6 +12,7 @@ import { expect, test } from "vitest";
 const ORDER: CheckGame = {
   type: "check_game",
   random_episodes: null,
+  record: false,
   parameters: {},
   check_id: 3,
   game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js", has_page: false },
