@@ -20,14 +20,13 @@ from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
-from attract.playtest.comparison import LOOKS
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Report
-from attract.playtest.session import Plan, Playtest
+from attract.playtest.session import STAGES, Plan, Playtest
 from attract.playtest.unadapted import playable
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
@@ -121,7 +120,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
             own["project_dir"] = project
         async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
             host = await HostProcess.start(
-                join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, tells_heap=True
+                join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, exposes_heap=True
             )
             try:
                 build = await find_build(gateway, game, page)
@@ -293,7 +292,7 @@ async def _judged(
             measured=played.measured,
         )
         with writing(path):
-            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, LOOKS[-1])
+            kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
         _say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
         known = {(one.id, one.text): one for one in whole.known}
     new = [one for one in findings if (one.id, plain_text(one.text)) not in known]

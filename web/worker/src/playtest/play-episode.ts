@@ -152,8 +152,8 @@ class Episode {
       if (!player.act(instance, step, actions)) break;
       tape.add(instance, actions.row, 0);
       const action = actions.ofGame;
-      if (hasTurns) await instance.stepAhead(action as never);
-      instance.step(action as never);
+      if (hasTurns) await instance.stepAhead(action);
+      instance.step(action);
       if (errors.hasAny || copies.hasErrors) this.#look();
       if (watch.name !== null) this.#tellOfInfo(watch.name);
       if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;
