@@ -31,6 +31,7 @@ export default defineConfig({
           page("It does not learn", "/not-learning"),
           page("Settings that suit it", "/tuning"),
           page("Ship it", "/shipping"),
+          page("Play every build", "/ci"),
         ],
       },
       {

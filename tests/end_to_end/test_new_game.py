@@ -1,12 +1,15 @@
 """`attract new`: what it writes is typed, is trained, is built, and the agent plays in the page."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from attract.commands.new import Template, create_project
+from attract.commands.new import WORKFLOW, Template, create_project
 from attract_command import run_attract
 from dashboard_page import chromium, open_page, wait_until
 from served_page import served_folder
@@ -22,6 +25,8 @@ GAMES: dict[Template, tuple[str, str, str]] = {
 """Per template: what is trained; what stands in it, and what only types find wrong in its place."""
 ENOUGH_REBOUNDS = 3
 """Random play of the page game has 0.4 in an episode, and hardly ever 4."""
+ELSEWHERE = {"Install"}
+"""Steps that bring what lies here already."""
 LOADED_AGENTS = """performance.getEntriesByType("resource")
     .filter(({ name }) => /[/]agent-[^/]*[.]js$/.test(name)).length"""
 
@@ -146,3 +151,55 @@ async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_play
                 assert await page.evaluate("game.state") == "menu"
                 await wait_until(page, "(enough) => game.score > enough", ENOUGH_REBOUNDS)
                 assert await page.evaluate(LOADED_AGENTS) == 1
+
+
+def run_workflow(folder: Path, skipped: set[str] = ELSEWHERE) -> tuple[str | None, str, str]:
+    """Run the workflow's steps here: the first step that failed, or None; what was printed; the summary of the job."""
+    steps = yaml.safe_load((folder / WORKFLOW).read_text())["jobs"]["play"]["steps"]
+    summary = folder / "summary.md"
+    summary.write_text("")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "CI": "true", "GITHUB_WORKSPACE": str(folder)}
+    environment |= {"GITHUB_STEP_SUMMARY": str(summary)}
+    printed = ""
+    for step in steps:
+        if "run" not in step or step["name"] in skipped:
+            continue
+        # As the runner calls its shell; `npm install` needs a network.
+        script = step["run"].replace("npm install\n", "")
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        ran = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=580, check=False
+        )
+        printed += ran.stdout + ran.stderr
+        if ran.returncode != 0:
+            return step["name"], printed, summary.read_text()
+    return None, printed, summary.read_text()
+
+
+@pytest.mark.long
+def test_the_workflow_is_green_on_a_new_game_and_red_with_file_and_line_once_it_breaks(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "catch"
+    create_project(folder, "pure")
+    install(folder)
+    failed, printed, summary = run_workflow(folder)
+    assert failed is None, f"{failed}: {printed}"
+    assert summary.startswith("## ✅") and "xychart-beta" in summary and "trained:greedy" in summary
+    assert (folder / "attract-ci" / "junit.xml").is_file()
+    assert (folder / "attract-ci" / "report.html").is_file()
+
+    game = folder / "src" / "game.ts"
+    text = game.read_text()
+    fault = '    if (this.#balls === 3 && this.#basket === 6) throw new Error("no room");\n'
+    place = "    let reward = 0;\n"
+    assert place in text
+    game.write_text(text.replace(place, fault + place))
+    line = game.read_text().splitlines().index(fault.rstrip("\n")) + 1
+    # The policy of before plays on: a break of the game need not break its training.
+    failed, printed, summary = run_workflow(folder, ELSEWHERE | {"Check", "Train"})
+    assert failed == "Play", printed
+    assert f"::error file=src/game.ts,line={line}," in printed
+    assert summary.startswith("## ❌") and f"`src/game.ts:{line}:" in summary
+    assert list((folder / "attract-ci").glob("*-error.spec.ts"))

@@ -50,7 +50,7 @@ export interface PagePlace {
 
 /** Plays in Node. @param module a game's: `export default defineGame(...)`. */
 export async function playModule(module: { default: unknown }, order: FindingOrder): Promise<PlayedFinding> {
-  // Of a module that was compiled to CommonJS, the default export is one level deeper.
+  // In a module that was compiled to CommonJS the default export is one level deeper.
   const inner = module.default as { default?: unknown };
   return await playFinding((inner.default ?? inner) as GameDefinition, order);
 }

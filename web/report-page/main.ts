@@ -2,7 +2,7 @@
 
 /** What the report has of an episode. */
 interface Shown {
-  /** Of the card. */
+  /** The card's. */
   id: string;
   episode: unknown;
   at: number;

@@ -47,7 +47,7 @@ def junit_xml(report: Report, folder: str = "") -> str:
             counts["skipped"] += 1
         elif state.note:
             ElementTree.SubElement(case, "system-out").text = _valid(state.note)
-    # A finding of an oracle whose state nobody gave is a failure all the same.
+    # A finding is a failure also where its oracle has no state.
     stated = {state.oracle for state in report.oracles}
     for finding in report.findings:
         if finding.oracle not in stated and report.verdict != "not_played":
