@@ -24,7 +24,7 @@ export interface FindingOrder {
   episode: RecordedEpisode;
   /** Step in which it happens; null: not known. */
   step: number | null;
-  /** Parts of errors that are no finding: those of the baseline. */
+  /** Parts of errors that are no finding: those of the baseline, which has `#` in place of each number. */
   known: readonly string[];
 }
 
@@ -61,7 +61,8 @@ export async function playFinding(
     const failures = await judge(stage, order);
     const isError = order.oracle === "error" || order.oracle === "nan";
     if (isError) failures.push(...errors, ...stage.missing);
-    const isNews = (text: string): boolean => !order.known.some((part) => text.includes(part));
+    const isNews = (text: string): boolean =>
+      !order.known.some((part) => withoutNumbers(text).includes(withoutNumbers(part)));
     return { failures: [...new Set(failures)].filter(isNews), notes: stage.notes };
   } finally {
     restore();
@@ -69,7 +70,9 @@ export async function playFinding(
   }
 }
 
-async function judge(stage: Stage, { oracle, episode, step }: FindingOrder): Promise<string[]> {
+async function judge(stage: Stage, { oracle, step, ...order }: FindingOrder): Promise<string[]> {
+  // A file leaves out what has a default.
+  const episode: RecordedEpisode = { ...{ parameters: {}, error: null }, ...order.episode };
   if (oracle === "soft-lock") return await stuckFailures(stage, episode, step);
   if (oracle === "retry-broken") return await retryFailures(stage, episode);
   const play = await stage.play(episode, true);
@@ -278,6 +281,12 @@ function hearConsole(hear: (text: string) => void): () => void {
   return () => {
     console.error = error;
   };
+}
+
+/** The first line without what differs from play to play, as the baseline keeps it. */
+function withoutNumbers(text: string): string {
+  const [line = ""] = text.trim().split("\n");
+  return line.replaceAll(/\(?https?:\/\/[^\s)]*\)?/g, "").replaceAll(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, "#");
 }
 
 function textOf(thrown: unknown): string {

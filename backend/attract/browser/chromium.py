@@ -17,7 +17,7 @@ from attract.errors import ConfigurationError
 SETTING = "ATTRACT_CHROMIUM"
 SANDBOX = "ATTRACT_CHROMIUM_SANDBOX"
 """`off`: without Chromium's own sandbox, in containers that allow no user namespaces."""
-TELLS_HEAP: Final = "--tells-heap"
+EXPOSE_HEAP: Final = "--expose-heap"
 """Argument of `python -m attract.browser`, see `launch_switches`."""
 PATH_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_APPLICATIONS = (
@@ -82,13 +82,13 @@ class Chromium:
         return done.stdout.strip() or None if done.returncode == 0 else None
 
 
-def launch_switches(url: str | None = None, *, tells_heap: bool = False) -> list[str]:
+def launch_switches(url: str | None = None, *, exposes_heap: bool = False) -> list[str]:
     """Switches for this user and machine; no sandbox for root, who cannot have it, or where told `off`.
 
     Args:
         url: of the page to be opened: of all servers but those of packages, only its own is reached. None:
             every server on this machine.
-        tells_heap: whether threads can measure their heap, as a playtest does for leaks.
+        exposes_heap: whether threads can measure their heap, as a playtest does for leaks.
 
     Raises: ConfigurationError: when the variable says neither `on` nor `off`.
     """
@@ -99,7 +99,7 @@ def launch_switches(url: str | None = None, *, tells_heap: bool = False) -> list
             f"{wish!r} is neither on nor off", setting=SANDBOX, fix="use off, or unset it"
         )
     rules = f"--host-resolver-rules={resolver_rules(url)}"
-    flags = " ".join([*JS_FLAGS, *(HEAP_JS_FLAGS if tells_heap else ())])
+    flags = " ".join([*JS_FLAGS, *(HEAP_JS_FLAGS if exposes_heap else ())])
     return [*SWITCHES, f"--js-flags={flags}", rules, *(["--no-sandbox"] if as_root or wish == "off" else [])]
 
 

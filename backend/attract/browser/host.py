@@ -34,12 +34,12 @@ class HeadlessHost:
     """
 
     def __init__(
-        self, url: str, report: Report, *, chromium_path: str | None = None, tells_heap: bool = False
+        self, url: str, report: Report, *, chromium_path: str | None = None, exposes_heap: bool = False
     ) -> None:
         self._url = url
         self._report = report
         self._chromium_path = chromium_path
-        self._tells_heap = tells_heap
+        self._exposes_heap = exposes_heap
         self._lost = asyncio.Event()
         self._page: UnwatchedPage | None = None
         self.restarts_in_a_row = 0
@@ -86,7 +86,7 @@ class HeadlessHost:
         browser = await playwright.chromium.launch(
             executable_path=chromium.path,
             headless=True,
-            args=launch_switches(self._url, tells_heap=self._tells_heap),
+            args=launch_switches(self._url, exposes_heap=self._exposes_heap),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,

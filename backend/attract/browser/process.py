@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from attract.browser.chromium import TELLS_HEAP
+from attract.browser.chromium import EXPOSE_HEAP
 
 
 class HostProcess:
@@ -27,20 +27,20 @@ class HostProcess:
 
     @classmethod
     async def start(
-        cls, url: str, on_event: Callable[[dict[str, Any]], None], *, tells_heap: bool = False
+        cls, url: str, on_event: Callable[[dict[str, Any]], None], *, exposes_heap: bool = False
     ) -> "HostProcess":
         """Start a host for `url`; `on_event` is called with each object it prints.
 
         Args:
             url: of the page it opens.
             on_event: called on this event loop.
-            tells_heap: see `launch_switches`.
+            exposes_heap: see `launch_switches`.
         """
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "attract.browser",
-            *([TELLS_HEAP] if tells_heap else []),
+            *([EXPOSE_HEAP] if exposes_heap else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -7,6 +7,7 @@ from typing import Final
 
 from attract.playtest.report import Finding, Report
 from attract.playtest.report_text import ends_text, moment_text, place_text, replay_command, verdict_text
+from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain
 
 MAX_ANNOTATIONS: Final = 10
@@ -14,21 +15,23 @@ MAX_ANNOTATIONS: Final = 10
 MAX_SUMMARY_BYTES: Final = 1 << 20
 """GitHub refuses a longer summary."""
 CURVE_POINTS: Final = 40
+RETURN_METRIC: Final = "rollout/ep_rew_mean"
 MARKDOWN: Final = frozenset("\\`*_[]|~@")
 MARKS: Final = {"plays": "✅", "findings": "❌", "not_played": "⚠️"}
 
 
-def annotation_lines(report: Report, workspace: Path | None = None) -> list[str]:
+def annotation_lines(report: Report, folder: str = "", workspace: Path | None = None) -> list[str]:
     """Workflow commands, one per finding, that GitHub shows at the line of the file.
 
     Args:
+        folder: as of `text_lines`.
         workspace: the repository's folder, which paths are made relative to; None: `$GITHUB_WORKSPACE`, or
             the current folder.
     """
     root = workspace or Path(os.environ.get("GITHUB_WORKSPACE") or ".")
     if report.verdict == "not_played":
         return [f"::error title=attract ci::{_data(report.problem or 'the game was not played')}"]
-    lines = [_annotation(finding, root) for finding in report.findings[:MAX_ANNOTATIONS]]
+    lines = [_annotation(finding, folder, root) for finding in report.findings[:MAX_ANNOTATIONS]]
     hidden = len(report.findings) - len(lines)
     if hidden > 0:
         lines.append(f"::notice title=attract ci::{hidden} more findings are in the summary of the job")
@@ -69,6 +72,23 @@ def step_summary(
     return text if len(data) <= MAX_SUMMARY_BYTES else data[: MAX_SUMMARY_BYTES - 4].decode("utf-8", "ignore")
 
 
+def return_curve(metrics: Path) -> list[tuple[float, float]]:
+    """(agent steps, mean return) of a run's training, thinned; empty where there is none.
+
+    Raises: FileError: the store is damaged.
+    """
+    if not metrics.is_file():
+        return []
+    store = MetricsStore(metrics)
+    try:
+        view = store.query("run", [RETURN_METRIC], max_points=CURVE_POINTS)
+    finally:
+        store.close()
+    (series,) = view.series
+    places = range(len(view.agent_steps)) if series.at is None else series.at
+    return [(view.agent_steps[at], value) for at, value in zip(places, series.values, strict=True)]
+
+
 def append_summary(text: str) -> bool:
     """Add to the summary of this step; whether there is one (`$GITHUB_STEP_SUMMARY`)."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -79,7 +99,7 @@ def append_summary(text: str) -> bool:
     return True
 
 
-def _annotation(finding: Finding, root: Path) -> str:
+def _annotation(finding: Finding, folder: str, root: Path) -> str:
     properties: dict[str, str] = {}
     if finding.file is not None:
         properties["file"] = _below(finding.file, root)
@@ -88,7 +108,7 @@ def _annotation(finding: Finding, root: Path) -> str:
             if finding.column is not None:
                 properties["col"] = str(finding.column)
     properties["title"] = f"attract ci: {finding.id}"
-    moment, command = moment_text(finding), replay_command(finding)
+    moment, command = moment_text(finding), replay_command(finding, folder)
     text = "\n".join([finding.text, *(part for part in (moment, finding.fix, command) if part)])
     joined = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::error {joined}::{_data(text)}"

@@ -177,12 +177,12 @@ async def test_nothing_but_its_server_hears_of_a_browser_by_whatever_way(no_prox
 
 
 def test_a_playtests_host_tells_its_heap_by_the_one_switch_of_v8s_flags() -> None:
-    for tells_heap in (False, True):
+    for exposes_heap in (False, True):
         flags = [
             switch
-            for switch in chromium.launch_switches(tells_heap=tells_heap)
+            for switch in chromium.launch_switches(exposes_heap=exposes_heap)
             if switch.startswith("--js-flags=")
         ]
         assert len(flags) == 1
         assert "--max-semi-space-size=1" in flags[0]
-        assert ("--expose-gc" in flags[0]) is tells_heap
+        assert ("--expose-gc" in flags[0]) is exposes_heap

@@ -89,14 +89,14 @@ async def test_its_workers_tell_their_heap_where_that_is_asked_for() -> None:
         f'const worker = new Worker(URL.createObjectURL(new Blob(["{script}"])));'
         "worker.onmessage = (event) => console.error(event.data);</script>"
     )
-    told: list[str] = []
-    for tells_heap in (False, True):
+    printed: list[str] = []
+    for exposes_heap in (False, True):
         events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         with served_page(page) as url:
-            host = await HostProcess.start(url, events.put_nowait, tells_heap=tells_heap)
+            host = await HostProcess.start(url, events.put_nowait, exposes_heap=exposes_heap)
             event = {"event": "none"}
             while event["event"] != "console":
                 event = await asyncio.wait_for(events.get(), 60)
-            told.append(event["text"])
+            printed.append(event["text"])
             await host.stop()
-    assert told == ["undefined undefined", "function function"]
+    assert printed == ["undefined undefined", "function function"]

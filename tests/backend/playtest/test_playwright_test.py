@@ -20,6 +20,7 @@ from attract.playtest.playwright_test import (
     write_player,
 )
 from attract.playtest.report import Finding, OracleId
+from attract.runs.episode_files import written
 from attract.schema.base import Seed
 from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode
@@ -75,7 +76,7 @@ WANDERING = [0, 2, 1, 2, 2] * 12
 CASES = [
     Case("throws", "error", None, STEP,
          f"{STEP} if (now.tick === 30) throw new TypeError('no wall');", WANDERING),
-    Case("says", "error", None, STEP, f"{STEP} if (now.tick === 31) console.error('no door');", WANDERING),
+    Case("says", "error", None, STEP, f"{STEP} if (now.tick === 31) console.error('no door 12');", WANDERING),
     Case("nan", "nan", None, STEP, "now.place += now.tick > 40 ? Number.NaN : action - 1;", WANDERING),
     Case("stuck", "soft-lock", None, f"now.tick++;\n        {STEP}",
          f"if (now.tick < 20) {{ now.tick++; {STEP} }}", [2] * 90, step=20),
@@ -150,7 +151,7 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
         episode=played,
         episode_file=f"{case.name}.episode.json",
     )
-    (tests / f"{case.name}.episode.json").write_text(played.model_dump_json())
+    (tests / f"{case.name}.episode.json").write_bytes(written(played))
     text = playwright_test(finding, game, case.known)
     assert text is not None
     (tests / f"{case.name}{SUFFIX}").write_text(text)
@@ -208,7 +209,7 @@ def test_it_is_red_on_the_fault_and_green_on_the_clean_build(cases: list[Case], 
 
 def test_a_known_error_of_the_baseline_is_no_failure(tmp_path: Path) -> None:
     (says,) = (case for case in CASES if case.name == "says")
-    for known, is_wanted in ((("no door",), True), (("no window",), False)):
+    for known, is_wanted in ((("no door #",), True), (("no window",), False)):
         folder = tmp_path / known[0].replace(" ", "-")
         lay(folder / "says", replace(says, known=known), is_faulty=True)
         assert run_playwright(folder)["says"][0] is is_wanted
@@ -229,16 +230,16 @@ def test_a_finding_cannot_write_code_into_its_test() -> None:
     played = episode("Held-v1", [1], 0.1, 0.0)
     text = 'it said "); evil(` // \n*/ evil(); ${evil()}'
     finding = Finding(id="error", oracle="error", text=text, episode=played, episode_file="e.episode.json")
-    written = playwright_test(finding, TestedModule('../"game".ts'))
-    assert written is not None
-    calls = [line for line in written.splitlines() if "evil" in line]
+    test = playwright_test(finding, TestedModule('../"game".ts'))
+    assert test is not None
+    calls = [line for line in test.splitlines() if "evil" in line]
     # Once in the first comment, once within a string.
     assert (
         len(calls) == 2 and calls[0].startswith("// ") and json.dumps(f"error: {text}"[:9])[:-1] in calls[1]
     )
     subprocess.run(
         [str(ROOT / "node_modules" / ".bin" / "esbuild"), "--loader=ts", "--log-level=error"],
-        input=written, text=True, check=True, capture_output=True,
+        input=test, text=True, check=True, capture_output=True,
     )  # fmt: skip
 
 

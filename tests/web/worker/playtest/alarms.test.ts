@@ -46,3 +46,12 @@ test("a stack has the frames of the game's files: a module by its address, a pag
   alarms.add("error", { text: "u", stack: "Error\n    at x (blob:null/1:1:1)" }, PLACE);
   expect(alarms.all[1].stack).toBe(null);
 });
+
+test("an error that the game failed by is not told of again as its page's", () => {
+  const alarms = new EpisodeAlarms();
+  alarms.add("error", { text: "update() threw: TypeError: x", stack: null }, PLACE);
+  alarms.add("error", { text: "TypeError: x", stack: null }, PLACE);
+  alarms.add("error", { text: "x", stack: null }, PLACE);
+  alarms.add("error", { text: "TypeError: y", stack: null }, PLACE);
+  expect(alarms.all.map(({ text }) => text)).toEqual(["update() threw: TypeError: x", "TypeError: y"]);
+});

@@ -38,7 +38,7 @@ test("a sticky player keeps its action nine times of ten, a random one once in s
     Array.from({ length: 100 }, (_, index) => changes(actionsOf(made[name](), GAME, index))).reduce(
       (a, b) => a + b,
     );
-  // Of 2,900 pairs: a tenth is drawn anew, a sixth of which stays; of the random ones five of six change.
+  // 2,900 pairs: a tenth is drawn anew, a sixth of which stays; of the random ones five of six change.
   expect(total("sticky") / 2900).toBeCloseTo(0.1 * (5 / 6), 1);
   expect(total("random") / 2900).toBeCloseTo(5 / 6, 1);
 });

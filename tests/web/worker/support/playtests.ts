@@ -85,6 +85,7 @@ export function tableOf(game: GameDefinition, fields: Partial<EpisodeTable> = {}
     watch: new InfoWatch(game),
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     now: () => 0,
+    started: () => undefined,
     goesOn: () => true,
     ...fields,
   };

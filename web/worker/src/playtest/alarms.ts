@@ -30,7 +30,7 @@ export class EpisodeAlarms {
     this.#seen.clear();
   }
 
-  /** Texts that differ in numbers alone are one. */
+  /** Texts that differ in numbers alone are one, and so is what an alarm before tells of in more words. */
   add(
     oracle: "error" | "nan",
     { text, stack }: HeardError,
@@ -39,7 +39,8 @@ export class EpisodeAlarms {
   ): void {
     const stable = stableText(text);
     const key = `${oracle} ${stable.replaceAll(/\d+/g, "#")}`;
-    if (this.#seen.has(key) || this.#alarms.length >= MAX_ALARMS) return;
+    const isKnown = this.#seen.has(key) || this.#alarms.some((alarm) => alarm.text.endsWith(`: ${stable}`));
+    if (isKnown || this.#alarms.length >= MAX_ALARMS) return;
     this.#seen.add(key);
     this.#alarms.push({
       oracle,

@@ -60,8 +60,11 @@ export class GameCopies {
   #frame: PageFrame | null = null;
   readonly #marks = new WeakMap<PageFrame, { mark: PageMark; ofLoading: HeardError[] }>();
 
-  /** @param masks where the copies write what is allowed, per agent. */
-  constructor(game: GameDefinition, isFresh: boolean, masks: readonly Uint8Array[]) {
+  /**
+   * @param masks where the copies write what is allowed, per agent.
+   * @param base see `PageFramesOptions`.
+   */
+  constructor(game: GameDefinition, isFresh: boolean, masks: readonly Uint8Array[], base?: string) {
     const { page } = game;
     this.#masks = masks;
     this.#isKept = page !== undefined && !isFresh && page.reset !== "reload";
@@ -69,6 +72,7 @@ export class GameCopies {
       page === undefined
         ? null
         : new PageFrames(game, {
+            base,
             maxCopies: 1,
             // Nor does it load the page of an episode that does not come.
             isFresh: isFresh || page.reset === "reload",

@@ -1,4 +1,4 @@
-/** Looks for NaN in what a game reports in `info` beside its metrics, which nobody else checks. */
+/** Looks for NaN in what a game reports in `info` beside its metrics, which the SDK does not check. */
 
 import type { Game, GameDefinition } from "attract/contract";
 

@@ -79,7 +79,7 @@ export class NoveltyPlayer implements Player {
     if (action >= 0) outcomes.set(keyOf(before, action), now);
   }
 
-  /** Of equals any, by chance; the first where the mask allows none of them. */
+  /** A tie is settled by chance; the first where the mask allows none of them. */
   #leastSeen({ counts, outcomes }: Memory, now: number, agent: number, actions: PlayerActions): number {
     let best = 0;
     let least = Number.POSITIVE_INFINITY;

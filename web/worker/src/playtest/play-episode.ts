@@ -34,8 +34,10 @@ export interface EpisodeTable {
   watch: InfoWatch;
   yieldTurn(): Promise<void>;
   now(): number;
+  /** The game's `start` has come back. */
+  started(): void;
   /** Asked now and then while it plays; false: the episode is given up. */
-  goesOn(): boolean;
+  goesOn(step: number): boolean;
 }
 
 export type Played = Omit<PlaytestEpisode, "play" | "index">;
@@ -126,7 +128,7 @@ class Episode {
 
   /** Whether it came to its end. */
   async #steps(): Promise<boolean> {
-    const { copies, actions, tape, errors, watch, yieldTurn, goesOn } = this.#table;
+    const { copies, actions, tape, errors, watch, yieldTurn, started, goesOn } = this.#table;
     const instance = this.#instance;
     const player = this.#player;
     const { recorded } = player;
@@ -143,17 +145,18 @@ class Episode {
     } finally {
       this.#heardInLoading();
     }
+    started();
     const hasTurns = copies.definition.page?.turns ?? false;
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
     for (let step = 0; !instance.episodeOver && step < maxSteps; step++) {
       if (!player.act(instance, step, actions)) break;
       tape.add(instance, actions.row, 0);
       const action = actions.ofGame;
-      if (hasTurns) await instance.stepAhead(action as never);
-      instance.step(action as never);
+      if (hasTurns) await instance.stepAhead(action);
+      instance.step(action);
       if (errors.hasAny || copies.hasErrors) this.#look();
       if (watch.name !== null) this.#tellOfInfo(watch.name);
-      if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn()) return false;
+      if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;
       if (step % YIELD_STEPS === YIELD_STEPS - 1) await yieldTurn();
     }
     return true;

@@ -1,6 +1,6 @@
 /** Does a `playtest_game` order: its episodes in turns of a few per player, then its drills. */
 
-import type { GamePlaytested, PlaytestGame, PlaytestPlays } from "@attract/schema";
+import type { GamePlaytested, PlaytestGame } from "@attract/schema";
 import { Deadline } from "attract/check-finding";
 import type { GameDefinition } from "attract/contract";
 import { EpisodeTape } from "../episode/episode-tape.ts";
@@ -63,6 +63,7 @@ class Playtest {
   #numRecorded = 0;
   #lastNews = 0;
   #phase = "";
+  #episode = "";
 
   constructor(
     order: PlaytestGame,
@@ -88,7 +89,8 @@ class Playtest {
       watch: new InfoWatch(game),
       yieldTurn: () => yielder.yield(),
       now,
-      goesOn: () => this.#goesOn(now()),
+      started: () => this.#says(this.#episode),
+      goesOn: (step) => this.#goesOn(now(), step),
     };
   }
 
@@ -112,13 +114,31 @@ class Playtest {
     for (let round = 0; round < rounds; round++) {
       for (const [play, { player: name, first, count }] of plays.entries()) {
         if (!players.has(name)) players.set(name, await this.#player(name));
-        const player = players.get(name) ?? null;
-        if (player === null) continue;
         const end = Math.min(count, (round + 1) * TURN_EPISODES);
-        for (let i = round * TURN_EPISODES; i < end; i++)
-          if (!(await this.#playOne(player, plays[play], play, first + i))) return;
+        for (let i = round * TURN_EPISODES; i < end; i++) {
+          const player = players.get(name) ?? null;
+          if (player === null) break;
+          if (this.#isSpent) return;
+          try {
+            if (!(await this.#playOne(player, name, play, first + i))) return;
+          } catch (error) {
+            if (!isPolicyError(error)) throw error;
+            players.set(name, null);
+            this.#cannotPlay(name, error);
+          }
+        }
       }
     }
+  }
+
+  /** Whether no episode begins any more. */
+  get #isSpent(): boolean {
+    const isOver = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
+    return isOver || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
+  }
+
+  #cannotPlay(name: string, error: unknown): void {
+    this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
   }
 
   /** Null where it cannot be had: the others play all the same. */
@@ -126,21 +146,15 @@ class Playtest {
     try {
       return await createPlayer(name, this.#order, this.#game, this.#actions);
     } catch (error) {
-      this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
+      this.#cannotPlay(name, error);
       return null;
     }
   }
 
-  /** False where the budget is spent. */
-  async #playOne(
-    player: Player,
-    { player: name }: PlaytestPlays,
-    play: number,
-    index: number,
-  ): Promise<boolean> {
-    const isSpent = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
-    if (isSpent || this.#numCharacters >= MAX_ANSWER_CHARACTERS) return false;
-    this.#says(`episode ${index} of ${name}`, this.#game.page === undefined ? null : LOADING_MS);
+  /** False where it was given up. */
+  async #playOne(player: Player, name: string, play: number, index: number): Promise<boolean> {
+    this.#episode = `episode ${index} of ${name}`;
+    this.#says(`the start of ${this.#episode}`, this.#game.page === undefined ? null : LOADING_MS);
     const played = await playEpisode(player, index, this.#order, this.#table);
     if (played === null) return false;
     this.#measure(played);
@@ -159,7 +173,7 @@ class Playtest {
 
   async #drill(): Promise<void> {
     for (const drill of this.#order.drills) {
-      if (performance.now() - this.#began >= this.#order.budget_seconds * 1000) return;
+      if (this.#isSpent) return;
       const until = this.#began + this.#order.budget_seconds * 1000;
       this.#says(`the drill ${drill.kind}`, until - performance.now() + LOADING_MS);
       const drilled = await drillGame(drill, this.#game, {
@@ -181,13 +195,18 @@ class Playtest {
     this.#post({ type: "phase", phase, ...(patienceMs === null ? {} : { patienceMs }) });
   }
 
-  #goesOn(now: number): boolean {
+  #goesOn(now: number, step: number): boolean {
     if (now - this.#began > this.#order.budget_seconds * 1000 + OVERTIME_MS) return false;
-    if (now - this.#lastNews > NEWS_MS) this.#says(this.#phase);
+    if (now - this.#lastNews > NEWS_MS) this.#says(`step ${step} or later of ${this.#episode}`);
     return true;
   }
 }
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A policy that was trained on other observations or actions than the game has now. */
+function isPolicyError(error: unknown): boolean {
+  return error instanceof Error && error.name === "AgentError";
 }

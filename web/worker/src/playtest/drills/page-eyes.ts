@@ -48,6 +48,7 @@ export class PageEyes {
 /** What was handed to WebGL since the last frame began. */
 class Uploads {
   hash = OFFSET;
+  readonly #heard = new WeakSet<object>();
 
   constructor(window: PageWindow) {
     for (const { prototype } of [window.HTMLCanvasElement, window.OffscreenCanvas]) {
@@ -70,12 +71,11 @@ class Uploads {
     window.requestAnimationFrame(turn);
   }
 
-  readonly #heard = new WeakSet<object>();
-
   #follow(context: Record<string, unknown>): void {
     if (this.#heard.has(context)) return;
     this.#heard.add(context);
-    for (const name in context) {
+    // The device that draws nothing has its functions as its own properties; a real one is seen by its agent, pixel by pixel.
+    for (const name of Object.keys(context)) {
       const original = context[name];
       if (!UPLOADS.test(name) || typeof original !== "function") continue;
       Object.defineProperty(context, name, {

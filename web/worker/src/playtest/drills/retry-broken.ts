@@ -7,7 +7,7 @@ import { observedName, observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../episode/episode-script.ts";
 import { episodeError, isGameError } from "../../game/failures.ts";
 import { DrillCopy } from "./drill-copy.ts";
-import { clean, type Drill, type Drilled, stepText, unfinished } from "./drill-options.ts";
+import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { hashed } from "./picture.ts";
 import { scriptsOf } from "./scripts.ts";
 
@@ -15,6 +15,13 @@ import { scriptsOf } from "./scripts.ts";
 const MAX_STEPS = 600;
 /** Numbers that are kept of what is seen in a step: pictures are many more. */
 const MAX_ROW = 2_000;
+
+/** In a page, numbers are the same within this share of what they go through in the episode, or of the largest. */
+const SAME_SPREAD = 0.05;
+const SAME_SHARE = 0.01;
+/** Game time after a slight difference in which a larger one is no consequence of it, if it lasts for so many steps. */
+const WATCHED_SECONDS = 1;
+const LASTING_STEPS = 3;
 
 /** What was seen of an episode, row by row, and how the game failed. */
 interface Play {
@@ -134,24 +141,64 @@ function rowOf({ definition }: DrillCopy, instance: Instance): number[] {
   return [...row, Number(instance.episodeOver)];
 }
 
-function firstDifference({ definition, instance }: DrillCopy, expected: Play, came: Play): Difference | null {
+/**
+ * Where two plays part; null where they do not.
+ *
+ * A page that begins again is seldom in the very phase of a new one: there, numbers that differ by next to nothing are the same,
+ * and what follows from them later is not looked at.
+ */
+function firstDifference(copy: DrillCopy, expected: Play, came: Play): Difference | null {
+  const nearly = copy.definition.page === undefined ? null : tolerances(expected.rows);
+  const watched = Math.ceil(WATCHED_SECONDS / stepSeconds(copy.definition));
   const length = Math.max(expected.rows.length, came.rows.length);
-  for (let step = 0; step < length; step++) {
+  let slight = Number.POSITIVE_INFINITY;
+  let lasting = 0;
+  for (let step = 0; step < length && step - slight <= watched; step++) {
     const [was, is] = [expected.rows[step], came.rows[step]];
-    if (was === undefined || is === undefined) {
-      const { error } = was === undefined ? expected : came;
-      const which = was === undefined ? "only the new copy" : "the game";
-      return { step, text: error === null ? "one of the two had ended" : `${which} failed: ${error}` };
-    }
-    const at = was.findIndex((value, i) => !Object.is(value, is[i]));
-    if (at < 0) continue;
-    if (at === was.length - 1) return { step, text: is[at] === 1 ? "it is over" : "it goes on" };
-    if (was.length === 2) return { step, text: "the agents see something else" };
-    const name = observedName(definition, instance, at);
-    return { step, text: `${name} is ${short(is[at])} instead of ${short(was[at])}` };
+    const text =
+      was === undefined || is === undefined
+        ? endText(expected, came, was === undefined)
+        : differenceOf(copy, was, is, nearly);
+    if (text === null && was.some((value, i) => !Object.is(value, is[i]))) slight = Math.min(slight, step);
+    lasting = text === null ? 0 : lasting + 1;
+    // After a slight difference, what comes a step earlier or later is none.
+    if (text !== null && (slight > step || lasting === LASTING_STEPS))
+      return { step: step - lasting + 1, text };
   }
-  if (expected.error === came.error) return null;
+  if (expected.error === came.error || slight < length) return null;
   return { step: length, text: `the game failed: ${came.error ?? expected.error}` };
+}
+
+function endText(expected: Play, came: Play, isLonger: boolean): string {
+  const { error } = isLonger ? expected : came;
+  if (error === null) return "one of the two had ended";
+  return `${isLonger ? "only the new copy" : "the game"} failed: ${error}`;
+}
+
+/** Per number of a row: what counts as the same. */
+function tolerances(rows: readonly number[][]): number[] {
+  return (rows[0] ?? []).map((_, i) => {
+    const values = rows.map((row) => row[i]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return Math.max(SAME_SPREAD * (high - low), SAME_SHARE * Math.max(Math.abs(low), Math.abs(high)));
+  });
+}
+
+/** What differs between two rows, in words; null: nothing, or next to nothing. */
+function differenceOf(
+  { definition, instance }: DrillCopy,
+  was: readonly number[],
+  is: readonly number[],
+  nearly: readonly number[] | null,
+): string | null {
+  const at = was.findIndex(
+    (value, i) => !Object.is(value, is[i]) && !(Math.abs(value - is[i]) <= (nearly?.[i] ?? -1)),
+  );
+  if (at < 0) return null;
+  if (at === was.length - 1) return is[at] === 1 ? "it is over" : "it goes on";
+  if (was.length === 2) return "the agents see something else";
+  const name = observedName(definition, instance, at);
+  return `${name} is ${short(is[at])} instead of ${short(was[at])}`;
 }
 
 function short(value: number): string {

@@ -13,7 +13,7 @@ const MAX_TICKS = 6_000;
 const MIN_TICKS = 100;
 const MAX_EPISODES = 60;
 /** The first ticks are played before their code is compiled. */
-const WARM_UP_TICKS = 200;
+const WARM_UP_TICKS = 60;
 /** A tick is long where it takes so many tick times, and so many milliseconds. */
 const LONG_TICKS = 3;
 const LONG_MS = 50;
