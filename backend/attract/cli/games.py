@@ -175,7 +175,7 @@ def difficulty(
         YAML file with limits: `win_rate: [0.3, 0.7]`; also of difficulty, attempts, return and length.
     policy
         A policy that was trained over the whole range: a run id, `latest`, or a folder that `attract export`
-        wrote. Then only its players count.
+        wrote. Then no other player plays.
     won
         Metric of the game that is above 0 in a won episode; by default `won`, if the game has it.
     seconds

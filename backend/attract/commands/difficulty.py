@@ -163,10 +163,11 @@ async def _measured(
             f"{description.id} has no metric {order.won!r}", setting="--won", fix=f"it has {known}"
         )
     policies = await find_policies(gateway, order.policy)
+    players = crowd(description, [policy.name for policy in policies], 0)
     plan = SweepPlan(
         parameter=parameter,
         values=values,
-        players=crowd(description, [policy.name for policy in policies], 0),
+        players=[player for player in players if ":" in player] or players,
         seed=Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32),
         policies=policies,
         max_steps=MAX_STEPS,
@@ -178,10 +179,9 @@ async def _measured(
 
     with console.status("playing") as status:
         swept = await sweep(plan, host, lambda text: status.update(f"playing: {text}"))
-    counted = [player for player in plan.players if ":" in player] or list(plan.players)
     wins = Wins.of(description, order.won)
     try:
-        rows, steps = measure(values, swept.played, plan.players, counted, wins, bands)
+        rows, steps = measure(values, swept.played, plan.players, wins, bands)
     except ValueError as error:
         problem = swept.problem or next(iter(swept.errors), None) or f"{error}; give more --seconds"
         return not_played(order.game, parameter, problem, build.sha256)
@@ -200,13 +200,13 @@ async def _measured(
         win_rule=wins.rule,
         win_metric=wins.metric,
         difficulty_of="win_rate" if wins.rule == "metric" else "return",
-        counted=counted,
+        players=list(plan.players),
         learned=bool(policies),
         values=rows,
         steps=steps,
         rank_correlation=rank_correlation(rows),
         bands=dict(bands),
-        seeds=rows[0].episodes // len(counted),
+        seeds=rows[0].episodes // len(plan.players),
     )
 
 
@@ -223,7 +223,7 @@ def show(console: CommandConsole, report: DifficultyReport) -> None:
         table.add_row(f"{row.value:g}", *cells(row), "" if step is None else told(step))
     console.print(table)
     who = "trained players" if report.learned else "players without training"
-    _say(console, f"{report.seeds} seeds of each of {len(report.counted)} {who} at each value")
+    _say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
     _say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
     if report.rank_correlation is not None:
         text = f"rank correlation of {report.parameter} and difficulty"

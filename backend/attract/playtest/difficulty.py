@@ -21,7 +21,7 @@ REPORT_VERSION: Final = 1
 WON: Final = "won"
 """Metric that says whether an episode was won, and the name of the number that is compared."""
 DIFFICULTY: Final = "difficulty"
-TOGETHER: Final = "the players that count"
+TOGETHER: Final = "all players"
 LOW_QUANTILE, HIGH_QUANTILE = 0.05, 0.95
 """Returns that count as 0 and as 1, over the episodes of all values."""
 NORMAL_975: Final = 1.959964
@@ -41,7 +41,7 @@ class Estimate(FiniteModel):
 
 
 class ValueDifficulty(FiniteModel):
-    """The game at one value of the parameter, over the players that count."""
+    """The game at one value of the parameter, over all players."""
 
     value: float
     difficulty: Estimate | None
@@ -54,9 +54,8 @@ class ValueDifficulty(FiniteModel):
     """Steps."""
     episodes: Count
     failed: Count = 0
-    """Episodes of all players in which the game failed: their seeds are left out."""
+    """Episodes in which the game failed: their seeds are left out."""
     players: list[PlayerOutcome] = []
-    """Each player that played, also those that do not count."""
     outside: dict[BandName, Literal["below", "above", "unsure"]] = {}
     """Bands that the number is outside of; `unsure`: a part of its interval is inside."""
 
@@ -91,8 +90,8 @@ class DifficultyReport(FiniteModel):
     win_metric: Name | None = None
     difficulty_of: Literal["win_rate", "return"] | None = None
     """What the difficulty is computed from."""
-    counted: list[Text] = []
-    """Players that count: those that learned, or all where none did."""
+    players: list[Text] = []
+    """Those of the policy, or without one those that need no training."""
     learned: bool = False
     values: list[ValueDifficulty] = []
     steps: list[Step] = []
@@ -140,7 +139,6 @@ def measure(
     values: Sequence[float],
     played: Sequence[Outcomes],
     players: Sequence[str],
-    counted: Sequence[str],
     wins: Wins,
     bands: Mapping[BandName, Band],
 ) -> tuple[list[ValueDifficulty], list[Step]]:
@@ -148,8 +146,7 @@ def measure(
 
     Args:
         played: outcomes per value.
-        players: all players; a seed counts where each has played it at each value.
-        counted: players that the numbers are of.
+        players: a seed counts where each of them has played it at each value.
 
     Raises: ValueError: no seed was played to its end by all players at all values.
     """
@@ -157,23 +154,22 @@ def measure(
     seeds = sorted(tables[0][players[0]])
     if not seeds:
         raise ValueError("no seed was played by all players at all values")
-    scores = [None if score is None else _by_seed(score, seeds) for score in _scores(tables, counted, wins)]
+    scores = [None if score is None else _by_seed(score, seeds) for score in _scores(tables, wins)]
     rows: list[ValueDifficulty] = []
     for value, outcomes, table, score in zip(values, played, tables, scores, strict=True):
-        mine = {player: table[player] for player in counted}
-        win_rate = share(_by_seed(_each(mine, wins.count), seeds), len(mine))
+        win_rate = share(_by_seed(_each(table, wins.count), seeds), len(players))
         row = ValueDifficulty(
             value=value,
             difficulty=None if score is None else _clipped(mean([1 - one for one in score])),
             win_rate=win_rate,
             attempts=attempts(win_rate),
-            episode_return=mean(_by_seed(_each(mine, lambda one: one.numbers[RETURN]), seeds)),
-            length=mean(_by_seed(_each(mine, lambda one: one.numbers[LENGTH]), seeds)),
-            episodes=len(seeds) * len(mine),
+            episode_return=mean(_by_seed(_each(table, lambda one: one.numbers[RETURN]), seeds)),
+            length=mean(_by_seed(_each(table, lambda one: one.numbers[LENGTH]), seeds)),
+            episodes=len(seeds) * len(players),
             failed=sum(outcome.end_reason == "failed" for outcome in outcomes.each()),
         )
         rows.append(row.model_copy(update={"outside": outside(row, bands)}))
-    return rows, _steps(values, tables, counted, scores, wins)
+    return rows, _steps(values, tables, scores, wins)
 
 
 def common_seeds(played: Sequence[Outcomes], players: Sequence[str]) -> list[Table]:
@@ -272,18 +268,15 @@ def rank_correlation(rows: Sequence[ValueDifficulty]) -> float | None:
     from scipy.stats import spearmanr
 
     found = spearmanr([value for value, _ in pairs], [difficulty for _, difficulty in pairs])
-    return float(found[0])  # pyright: ignore[reportArgumentType, reportIndexIssue, reportUnknownArgumentType]
+    return round(float(found[0]), 6)  # pyright: ignore[reportArgumentType, reportIndexIssue, reportUnknownArgumentType]
 
 
-def _scores(
-    tables: Sequence[Table], counted: Sequence[str], wins: Wins
-) -> list[list[dict[int, float]] | None]:
+def _scores(tables: Sequence[Table], wins: Wins) -> list[list[dict[int, float]] | None]:
     """Per value and player each episode's score in [0, 1]: won, or its place among all returns."""
-    mine = [{player: table[player] for player in counted} for table in tables]
     if wins.rule == "metric":
-        return [_each(table, wins.count) for table in mine]
+        return [_each(table, wins.count) for table in tables]
     returns = sorted(
-        one.numbers[RETURN] for table in mine for episodes in table.values() for one in episodes.values()
+        one.numbers[RETURN] for table in tables for episodes in table.values() for one in episodes.values()
     )
     bottom, top = (returns[round(at * (len(returns) - 1))] for at in (LOW_QUANTILE, HIGH_QUANTILE))
     if top <= bottom:
@@ -294,13 +287,12 @@ def _scores(
     def place(outcome: Outcome) -> float:
         return min(1.0, max(0.0, (outcome.numbers[RETURN] - bottom) / (top - bottom)))
 
-    return [_each(table, place) for table in mine]
+    return [_each(table, place) for table in tables]
 
 
 def _steps(
     values: Sequence[float],
     tables: Sequence[Table],
-    counted: Sequence[str],
     scores: Sequence[Sequence[float] | None],
     wins: Wins,
 ) -> list[Step]:
@@ -309,13 +301,14 @@ def _steps(
         LENGTH: lambda one: one.numbers[LENGTH],
         WON: wins.count,
     }
-    num_tests = (len(values) - 1) * (len(counted) * len(names) + 1)
+    players = list(tables[0])
+    num_tests = (len(values) - 1) * (len(players) * len(names) + 1)
     steps: list[Step] = []
     for i in range(len(values) - 1):
         before, now = tables[i], tables[i + 1]
         found = [
             compare(player, name, _numbers(before[player], of), _numbers(now[player], of), num_tests)
-            for player in counted
+            for player in players
             for name, of in names.items()
         ]
         pair = scores[i], scores[i + 1]

@@ -33,7 +33,7 @@ def page_of(report: DifficultyReport) -> str:
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title><style>{STYLE}</style>"
         f"<h1>{title}</h1>{chart(report)}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"<p>{report.seeds} seeds of each of {len(report.counted)} {who} at each value; 95 % intervals. "
+        f"<p>{report.seeds} seeds of each of {len(report.players)} {who} at each value; 95 % intervals. "
         "Relative between settings of this game; not what people will do.</p></html>\n"
     )
 

@@ -27,7 +27,7 @@ def report(*difficulties: float | None) -> DifficultyReport:
         verdict="inside",
         values=rows,
         seeds=4,
-        counted=["idle"],
+        players=["idle"],
     )
 
 
