@@ -9,7 +9,7 @@ TORCH := 2.13.0
 PROCESSES ?= 2
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test long soak check docs format mutants planted ray gpu-check clean
+.PHONY: setup demo serve build test long soak check docs format mutants planted corpus ray gpu-check clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -64,6 +64,10 @@ mutants: setup
 
 planted: setup
 	$(BIN)/python tests/support/planted_failures.py
+
+# A hundred planted faults, clean builds and harmless changes, each played by `attract ci`: hours. It goes on where it was.
+corpus: setup
+	$(BIN)/python tests/support/planted_faults.py
 
 # Ray is an extra of 590 MB: nothing else needs it. It starts several processes for each node: by itself, one file at a time.
 ray: setup

@@ -24,7 +24,7 @@ const CHROMIUM_SWITCHES = [
   "--no-first-run",
   "--disable-component-update",
   "--disable-sync",
-  "--js-flags=--expose-gc",
+  "--js-flags=--expose-gc --expose-statistics",
   "--enable-precise-memory-info",
 ];
 

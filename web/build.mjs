@@ -13,6 +13,8 @@
  *                                          what `attract probe` runs beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   exported-episode/                      the page of `attract export --replay`, likewise
+ *   report-page/                           the page of `attract ci --html`, likewise
+ *   finding-test/                          attract-test.js, which the Playwright tests of `attract ci` load
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -192,7 +194,8 @@ async function buildExported(folder, name) {
     target: "es2022",
     logLevel: "warning",
   });
-  await copyFile(path.join(source, "index.html"), path.join(folder, "index.html"));
+  for (const file of await readdir(source))
+    if (/\.(html|css)$/.test(file)) await copyFile(path.join(source, file), path.join(folder, file));
 }
 
 /** Games that live in a page: each its page as it is, and its adapter as a module. */
@@ -272,6 +275,19 @@ async function buildPageScripts(folder) {
   });
 }
 
+/** One classic script: Playwright puts it into pages, and loads it in its own process. */
+async function buildFindingTest(folder) {
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "finding-test", "main.ts")],
+    outfile: path.join(folder, "attract-test.js"),
+    bundle: true,
+    minify: true,
+    ...STRICT,
+    target: "es2022",
+    logLevel: "warning",
+  });
+}
+
 async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
@@ -345,6 +361,8 @@ const PARTS = {
   play: buildPlay,
   "exported-page": (folder) => buildExported(folder, "exported-page"),
   "exported-episode": (folder) => buildExported(folder, "exported-episode"),
+  "report-page": (folder) => buildExported(folder, "report-page"),
+  "finding-test": buildFindingTest,
   page: buildPageScripts,
   "page-games": buildPageGames,
   trained: copyTrained,

@@ -17,6 +17,15 @@ import { STYLE } from "./style.ts";
 const GAME = new URL("game.js", document.baseURI).href;
 const EPISODE = new URL("episode.json", document.baseURI).href;
 
+/** What the page has in itself where it has no folder: in the report of `attract ci`. */
+interface Inlined {
+  /** Text of the game's module. */
+  game: string;
+  episode: RecordedEpisode;
+  /** Second at which it opens. */
+  at: number;
+}
+
 function element<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
@@ -29,6 +38,11 @@ document.adoptedStyleSheets = [sheet];
 const status = element("status");
 /** `playing`, `ended` or `failed`, for who watches the page from outside. */
 const state = document.body.dataset;
+
+function inlined(): Inlined | null {
+  const text = document.getElementById("inlined")?.textContent ?? null;
+  return text === null ? null : JSON.parse(text);
+}
 
 async function fetchEpisode(): Promise<RecordedEpisode> {
   const answer = await fetch(EPISODE);
@@ -43,7 +57,9 @@ function fail(error: unknown): void {
 }
 
 async function begin(): Promise<void> {
-  const [module, episode] = await Promise.all([import(GAME), fetchEpisode()]);
+  const own = inlined();
+  const game = own === null ? GAME : URL.createObjectURL(new Blob([own.game], { type: "text/javascript" }));
+  const [module, episode] = await Promise.all([import(game), own?.episode ?? fetchEpisode()]);
   const canvas = element<HTMLCanvasElement>("game");
   const screen = new Screen(
     element("screen"),
@@ -56,7 +72,7 @@ async function begin(): Promise<void> {
   await pages?.preload();
   const description = describe(definition);
   // As the dashboard's addresses have it: below 0 it counts from the end.
-  const at = Number(new URLSearchParams(location.search).get("at") ?? 0);
+  const at = own?.at ?? Number(new URLSearchParams(location.search).get("at") ?? 0);
   const length = episode.num_steps * episode.seconds_per_step;
   const transport = new Transport(length, episode.seconds_per_step, Number.isFinite(at) ? at : 0);
   transport.isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches && !transport.isAtEnd;
@@ -192,4 +208,9 @@ async function begin(): Promise<void> {
   showClock();
 }
 
+// Its frame is as high as what is in it.
+if (inlined() !== null)
+  new ResizeObserver(() => {
+    parent.postMessage({ attractHeight: document.documentElement.offsetHeight }, "*");
+  }).observe(document.documentElement);
 begin().catch(fail);

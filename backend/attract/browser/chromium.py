@@ -17,6 +17,8 @@ from attract.errors import ConfigurationError
 SETTING = "ATTRACT_CHROMIUM"
 SANDBOX = "ATTRACT_CHROMIUM_SANDBOX"
 """`off`: without Chromium's own sandbox, in containers that allow no user namespaces."""
+EXPOSE_HEAP: Final = "--expose-heap"
+"""Argument of `python -m attract.browser`, see `launch_switches`."""
 PATH_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -37,11 +39,13 @@ SWITCHES = (
     "--mute-audio",
     # WebRTC sends no UDP; its TCP connections go by the resolver's rules, see `resolver_rules`.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after
-    # some wrong guesses WebAssembly is not optimised again: sessions then stay at half their speed.
-    "--js-flags=--max-semi-space-size=1 --no-wasm-deopt",
 )
 """A training host needs no network but the gateway's and no screen."""
+JS_FLAGS = ("--max-semi-space-size=1", "--no-wasm-deopt")
+"""Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after some
+wrong guesses WebAssembly is not optimised again: sessions then stay at half their speed."""
+HEAP_JS_FLAGS = ("--expose-gc", "--expose-statistics")
+"""Lets a thread collect its garbage and read the size of its heap, workers too."""
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost", "*.localhost")
 """This machine's names; games that live in pages have names below `localhost`."""
 PACKAGE_HOSTS: Final = (
@@ -78,12 +82,13 @@ class Chromium:
         return done.stdout.strip() or None if done.returncode == 0 else None
 
 
-def launch_switches(url: str | None = None) -> list[str]:
+def launch_switches(url: str | None = None, *, exposes_heap: bool = False) -> list[str]:
     """Switches for this user and machine; no sandbox for root, who cannot have it, or where told `off`.
 
     Args:
         url: of the page to be opened: of all servers but those of packages, only its own is reached. None:
             every server on this machine.
+        exposes_heap: whether threads can measure their heap, as a playtest does for leaks.
 
     Raises: ConfigurationError: when the variable says neither `on` nor `off`.
     """
@@ -94,7 +99,8 @@ def launch_switches(url: str | None = None) -> list[str]:
             f"{wish!r} is neither on nor off", setting=SANDBOX, fix="use off, or unset it"
         )
     rules = f"--host-resolver-rules={resolver_rules(url)}"
-    return [*SWITCHES, rules, *(["--no-sandbox"] if as_root or wish == "off" else [])]
+    flags = " ".join([*JS_FLAGS, *(HEAP_JS_FLAGS if exposes_heap else ())])
+    return [*SWITCHES, f"--js-flags={flags}", rules, *(["--no-sandbox"] if as_root or wish == "off" else [])]
 
 
 def resolver_rules(url: str | None) -> str:

@@ -33,10 +33,13 @@ class HeadlessHost:
     session of its own so that a Ctrl-C on the terminal does not reach the browser.
     """
 
-    def __init__(self, url: str, report: Report, *, chromium_path: str | None = None) -> None:
+    def __init__(
+        self, url: str, report: Report, *, chromium_path: str | None = None, exposes_heap: bool = False
+    ) -> None:
         self._url = url
         self._report = report
         self._chromium_path = chromium_path
+        self._exposes_heap = exposes_heap
         self._lost = asyncio.Event()
         self._page: UnwatchedPage | None = None
         self.restarts_in_a_row = 0
@@ -83,7 +86,7 @@ class HeadlessHost:
         browser = await playwright.chromium.launch(
             executable_path=chromium.path,
             headless=True,
-            args=launch_switches(self._url),
+            args=launch_switches(self._url, exposes_heap=self._exposes_heap),
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from attract.browser.chromium import EXPOSE_HEAP
+
 
 class HostProcess:
     """A `python -m attract.browser` child in a session of its own; closing its stdin ends it.
@@ -24,12 +26,21 @@ class HostProcess:
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, url: str, on_event: Callable[[dict[str, Any]], None]) -> "HostProcess":
-        """Start a host for `url`; `on_event` is called with each object it prints."""
+    async def start(
+        cls, url: str, on_event: Callable[[dict[str, Any]], None], *, exposes_heap: bool = False
+    ) -> "HostProcess":
+        """Start a host for `url`; `on_event` is called with each object it prints.
+
+        Args:
+            url: of the page it opens.
+            on_event: called on this event loop.
+            exposes_heap: see `launch_switches`.
+        """
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "attract.browser",
+            *([EXPOSE_HEAP] if exposes_heap else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

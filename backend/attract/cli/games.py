@@ -99,6 +99,9 @@ def ci(
     policy: Annotated[str | None, RunWord] = None,
     episodes: Path | None = None,
     out: Path = Path("attract-ci"),
+    junit: Path | None = None,
+    html: Path | None = None,
+    github: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
@@ -110,7 +113,8 @@ def ci(
     Parameters
     ----------
     game
-        Bundled name, or path to a game module or an adapter.
+        Bundled name, path to a game module or an adapter, or a page: a folder, an .html file, or an address
+        on this machine. A page without an adapter is played with what `attract probe` finds.
     baseline
         File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game.
     update_baseline
@@ -124,14 +128,24 @@ def ci(
     episodes
         Folder of recorded episodes that are played, too.
     out
-        Folder for the episodes of the findings.
+        Folder for the episodes of the findings, and a Playwright test of each.
+    junit
+        File for the result as JUnit XML.
+    html
+        File for a report that plays the episodes in it.
+    github
+        Print annotations and add to the summary of the step, as GitHub Actions reads them.
     json_output
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.ci import CiOptions, play_build
+    from attract.commands.ci_output import Outputs
+    from attract.games.page_places import names_page
     from attract.server.in_process import run_async
 
-    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
+    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir)
+    if not names_page(game):
+        game, server = served_game(game, server)
     order = CiOptions(
         game,
         baseline,
@@ -140,7 +154,7 @@ def ci(
         seed=seed,
         policy=policy,
         episodes=episodes,
-        out=out,
+        outputs=Outputs(out.resolve(), junit, html, github),
         json_output=json_output,
     )
     return run_async(play_build(order, server))

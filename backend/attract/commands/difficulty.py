@@ -19,7 +19,6 @@ from attract.commands.ci import (
     Build,
     find_build,
     find_policies,
-    players_of,
 )
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
@@ -38,6 +37,7 @@ from attract.playtest.difficulty import (
     rank_correlation,
 )
 from attract.playtest.difficulty_page import page_of
+from attract.playtest.findings import players_of
 from attract.playtest.players import crowd
 from attract.playtest.policies import is_exported
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
@@ -95,7 +95,7 @@ async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> 
         own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
         if order.policy is None or is_exported(order.policy):
             # Nothing is left behind.
-            own["runs_dir"] = Path(folder)
+            own["runs_dir"] = Path(folder) / "runs"
         async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
             host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event)
             try:

@@ -19,6 +19,13 @@ PARTS: dict[Template, tuple[str, ...]] = {
 """The folders that make a project: `player` is the page of a game that has none of its own."""
 NAME = "my-game"
 """Placeholder for the package's name in templates."""
+TRAINED: dict[Template, tuple[str, str, str]] = {
+    "pure": ("src/game.ts", "4", "200000"),
+    "physics": ("src/game.ts", "20", "400000"),
+    "page": ("game.page.ts", "3", "100000"),
+}
+"""Per template what the workflow trains, until which return, and after how many steps it gives up."""
+WORKFLOW = Path(".github") / "workflows" / "play.yml"
 NAMED_FILES = ("package.json", "README.md", "index.html")
 PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
 """Files of the SDK that a game needs; its sources are for messages of the bundler."""
@@ -57,6 +64,12 @@ def _written(folder: Path, template: Template) -> list[Path]:
         shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)
     # Under its own name it would apply to the repository of the template.
     (folder / "gitignore").rename(folder / ".gitignore")
+    (folder / WORKFLOW).parent.mkdir(parents=True)
+    (folder / WORKFLOW.name).rename(folder / WORKFLOW)
+    text = (folder / WORKFLOW).read_text(encoding="utf-8")
+    for mark, value in zip(("game", "return", "steps"), TRAINED[template], strict=True):
+        text = text.replace(f"{{{{{mark}}}}}", value)
+    (folder / WORKFLOW).write_text(text, encoding="utf-8")
     for name in NAMED_FILES:
         path = folder / name
         path.write_text(path.read_text(encoding="utf-8").replace(NAME, folder.name), encoding="utf-8")

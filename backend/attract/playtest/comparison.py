@@ -1,7 +1,7 @@
 """Rank tests of a build against a baseline on pairs of equal seeds.
 
-The chance of one false alarm in a whole playtest is at most `FALSE_ALARM`: it is divided by the number of
-tests and of looks (Bonferroni), so looking early costs power and no certainty.
+The chance of one false alarm in a whole playtest is at most `FALSE_ALARM`, over all its tests: Bonferroni's
+correction over those that could reach it at all. Source: Tarone, 1990, doi:10.2307/2531456.
 """
 
 import math
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 FALSE_ALARM: Final = 0.01
-LOOKS: Final = (16, 32, 64, 128, 256)
-"""Episodes of each player after which a build is compared."""
 LEAST_EFFECT: Final = 0.03
 """A change that matters, as a share of the mean or of the spread, whichever is larger."""
 
@@ -39,13 +37,26 @@ class Change:
         return abs(self.now - self.before) / abs(self.before) if self.before else math.inf
 
 
-def threshold(num_tests: int) -> float:
-    """The p-value that a test must stay below."""
-    return FALSE_ALARM / (max(1, num_tests) * len(LOOKS))
+def threshold(least: Sequence[float]) -> float:
+    """The p-value that a test must stay below.
+
+    Args:
+        least: the smallest p-value that each test could have with what was played.
+    """
+    count = 1
+    while sum(value < FALSE_ALARM / count for value in least) > count:
+        count += 1
+    return FALSE_ALARM / count
+
+
+def least_p_value(before: Mapping[int, float], now: Mapping[int, float]) -> float:
+    """Of `compare`: with all pairs that differ on one side."""
+    num_changed = sum(now[index] != before[index] for index in before.keys() & now.keys())
+    return min(1.0, 2.0 ** (1 - num_changed))
 
 
 def compare(
-    player: str, number: str, before: Mapping[int, float], now: Mapping[int, float], num_tests: int
+    player: str, number: str, before: Mapping[int, float], now: Mapping[int, float], limit: float
 ) -> Change | None:
     """The change, or None where chance explains it or it does not matter.
 
@@ -55,20 +66,18 @@ def compare(
     Args:
         before: values by episode index.
         now: the same of the other build.
-        num_tests: tests that are made at each look.
+        limit: the p-value that it must stay below.
     """
+    if least_p_value(before, now) >= limit:
+        return None
     indices = sorted(before.keys() & now.keys())
     differences = [now[index] - before[index] for index in indices]
-    changed = [value for value in differences if value != 0.0]
-    # The smallest p-value that so many pairs can have.
-    if 2.0 ** (1 - len(changed)) > threshold(num_tests):
-        return None
     mean_before = math.fsum(before[index] for index in indices) / len(indices)
     mean_now = math.fsum(now[index] for index in indices) / len(indices)
     if abs(mean_now - mean_before) < LEAST_EFFECT * max(abs(mean_before), _spread(list(before.values()))):
         return None
-    p_value = _signed_ranks(changed)
-    if p_value >= threshold(num_tests):
+    p_value = _signed_ranks([value for value in differences if value != 0.0])
+    if p_value >= limit:
         return None
     direction: Direction = "higher" if mean_now > mean_before else "lower"
     sign = 1.0 if direction == "higher" else -1.0
@@ -76,21 +85,18 @@ def compare(
     return Change(player, number, direction, mean_before, mean_now, len(indices), p_value, indices[largest])
 
 
-def reached_no_more(before: Sequence[float], now: Sequence[float], num_tests: int) -> float | None:
-    """The value that a tenth of the episodes reached before and none does now; None: chance explains it.
+def beyond(before: Sequence[float], now: Sequence[float]) -> tuple[float | None, float]:
+    """What a tenth of the episodes of before reached beyond the best of now, and the chance of that.
 
-    Fisher's exact test of the shares. Source: Fisher, 1922.
+    The value is the least of them; None: fewer did. Under no change every set of the highest values is as
+    likely as another, so all of them are of before with a chance of C(before, k) / C(all, k).
     """
     if not before or not now:
-        return None
+        return None, 1.0
     best = max(now)
-    beyond = sorted(value for value in before if value > best)
-    if len(beyond) < max(1, len(before) // 10):
-        return None
-    # The chance that all that reached it are among those of before, if both builds are alike.
-    total = len(before) + len(now)
-    p_value = math.comb(len(before), len(beyond)) / math.comb(total, len(beyond))
-    return beyond[0] if p_value < threshold(num_tests) else None
+    values = sorted(value for value in before if value > best)
+    chance = math.comb(len(before), len(values)) / math.comb(len(before) + len(now), len(values))
+    return (values[0] if len(values) >= max(1, len(before) // 10) else None), chance
 
 
 def _signed_ranks(differences: Sequence[float]) -> float:

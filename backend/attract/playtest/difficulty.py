@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from attract.playtest.comparison import LOOKS, compare
+from attract.playtest.comparison import FALSE_ALARM, compare, least_p_value, threshold
 from attract.playtest.outcomes import GAME_ENDS, LENGTH, RETURN, Outcome, Outcomes
 from attract.playtest.report import PlayerOutcome
 from attract.schema.base import Count, FiniteModel, Name, Text
@@ -30,6 +30,8 @@ BandName = Literal["difficulty", "win_rate", "attempts", "return", "length"]
 Band = tuple[float | None, float | None]
 WinRule = Literal["metric", "time_limit", "ended"]
 Number = Callable[[Outcome], float]
+Pair = tuple[str, str, Mapping[int, float], Mapping[int, float]]
+"""Player, number, and its values by seed before and now."""
 
 
 class Estimate(FiniteModel):
@@ -301,21 +303,24 @@ def _steps(
         LENGTH: lambda one: one.numbers[LENGTH],
         WON: wins.count,
     }
-    players = list(tables[0])
-    num_tests = (len(values) - 1) * (len(players) * len(names) + 1)
-    steps: list[Step] = []
+    pairs: list[list[Pair]] = []
     for i in range(len(values) - 1):
         before, now = tables[i], tables[i + 1]
-        found = [
-            compare(player, name, _numbers(before[player], of), _numbers(now[player], of), num_tests)
-            for player in players
+        found: list[Pair] = [
+            (player, name, _numbers(before[player], of), _numbers(now[player], of))
+            for player in before
             for name, of in names.items()
         ]
-        pair = scores[i], scores[i + 1]
-        if pair[0] is not None and pair[1] is not None:
-            harder = [dict(enumerate(1 - one for one in score)) for score in pair if score is not None]
-            found.append(compare(TOGETHER, DIFFICULTY, harder[0], harder[1], num_tests))
-        sure = [change for change in found if change is not None]
+        easier, harder = scores[i], scores[i + 1]
+        if easier is not None and harder is not None:
+            lost = [dict(enumerate(1 - one for one in score)) for score in (easier, harder)]
+            found.append((TOGETHER, DIFFICULTY, lost[0], lost[1]))
+        pairs.append(found)
+    limit = threshold([least_p_value(before, now) for found in pairs for _, _, before, now in found])
+    steps: list[Step] = []
+    for i, found in enumerate(pairs):
+        changes = [compare(*pair, limit) for pair in found]
+        sure = [change for change in changes if change is not None]
         # The difficulty itself, or else whatever differs most surely.
         best = min(sure, key=lambda one: (one.number != DIFFICULTY, one.p_value), default=None)
         if best is None:
@@ -329,7 +334,7 @@ def _steps(
                 player=best.player,
                 number=best.number,
                 direction=best.direction,
-                p_value=min(1.0, best.p_value * num_tests * len(LOOKS)),
+                p_value=min(1.0, best.p_value * FALSE_ALARM / limit),
             )
         )
     return steps

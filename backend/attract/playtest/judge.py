@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from attract.playtest.comparison import Change, compare, reached_no_more
+from attract.playtest.comparison import Change, beyond, compare, least_p_value, threshold
 from attract.playtest.outcomes import ENDED, LENGTH, RETURN, Outcomes
 from attract.playtest.report import OracleId
 
@@ -14,6 +14,11 @@ EASY_SHARE: Final = 0.5
 """An agent that does nothing wins where it reaches so much of what a trained one does."""
 LEAST_EPISODES: Final = 8
 """Of a player, before anything is said of all of its episodes."""
+SPOKEN: Final = {
+    RETURN: "the return",
+    LENGTH: "the length of an episode",
+    ENDED: "the share of episodes that end",
+}
 WEAK: Final = ("idle", "random", "sticky", "hold")
 """Players that lose where a game can be lost."""
 
@@ -31,29 +36,51 @@ class Judged:
 
 def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
     """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number."""
-    players = [player for player in now.players if player in before.players]
-    names = [name for name in before.names() if name in now.names()]
-    # Each number is tested for a change and for what it does not reach any more.
-    num_tests = 2 * len(players) * len(names)
+    both = _Both(before, now)
     found: list[Judged] = []
-    for name in names:
-        changed = _changed(name, players, before, now, num_tests)
-        if name == RETURN:
-            judged = _exploit(before, now) or changed
-        else:
-            judged = _unreached(name, players, before, now, num_tests) or changed
+    for name in both.names:
+        changed = _changed(name, both)
+        judged = (_exploit(before, now) if name == RETURN else _unreached(name, both)) or changed
         if judged is not None:
             found.append(judged)
     return found
 
 
-def _changed(
-    name: str, players: Sequence[str], before: Outcomes, now: Outcomes, num_tests: int
-) -> Judged | None:
+class _Both:
+    """What both builds have, and how small a p-value must be."""
+
+    def __init__(self, before: Outcomes, now: Outcomes) -> None:
+        self.before = before
+        self.now = now
+        self.players = [player for player in now.players if player in before.players]
+        self.names = [name for name in before.names() if name in now.names()]
+        least = [
+            least_p_value(before.values(player, name), now.values(player, name))
+            for player in self.players
+            for name in self.names
+        ]
+        least += [self.beyond(player, name)[1] for player in self.players for name in self.own_names]
+        self.limit = threshold(least)
+
+    @property
+    def own_names(self) -> list[str]:
+        """The game's own metrics."""
+        return [name for name in self.names if name not in (RETURN, LENGTH, ENDED)]
+
+    def beyond(self, player: str, name: str) -> tuple[float | None, float]:
+        """See `comparison.beyond`."""
+        was, values = self.before.values(player, name), self.now.values(player, name)
+        return beyond(list(was.values()), list(values.values()))
+
+
+def _changed(name: str, both: _Both) -> Judged | None:
+    before, now = both.before, both.now
     changes = [
         change
-        for player in players
-        if (change := compare(player, name, before.values(player, name), now.values(player, name), num_tests))
+        for player in both.players
+        if (
+            change := compare(player, name, before.values(player, name), now.values(player, name), both.limit)
+        )
     ]
     if not changes:
         return None
@@ -86,21 +113,18 @@ def _means(change: Change) -> str:
     )
 
 
-def _unreached(
-    name: str, players: Sequence[str], before: Outcomes, now: Outcomes, num_tests: int
-) -> Judged | None:
-    if name in (ENDED, LENGTH):
-        return None
+def _unreached(name: str, both: _Both) -> Judged | None:
+    before, now = both.before, both.now
     best = max((value for player in now.players for value in now.values(player, name).values()), default=None)
-    if best is None:
+    if best is None or name not in both.own_names:
         return None
-    for player in players:
-        was = list(before.values(player, name).values())
-        value = reached_no_more(was, list(now.values(player, name).values()), num_tests)
+    for player in both.players:
+        value, chance = both.beyond(player, name)
         # Nobody of the crowd reaches it.
-        if value is None or value <= best:
+        if value is None or chance >= both.limit or value <= best:
             continue
         number = name.removeprefix("info ")
+        was = list(before.values(player, name).values())
         share = sum(one >= value for one in was) / len(was)
         text = (
             f"nobody reaches {number} = {value:g} any more, the best is {best:g}; "

@@ -1,4 +1,4 @@
-"""One playtest: orders to a host in looks of growing size, drills, and replays of what was found."""
+"""One playtest: orders to a host in stages of growing size, drills, and replays of what was found."""
 
 import logging
 import time
@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
-from attract.playtest.comparison import LOOKS
 from attract.playtest.judge import Judged, judge_changes, judge_play
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.schema.base import Seed
@@ -27,6 +26,8 @@ from attract.schema.recorded_episode import RecordedEpisode
 
 log = logging.getLogger(__name__)
 
+STAGES: Final = (16, 64, 256)
+"""Episodes that every player has played before any of them plays more: a spent budget is spent evenly."""
 ORDER_SECONDS: Final = 10.0
 """Of one order: its answer has what a browser's frame holds."""
 FIRST_EPISODES: Final = 2
@@ -42,7 +43,7 @@ MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
 EVERY_DRILL: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak", "slow")
-DEAD_BEFORE: Final = 0.5
+DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
 
 
@@ -99,7 +100,6 @@ class Played:
     """Why an oracle did not judge, by its id."""
     drilled: set[str] = field(default_factory=set[str])
     """Drills that came to an end."""
-    looks: int = 0
 
 
 class Playtest:
@@ -130,10 +130,9 @@ class Playtest:
         """Play, judge and confirm. Raises: AttractError: no browser, or it does not answer."""
         played = self._played
         await self._play_first()
-        for look in LOOKS:
-            if not await self._play_until(look):
+        for stage in STAGES:
+            if not await self._play_until(stage):
                 break
-            played.looks += 1
             self._say(f"{played.outcomes.num_episodes:,} episodes")
         await self._drill()
         await self._confirm_causes()
@@ -213,13 +212,13 @@ class Playtest:
             self._played.outcomes.players.clear()
             await self._play(first)
 
-    async def _play_until(self, look: int) -> bool:
-        """Whether every player has played as many episodes as this look has."""
+    async def _play_until(self, stage: int) -> bool:
+        """Whether every player has played as many episodes as this stage has."""
         if self._hangs:
             return False
         plays: list[PlaytestPlays] = []
         for player in self._plan.players:
-            wanted = min(look, _most_episodes(player))
+            wanted = min(stage, _most_episodes(player))
             plays += not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
         return await self._play(plays)
 
@@ -420,7 +419,7 @@ def not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlay
 def _most_episodes(player: str) -> int:
     if player.startswith("recorded-"):
         return 1
-    return HELD_EPISODES if player.startswith(("hold-", "idle")) else LOOKS[-1]
+    return HELD_EPISODES if player.startswith(("hold-", "idle")) else STAGES[-1]
 
 
 def _ended(outcome: Outcome | None) -> bool | None:

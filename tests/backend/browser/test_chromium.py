@@ -174,3 +174,15 @@ async def test_nothing_but_its_server_hears_of_a_browser_by_whatever_way(no_prox
         confining = ("--webrtc-ip-handling-policy", "--host-resolver-rules")
         bare = [switch for switch in switches if not switch.startswith(confining)]
         assert await num_seen(bare, url) > 0, "the page tries nothing"
+
+
+def test_a_playtests_host_tells_its_heap_by_the_one_switch_of_v8s_flags() -> None:
+    for exposes_heap in (False, True):
+        flags = [
+            switch
+            for switch in chromium.launch_switches(exposes_heap=exposes_heap)
+            if switch.startswith("--js-flags=")
+        ]
+        assert len(flags) == 1
+        assert "--max-semi-space-size=1" in flags[0]
+        assert ("--expose-gc" in flags[0]) is exposes_heap

@@ -80,3 +80,23 @@ async def test_an_answer_that_is_an_error_is_told_without_the_token(page_server:
         pass
     await host.stop()
     assert event["text"].endswith("/missing.html answered 404")
+
+
+async def test_its_workers_tell_their_heap_where_that_is_asked_for() -> None:
+    script = "postMessage(typeof gc + ' ' + typeof getV8Statistics)"
+    page = (
+        "<!doctype html><title>host</title><script>"
+        f'const worker = new Worker(URL.createObjectURL(new Blob(["{script}"])));'
+        "worker.onmessage = (event) => console.error(event.data);</script>"
+    )
+    printed: list[str] = []
+    for exposes_heap in (False, True):
+        events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        with served_page(page) as url:
+            host = await HostProcess.start(url, events.put_nowait, exposes_heap=exposes_heap)
+            event = {"event": "none"}
+            while event["event"] != "console":
+                event = await asyncio.wait_for(events.get(), 60)
+            printed.append(event["text"])
+            await host.stop()
+    assert printed == ["undefined undefined", "function function"]

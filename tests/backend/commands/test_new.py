@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from attract.commands import new
 from attract.commands.new import create_project, next_steps
@@ -31,7 +32,7 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
     folder = tmp_path / "star-catcher"
     files = {str(path) for path in create_project(folder, "page")}
     assert files == {
-        ".gitignore", "README.md", "game.page.ts", "index.html", "package.json", "src/agent.ts",
+        ".github/workflows/play.yml", ".gitignore", "README.md", "game.page.ts", "index.html", "package.json", "src/agent.ts",
         "src/game.js", "src/style.css", "tsconfig.json", "vite.config.js",
     }  # fmt: skip
     assert "my-game" not in (folder / "README.md").read_text() + (folder / "index.html").read_text()
@@ -41,6 +42,18 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
         assert (folder / named).is_file() and not named.endswith(".ts")
     # `attract train .` plays by this adapter.
     assert page_place(str(folder), tmp_path / "runs").adapters() == [folder / "game.page.ts"]
+
+
+@pytest.mark.parametrize("template", get_args(new.Template))
+def test_the_workflow_beside_a_game_plays_that_game(template: new.Template, tmp_path: Path) -> None:
+    files = {str(path) for path in create_project(tmp_path / "game", template)}
+    workflow = yaml.safe_load((tmp_path / "game" / new.WORKFLOW).read_text())
+    run = [step["run"] for step in workflow["jobs"]["play"]["steps"] if "run" in step]
+    played = [words.split()[2] for words in run if words.startswith("attract ")]
+    assert len(played) == 3 and set(played) <= files
+    # What is left is for GitHub: `${{ ... }}`.
+    text = (tmp_path / "game" / new.WORKFLOW).read_text()
+    assert re.findall(r"(?<!\$)\{\{", text) == []
 
 
 @pytest.mark.parametrize(

@@ -459,3 +459,15 @@ test("what a page throws is kept, and whether anything of it still runs is known
   expect(clock.errors.map((error) => (error as Error).message)).toEqual(["over"]);
   expect(clock.isIdle).toBe(true);
 });
+
+test("what a page writes by console.error is kept with its place, and written all the same", () => {
+  const { page, clock } = opened();
+  expect(clock.consoleErrors).toEqual([]);
+  run(page, `console.log("no error")`);
+  run(page, `(function odd() { console.error("odd state", { tick: 3 }); })()`);
+  expect(clock.consoleErrors.map(({ args }) => args)).toEqual([["odd state", { tick: 3 }]]);
+  expect(clock.consoleErrors[0].stack).toContain("at odd");
+  for (let i = 0; i < 30; i++) run(page, `console.error(${i})`);
+  expect(clock.consoleErrors).toHaveLength(20);
+  expect(clock.consoleErrors.at(-1)?.args).toEqual([29]);
+});

@@ -80,7 +80,8 @@ export function drawOnce(definition: GameDefinition, report: Report, deadline: D
   }
 }
 
-interface Heard {
+/** What a game drew. */
+export interface Heard {
   marks: number;
   bad: string;
   /** Since the picture was begun. */
@@ -96,7 +97,8 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   getLineDash: [],
 };
 
-function listeningContext(heard: Heard): Context2D {
+/** A context that draws nothing and notes in `heard` what it was asked for. */
+export function listeningContext(heard: Heard): Context2D {
   const known: Record<string, unknown> = { canvas: { width: WIDTH, height: HEIGHT } };
   return new Proxy(known, {
     get(target, name) {

@@ -1,4 +1,11 @@
-import type { CheckGame, EpisodeReplay, GameChecked, ReplayEpisodes } from "@attract/schema";
+import type {
+  CheckGame,
+  EpisodeReplay,
+  GameChecked,
+  PlaytestDrilled,
+  PlaytestEpisode,
+  ReplayEpisodes,
+} from "@attract/schema";
 import type { GameThread } from "@attract/worker/game/game-thread";
 import {
   type CheckNews,
@@ -6,8 +13,11 @@ import {
   type GameAnswer,
   GameChecker,
   GRACE_MS,
+  LOADING_MS,
+  PATIENCE_MS,
 } from "@attract/worker/host/game-checker";
 import { expect, test } from "vitest";
+import { orderOf } from "../support/playtests.ts";
 
 const ORDER: CheckGame = {
   type: "check_game",
@@ -111,4 +121,73 @@ test("a game that does not come back from a replay leaves what was replayed befo
         "the game did not come back within 7 s, during the replay of episode 1: a hang leaves no stack",
     },
   ]);
+});
+
+const EPISODE = { play: 0, index: 3 } as PlaytestEpisode;
+const DRILLED = { kind: "leak" } as PlaytestDrilled;
+const PLAYTEST = orderOf({ budget_seconds: 60 });
+
+test("what was played and drilled is in the answer to a playtest", () => {
+  const { made, workers, answers, give } = checker();
+  made.begin(PLAYTEST, 0, give);
+  workers[0].says({ type: "played", episode: EPISODE });
+  workers[0].says({ type: "drilled", drilled: DRILLED });
+  const answer = {
+    type: "game_playtested",
+    playtest_id: 4,
+    episodes: [],
+    drilled: [],
+    problem: null,
+    seconds: 2,
+  } as const;
+  workers[0].says({ type: "answered", answer });
+  expect(answers).toEqual([{ ...answer, episodes: [EPISODE], drilled: [DRILLED] }]);
+});
+
+test("a playtest that is silent for ten seconds is a hang, with what was played before it", () => {
+  const { made, workers, answers, give } = checker();
+  made.begin(PLAYTEST, 0, give);
+  workers[0].says({ type: "played", episode: EPISODE });
+  workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
+  made.check(1_000);
+  made.check(1_000 + PATIENCE_MS);
+  expect(answers).toEqual([]);
+  made.check(1_001 + PATIENCE_MS);
+  expect(answers).toEqual([
+    {
+      type: "game_playtested",
+      playtest_id: 4,
+      episodes: [EPISODE],
+      drilled: [],
+      problem: "the game did not come back within 10 s, during episode 4 of hold-2: a hang leaves no stack",
+      seconds: 1,
+    },
+  ]);
+  expect(workers[0].isTerminated).toBe(true);
+});
+
+test("one that goes on is not, and what takes long by its nature has longer", () => {
+  const { made, workers, answers, give } = checker();
+  made.begin(PLAYTEST, 0, give);
+  made.check(LOADING_MS);
+  for (let now = 0; now < 60_000; now += 9_000) {
+    workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
+    made.check(now);
+  }
+  expect(answers).toEqual([]);
+  made.begin(PLAYTEST, 0, give);
+  workers[1].says({ type: "phase", phase: "the start of episode 0 of idle", patienceMs: LOADING_MS });
+  made.check(0);
+  made.check(LOADING_MS);
+  expect(answers).toEqual([]);
+  made.check(LOADING_MS + 1);
+  expect(answers).toMatchObject([{ problem: expect.stringContaining("within 40 s, during the start of") }]);
+});
+
+test("after its budget a playtest has no more time than other orders", () => {
+  const { made, workers, answers, give } = checker();
+  made.begin({ ...PLAYTEST, budget_seconds: 2 }, 0, give);
+  workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
+  made.check(2_001 + GRACE_MS);
+  expect(answers).toMatchObject([{ problem: expect.stringContaining("within 7 s") }]);
 });

@@ -247,3 +247,29 @@ test("a page that is loaded for the next episode is not shown before it is playe
   instance.start(1);
   expect(shown()[0]).toBe("1");
 });
+
+test("who asks for it is told of each page that is ready, and of the one that begins to be played in", async () => {
+  for (const isFresh of [false, true]) {
+    const told: string[] = [];
+    const known: unknown[] = [];
+    const nameOf = (frame: unknown): number => {
+      if (!known.includes(frame)) known.push(frame);
+      return known.indexOf(frame);
+    };
+    const frames = framesOf(hop(), {
+      isFresh,
+      maxCopies: 1,
+      onLoaded: (frame) => told.push(`loaded ${nameOf(frame)}`),
+      onTaken: (frame) => told.push(`taken ${nameOf(frame)}`),
+    });
+    await frames.preload();
+    const instance = createInstance(frames.definition);
+    for (const episode of [0, 1]) {
+      await instance.startAhead(episode);
+      instance.start(episode);
+    }
+    await frames.preload();
+    const ofOne = isFresh ? ["loaded 1", "taken 1"] : ["loaded 1"];
+    expect(told).toEqual(["loaded 0", "taken 0", ...ofOne]);
+  }
+});

@@ -13,7 +13,7 @@ import type {
 } from "attract/contract";
 import { thrownByGame } from "attract/errors";
 import { pressAction } from "attract/page-action";
-import type { Allowed, PageAdapter } from "attract/page-adapter";
+import type { Allowed, PageAdapter, PageWindow } from "attract/page-adapter";
 import { besidePixels } from "attract/page-pixels";
 import type { PageFrame } from "./page-frame.ts";
 import type { PageFrames } from "./page-frames.ts";
@@ -125,6 +125,11 @@ export class PageGame implements Game {
   dispose(): void {
     this.#leave(this.#isWhole);
     this.#dropNext();
+  }
+
+  /** The page that it plays in; null before the first start. */
+  get window(): PageWindow | null {
+    return this.#frame?.window ?? null;
   }
 
   /** Whether a step's ticks have passed; a watched game has steps of one tick. */

@@ -6,6 +6,9 @@ const MAX_ALARMS = 16;
 const MAX_CHARACTERS = 1_000;
 const MAX_STACK_CHARACTERS = 3_000;
 
+/** The address of a game's module. */
+const MODULE = /\/games\/[0-9a-f]{64}\.js/;
+
 /** Something that was thrown, or written as an error. */
 export interface HeardError {
   text: string;
@@ -27,7 +30,7 @@ export class EpisodeAlarms {
     this.#seen.clear();
   }
 
-  /** Texts that differ in numbers alone are one. */
+  /** Texts that differ in numbers alone are one, and so is what an alarm before tells of in more words. */
   add(
     oracle: "error" | "nan",
     { text, stack }: HeardError,
@@ -36,12 +39,13 @@ export class EpisodeAlarms {
   ): void {
     const stable = stableText(text);
     const key = `${oracle} ${stable.replaceAll(/\d+/g, "#")}`;
-    if (this.#seen.has(key) || this.#alarms.length >= MAX_ALARMS) return;
+    const isKnown = this.#seen.has(key) || this.#alarms.some((alarm) => alarm.text.endsWith(`: ${stable}`));
+    if (isKnown || this.#alarms.length >= MAX_ALARMS) return;
     this.#seen.add(key);
     this.#alarms.push({
       oracle,
       text: clipped(stable, MAX_CHARACTERS),
-      stack: stack === null ? null : clipped(stack, MAX_STACK_CHARACTERS),
+      stack: gameStack(stack),
       method,
       step,
       tick,
@@ -52,9 +56,25 @@ export class EpisodeAlarms {
 /** `text` without what another run has otherwise: servers, blobs, and numbers of ten digits and more. */
 function stableText(text: string): string {
   return text
-    .replaceAll(/blob:\S+?(?=[:)\s]|$)/g, "blob")
+    .replaceAll(/blob:(?:https?:\/\/[^/\s]+\/|null\/)?[\w-]+/g, "blob")
     .replaceAll(/https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\//g, "")
     .replaceAll(/\d{10,}/g, "#");
+}
+
+/** The frames of the game's own files, those of a page as `js/game.js:12:5`; null: there are none. */
+function gameStack(stack: string | null): string | null {
+  const frames: string[] = [];
+  for (const line of (stack ?? "").split("\n")) {
+    const isPlace = /:\d+:\d+\)?$/.test(line);
+    if (!isPlace || line.includes("blob:") || line.includes("/.attract/")) continue;
+    // The server knows a module by its address.
+    if (MODULE.test(line)) frames.push(line);
+    else
+      frames.push(
+        line.replace(/https?:\/\/[^/]+\/([^?#:]*)(?:[?#][^:]*)?(?=:\d)/, (_, path) => path || "index.html"),
+      );
+  }
+  return frames.length === 0 ? null : clipped(frames.join("\n"), MAX_STACK_CHARACTERS);
 }
 
 function clipped(text: string, length: number): string {

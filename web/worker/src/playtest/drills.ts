@@ -1,21 +1,33 @@
-/** Drills: tests of the game that begin in recorded episodes. */
+/** Drills of a playtest: tests of a game that begin in its recorded episodes, or play it for one measurement. */
 
-import type { PlaytestDrill, PlaytestDrilled, PlaytestGame } from "@attract/schema";
+import type { PlaytestDrill, PlaytestDrilled } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
+import { deadKey } from "./drills/dead-key.ts";
+import { type Drill, type Drilled, type DrillOptions, unfinished } from "./drills/drill-options.ts";
+import { leak } from "./drills/leak.ts";
+import { retryBroken } from "./drills/retry-broken.ts";
+import { slow } from "./drills/slow.ts";
+import { softLock } from "./drills/soft-lock.ts";
 
-export interface DrillOptions {
-  order: PlaytestGame;
-  /** Left of the budget. */
-  seconds: number;
-  /** Told what begins: a drill that says nothing for 40 s counts as a hang. */
-  onPhase(phase: string): void;
-}
+export type { DrillOptions } from "./drills/drill-options.ts";
 
-/** What came of one drill of the game. */
+const DRILLS: Readonly<Record<PlaytestDrill["kind"], (drill: Drill) => Promise<Drilled>>> = {
+  "dead-key": deadKey,
+  leak,
+  "retry-broken": retryBroken,
+  slow,
+  "soft-lock": softLock,
+};
+
+/** What comes of a drill in a loaded game, in copies of its own; never rejects because of the game. */
 export async function drillGame(
-  drill: PlaytestDrill,
-  _definition: GameDefinition,
-  _options: DrillOptions,
+  { kind, episodes }: PlaytestDrill,
+  definition: GameDefinition,
+  options: DrillOptions,
 ): Promise<PlaytestDrilled> {
-  return { kind: drill.kind, alarms: [], recorded: [], numbers: {}, problem: "there is no such drill" };
+  try {
+    return { kind, ...(await DRILLS[kind]({ definition, episodes, options })) };
+  } catch (error) {
+    return { kind, ...unfinished(error instanceof Error ? error.message : String(error)) };
+  }
 }

@@ -8,6 +8,8 @@ import { PageFrames } from "../page/page-frames.ts";
 import type { HeardError } from "./alarms.ts";
 import { pageConsoleText, stackOf, textOf } from "./thread-errors.ts";
 
+const MAX_SETTLE_MS = 1_000;
+
 /** What a page's clock kept of its errors, at one time. */
 class PageMark {
   #lastError: unknown = undefined;
@@ -58,8 +60,11 @@ export class GameCopies {
   #frame: PageFrame | null = null;
   readonly #marks = new WeakMap<PageFrame, { mark: PageMark; ofLoading: HeardError[] }>();
 
-  /** @param masks where the copies write what is allowed, per agent. */
-  constructor(game: GameDefinition, isFresh: boolean, masks: readonly Uint8Array[]) {
+  /**
+   * @param masks where the copies write what is allowed, per agent.
+   * @param base see `PageFramesOptions`.
+   */
+  constructor(game: GameDefinition, isFresh: boolean, masks: readonly Uint8Array[], base?: string) {
     const { page } = game;
     this.#masks = masks;
     this.#isKept = page !== undefined && !isFresh && page.reset !== "reload";
@@ -67,6 +72,7 @@ export class GameCopies {
       page === undefined
         ? null
         : new PageFrames(game, {
+            base,
             maxCopies: 1,
             // Nor does it load the page of an episode that does not come.
             isFresh: isFresh || page.reset === "reload",
@@ -114,6 +120,13 @@ export class GameCopies {
   takeErrors(): HeardError[] {
     if (this.#frame === null) return [];
     return this.#marks.get(this.#frame)?.mark.take(this.#frame) ?? [];
+  }
+
+  /** Waits for what the page has asked for, at most a second: whether it is there is known then. */
+  async settle(yieldTurn: () => Promise<void>, now: () => number): Promise<void> {
+    const frame = this.#frame;
+    const end = now() + MAX_SETTLE_MS;
+    while (frame !== null && frame.clock.numLoading > 0 && now() < end) await yieldTurn();
   }
 
   close(): void {

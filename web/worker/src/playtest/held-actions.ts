@@ -3,6 +3,8 @@
 import type { Action, GameDefinition } from "attract/contract";
 import { resolveAction } from "attract/define-game";
 import { type ActionSpace, isScalarAction, numActionComponents, numChoices } from "attract/spaces";
+import { GameActions } from "../policy/game-actions.ts";
+import { createSampler } from "../policy/sampler.ts";
 import { recordedActions } from "../stage/hand-actions.ts";
 
 /** More are thinned out evenly. `MAX_HELD` of `attract/playtest/players.py`. */
@@ -29,6 +31,17 @@ export function heldActions(space: ActionSpace): number[][] {
   if (held.length === 0) return [rest];
   if (held.length <= MAX_HELD) return held;
   return Array.from({ length: MAX_HELD }, (_, i) => held[Math.floor((i * held.length) / MAX_HELD)]);
+}
+
+/** The same as a game takes them, for one agent. */
+export function heldMoves({ action }: Pick<GameDefinition, "action">): Action[] {
+  const sampler = createSampler(action, 1);
+  const moves = new GameActions(sampler, 1);
+  return heldActions(action).map((numbers) => {
+    sampler.give(numbers, 0, 0);
+    const move = moves.of(0) as Action;
+    return typeof move === "number" ? move : Array.from(move);
+  });
 }
 
 /** The action of an agent that does nothing: the game's own idle action, else the first choice and zeros. */

@@ -8,7 +8,7 @@ import { heldActions } from "./held-actions.ts";
 import { type Player, PlayerChance, SCRIPT } from "./player.ts";
 import type { PlayerActions } from "./player-actions.ts";
 
-/** An action is kept until the coarse observation changes, or for so many steps. */
+/** An action is kept until the coarse observation changes, or for up to so many steps: as likely few as many. */
 const MAX_KEPT_STEPS = 8;
 /** Observations that are remembered of an episode. */
 const MAX_SEEN = 1 << 16;
@@ -21,12 +21,14 @@ class Memory {
   readonly outcomes = new Map<number, number>();
   before = 0;
   action = -1;
+  /** Steps for which the action is still kept. */
   keptSteps = 0;
 
   forget(): void {
     this.counts.clear();
     this.outcomes.clear();
     this.action = -1;
+    this.keptSteps = 0;
   }
 }
 
@@ -60,14 +62,14 @@ export class NoveltyPlayer implements Player {
   }
 
   #act(memory: Memory, now: number, agent: number, actions: PlayerActions): void {
-    const isKept = memory.action >= 0 && memory.keptSteps < MAX_KEPT_STEPS && now === memory.before;
+    const isKept = memory.keptSteps > 0 && now === memory.before;
     if (!isKept || !actions.allows(this.#choices[memory.action], 0, agent)) {
       this.#learn(memory, now);
       memory.action = this.#leastSeen(memory, now, agent, actions);
       memory.before = now;
-      memory.keptSteps = 0;
+      memory.keptSteps = Math.floor(MAX_KEPT_STEPS ** this.#chance.random());
     }
-    memory.keptSteps++;
+    memory.keptSteps--;
     actions.give(this.#choices[memory.action], 0, agent);
   }
 
@@ -77,7 +79,7 @@ export class NoveltyPlayer implements Player {
     if (action >= 0) outcomes.set(keyOf(before, action), now);
   }
 
-  /** Of equals any, by chance; the first where the mask allows none of them. */
+  /** A tie is settled by chance; the first where the mask allows none of them. */
   #leastSeen({ counts, outcomes }: Memory, now: number, agent: number, actions: PlayerActions): number {
     let best = 0;
     let least = Number.POSITIVE_INFINITY;

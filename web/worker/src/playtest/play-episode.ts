@@ -1,12 +1,14 @@
 /** Plays one episode of a playtest, as the rollout loop plays: what came of it, its alarms, and its record. */
 
-import type { EpisodeError, PlaytestEpisode, PlaytestGame } from "@attract/schema";
+import type { EpisodeError, PlaytestAlarm, PlaytestEpisode, PlaytestGame } from "@attract/schema";
 import type { Instance } from "attract/instance";
+import { methodSource } from "attract/method-source";
 import type { EpisodeTape } from "../episode/episode-tape.ts";
 import { metricsOf } from "../game/episode-result.ts";
 import { episodeError, isGameError, NOWHERE, reportOf } from "../game/failures.ts";
-import type { EpisodeAlarms } from "./alarms.ts";
+import type { EpisodeAlarms, HeardError } from "./alarms.ts";
 import type { GameCopies } from "./game-copies.ts";
+import type { InfoWatch } from "./info-watch.ts";
 import type { Player } from "./player.ts";
 import type { PlayerActions } from "./player-actions.ts";
 import type { ThreadErrors } from "./thread-errors.ts";
@@ -27,10 +29,15 @@ export interface EpisodeTable {
   alarms: EpisodeAlarms;
   tape: EpisodeTape;
   errors: ThreadErrors;
+  /** What was heard while the module was loaded: it is told of in every episode. */
+  ofLoading: readonly HeardError[];
+  watch: InfoWatch;
   yieldTurn(): Promise<void>;
   now(): number;
+  /** The game's `start` has come back. */
+  started(): void;
   /** Asked now and then while it plays; false: the episode is given up. */
-  goesOn(): boolean;
+  goesOn(step: number): boolean;
 }
 
 export type Played = Omit<PlaytestEpisode, "play" | "index">;
@@ -88,17 +95,21 @@ class Episode {
   }
 
   async play(): Promise<Omit<Played, "play_seconds"> | null> {
-    const { alarms, yieldTurn } = this.#table;
-    let isWhole = false;
+    const { alarms, copies, watch, yieldTurn, now } = this.#table;
+    let isWhole = true;
+    watch.begin(this.#instance.game);
     try {
       isWhole = await this.#steps();
     } catch (thrown) {
+      watch.end();
       this.#fail(thrown);
-      isWhole = true;
+    } finally {
+      watch.end();
     }
     if (!isWhole) return null;
     // Rejections are told of in the turns that follow.
     await yieldTurn();
+    await copies.settle(yieldTurn, now);
     this.#look();
     const instance = this.#instance;
     const error = this.#error;
@@ -117,7 +128,7 @@ class Episode {
 
   /** Whether it came to its end. */
   async #steps(): Promise<boolean> {
-    const { copies, actions, tape, errors, yieldTurn, goesOn } = this.#table;
+    const { copies, actions, tape, errors, watch, yieldTurn, started, goesOn } = this.#table;
     const instance = this.#instance;
     const player = this.#player;
     const { recorded } = player;
@@ -134,24 +145,26 @@ class Episode {
     } finally {
       this.#heardInLoading();
     }
+    started();
     const hasTurns = copies.definition.page?.turns ?? false;
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
     for (let step = 0; !instance.episodeOver && step < maxSteps; step++) {
       if (!player.act(instance, step, actions)) break;
       tape.add(instance, actions.row, 0);
       const action = actions.ofGame;
-      if (hasTurns) await instance.stepAhead(action as never);
-      instance.step(action as never);
+      if (hasTurns) await instance.stepAhead(action);
+      instance.step(action);
       if (errors.hasAny || copies.hasErrors) this.#look();
-      if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn()) return false;
+      if (watch.name !== null) this.#tellOfInfo(watch.name);
+      if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;
       if (step % YIELD_STEPS === YIELD_STEPS - 1) await yieldTurn();
     }
     return true;
   }
 
   #heardInLoading(): void {
-    const { copies, alarms } = this.#table;
-    for (const heard of copies.ofLoading) alarms.add("error", heard, { step: 0, tick: 0 });
+    const { copies, alarms, ofLoading } = this.#table;
+    for (const heard of [...ofLoading, ...copies.ofLoading]) alarms.add("error", heard, { step: 0, tick: 0 });
     this.#numOfLoading = alarms.all.length;
   }
 
@@ -163,6 +176,22 @@ class Episode {
     for (const heard of [...errors.take(), ...copies.takeErrors()]) alarms.add("error", heard, place);
   }
 
+  /** Once in an episode. */
+  #tellOfInfo(name: string): void {
+    const { alarms, watch } = this.#table;
+    const { game, episodeSteps, currentTick } = this.#instance;
+    watch.end();
+    watch.name = null;
+    const text = `update() returned info.${name} = NaN, expected a finite number`;
+    const place = { step: episodeSteps - 1, tick: currentTick };
+    alarms.add("nan", { text, stack: null }, place, this.#sourceOf(methodSource(game, "update", "info")));
+  }
+
+  /** A page's methods are those of its adapter's player. */
+  #sourceOf(method: PlaytestAlarm["method"]): PlaytestAlarm["method"] {
+    return this.#table.copies.definition.page === undefined ? method : null;
+  }
+
   #fail(thrown: unknown): void {
     const { alarms, actions, copies } = this.#table;
     const instance = this.#instance;
@@ -170,7 +199,7 @@ class Episode {
     const failed = { definition: copies.definition, instance, action: actions.ofGame };
     const { kind, text, stack, method } = reportOf(thrown, NOWHERE, undefined, failed);
     const place = { step: instance.episodeSteps, tick: this.#error.tick };
-    alarms.add(kind === "nan" ? "nan" : "error", { text, stack }, place, method);
+    alarms.add(kind === "nan" ? "nan" : "error", { text, stack }, place, this.#sourceOf(method));
   }
 
   #recorded(): PlaytestEpisode["recorded"] {

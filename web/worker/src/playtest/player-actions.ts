@@ -15,7 +15,7 @@ export class PlayerActions {
   readonly masks: readonly Uint8Array[];
   readonly #sampler: ActionSampler;
   readonly #actions: GameActions;
-  /** Of all agents, one after the other. */
+  /** Masks of all agents, one after the other. */
   readonly #allMasks: Uint8Array;
   /** Choices per component; empty where nothing is masked. */
   readonly #groups: readonly number[];

@@ -1,6 +1,7 @@
 /** Does a `playtest_game` order: its episodes in turns of a few per player, then its drills. */
 
-import type { GamePlaytested, PlaytestGame, PlaytestPlays } from "@attract/schema";
+import type { GamePlaytested, PlaytestGame } from "@attract/schema";
+import { Deadline } from "attract/check-finding";
 import type { GameDefinition } from "attract/contract";
 import { EpisodeTape } from "../episode/episode-tape.ts";
 import { type CheckNews, LOADING_MS } from "../host/game-checker.ts";
@@ -8,6 +9,8 @@ import { Yielder } from "../rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
 import { drillGame } from "./drills.ts";
 import { GameCopies } from "./game-copies.ts";
+import { heldMoves } from "./held-actions.ts";
+import { InfoWatch } from "./info-watch.ts";
 import { type EpisodeTable, type Played, playEpisode } from "./play-episode.ts";
 import type { Player } from "./player.ts";
 import { PlayerActions } from "./player-actions.ts";
@@ -60,6 +63,7 @@ class Playtest {
   #numRecorded = 0;
   #lastNews = 0;
   #phase = "";
+  #episode = "";
 
   constructor(
     order: PlaytestGame,
@@ -81,9 +85,12 @@ class Playtest {
       alarms: new EpisodeAlarms(),
       tape: new EpisodeTape(game),
       errors,
+      ofLoading: errors.take(),
+      watch: new InfoWatch(game),
       yieldTurn: () => yielder.yield(),
       now,
-      goesOn: () => this.#goesOn(now()),
+      started: () => this.#says(this.#episode),
+      goesOn: (step) => this.#goesOn(now(), step),
     };
   }
 
@@ -107,13 +114,31 @@ class Playtest {
     for (let round = 0; round < rounds; round++) {
       for (const [play, { player: name, first, count }] of plays.entries()) {
         if (!players.has(name)) players.set(name, await this.#player(name));
-        const player = players.get(name) ?? null;
-        if (player === null) continue;
         const end = Math.min(count, (round + 1) * TURN_EPISODES);
-        for (let i = round * TURN_EPISODES; i < end; i++)
-          if (!(await this.#playOne(player, plays[play], play, first + i))) return;
+        for (let i = round * TURN_EPISODES; i < end; i++) {
+          const player = players.get(name) ?? null;
+          if (player === null) break;
+          if (this.#isSpent) return;
+          try {
+            if (!(await this.#playOne(player, name, play, first + i))) return;
+          } catch (error) {
+            if (!isPolicyError(error)) throw error;
+            players.set(name, null);
+            this.#cannotPlay(name, error);
+          }
+        }
       }
     }
+  }
+
+  /** Whether no episode begins any more. */
+  get #isSpent(): boolean {
+    const isOver = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
+    return isOver || this.#numCharacters >= MAX_ANSWER_CHARACTERS;
+  }
+
+  #cannotPlay(name: string, error: unknown): void {
+    this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
   }
 
   /** Null where it cannot be had: the others play all the same. */
@@ -121,21 +146,15 @@ class Playtest {
     try {
       return await createPlayer(name, this.#order, this.#game, this.#actions);
     } catch (error) {
-      this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
+      this.#cannotPlay(name, error);
       return null;
     }
   }
 
-  /** False where the budget is spent. */
-  async #playOne(
-    player: Player,
-    { player: name }: PlaytestPlays,
-    play: number,
-    index: number,
-  ): Promise<boolean> {
-    const isSpent = performance.now() - this.#began >= this.#order.budget_seconds * 1000;
-    if (isSpent || this.#numCharacters >= MAX_ANSWER_CHARACTERS) return false;
-    this.#says(`episode ${index} of ${name}`, this.#game.page === undefined ? null : LOADING_MS);
+  /** False where it was given up. */
+  async #playOne(player: Player, name: string, play: number, index: number): Promise<boolean> {
+    this.#episode = `episode ${index} of ${name}`;
+    this.#says(`the start of ${this.#episode}`, this.#game.page === undefined ? null : LOADING_MS);
     const played = await playEpisode(player, index, this.#order, this.#table);
     if (played === null) return false;
     this.#measure(played);
@@ -154,14 +173,17 @@ class Playtest {
 
   async #drill(): Promise<void> {
     for (const drill of this.#order.drills) {
-      if (performance.now() - this.#began >= this.#order.budget_seconds * 1000) return;
-      this.#says(`the drill ${drill.kind}`, LOADING_MS);
-      const options = {
-        order: this.#order,
-        seconds: this.#order.budget_seconds - (performance.now() - this.#began) / 1000,
-        onPhase: (phase: string) => this.#says(phase, LOADING_MS),
-      };
-      const drilled = await drillGame(drill, this.#game, options);
+      if (this.#isSpent) return;
+      const until = this.#began + this.#order.budget_seconds * 1000;
+      this.#says(`the drill ${drill.kind}`, until - performance.now() + LOADING_MS);
+      const drilled = await drillGame(drill, this.#game, {
+        seed: this.#order.seed,
+        parameters: this.#order.parameters,
+        held: heldMoves(this.#game),
+        deadline: new Deadline(() => performance.now(), until),
+        yieldTurn: this.#table.yieldTurn,
+        now: this.#table.now,
+      });
       this.#post({ type: "drilled", drilled });
     }
   }
@@ -173,13 +195,18 @@ class Playtest {
     this.#post({ type: "phase", phase, ...(patienceMs === null ? {} : { patienceMs }) });
   }
 
-  #goesOn(now: number): boolean {
+  #goesOn(now: number, step: number): boolean {
     if (now - this.#began > this.#order.budget_seconds * 1000 + OVERTIME_MS) return false;
-    if (now - this.#lastNews > NEWS_MS) this.#says(this.#phase);
+    if (now - this.#lastNews > NEWS_MS) this.#says(`step ${step} or later of ${this.#episode}`);
     return true;
   }
 }
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A policy that was trained on other observations or actions than the game has now. */
+function isPolicyError(error: unknown): boolean {
+  return error instanceof Error && error.name === "AgentError";
 }

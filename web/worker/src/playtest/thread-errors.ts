@@ -1,4 +1,4 @@
-/** Errors of a game that nobody catches, and what it writes by `console.error`, in the thread that runs it. */
+/** Uncaught errors of a game, and what it writes by `console.error`, in the thread that runs it. */
 
 import { consoleText } from "../game/console-relay.ts";
 import { ownError } from "../page/page-frame.ts";

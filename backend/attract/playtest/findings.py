@@ -1,0 +1,106 @@
+"""What a playtest saw, as its report has it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from attract.games.library import GameModule
+from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
+from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome
+from attract.playtest.session import Confirmed, Played
+from attract.run.episode_keeper import description_sha256
+from attract.schema.game import GameDescription
+from attract.schema.recorded_episode import RecordedEpisode
+
+WITHOUT_BASELINE: Final[dict[OracleId, str]] = dict.fromkeys(
+    ("cannot-be-lost", "dead-key", "score-exploit", "changed", "unreached", "worse-policy"),
+    "there is no baseline: write one by --update-baseline",
+)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A game that can be played, and what names its build."""
+
+    module: GameModule
+    description: GameDescription
+    sha256: str
+    page_sha256: str | None
+
+
+def finding_of(one: Confirmed, build: Build) -> Finding:
+    """As the report has it."""
+    description = build.description
+    cause, alarm = one.cause, one.alarm
+    step = None if alarm is None else alarm.step
+    if step is None and one.episode is not None:
+        step = one.episode.num_steps
+    episode = None if one.episode is None else filled(one.episode, build)
+    place = None if cause is None else cause.place
+    return Finding(
+        id=one.id,
+        oracle=one.id.split(":")[0],  # type: ignore[arg-type]
+        text=one.text,
+        file=None if place is None else place.file,
+        line=None if place is None else place.line,
+        column=None if place is None else place.column,
+        stack=None if cause is None else cause.stack,
+        player=one.player,
+        step=step,
+        seconds=None if step is None else step * description.seconds_per_step,
+        confirmed=one.times,
+        episode=episode,
+    )
+
+
+def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
+    """The episode with the build that was played."""
+    return episode.model_copy(
+        update={
+            "game_sha256": build.module.reference.sha256,
+            "description_sha256": description_sha256(build.description),
+            "page_sha256": build.page_sha256,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+    )
+
+
+def oracle_states(
+    played: Played, findings: Sequence[Finding], has_baseline: bool, *, has_policy: bool
+) -> list[OracleState]:
+    """How each oracle stands."""
+    found = {finding.oracle for finding in findings}
+    states: list[OracleState] = []
+    for oracle in ORACLES:
+        note = played.problems.get(oracle, "")
+        state = "found" if oracle in found else "passed"
+        if state == "passed":
+            if not has_baseline and oracle in WITHOUT_BASELINE:
+                state, note = "not_judged", WITHOUT_BASELINE[oracle]
+            elif oracle in ("won-without-input", "worse-policy") and not has_policy:
+                state, note = "not_judged", "there is no trained policy: give one by --policy"
+            elif oracle in ("soft-lock", "dead-key", "leak", "slow", "retry-broken"):
+                state = "passed" if oracle in played.drilled else "not_judged"
+        states.append(OracleState(oracle=oracle, state=state, note=note))  # type: ignore[arg-type]
+    return states
+
+
+def players_of(outcomes: Outcomes) -> list[PlayerOutcome]:
+    """What each player did."""
+    rows: list[PlayerOutcome] = []
+    for player, episodes in outcomes.players.items():
+        returns, lengths = (list(outcomes.values(player, name).values()) for name in (RETURN, LENGTH))
+        ended: dict[str, int] = {}
+        for outcome in episodes.values():
+            ended[outcome.end_reason] = ended.get(outcome.end_reason, 0) + 1
+        rows.append(
+            PlayerOutcome(
+                player=player,
+                episodes=len(episodes),
+                return_mean=sum(returns) / len(returns) if returns else None,
+                length_mean=sum(lengths) / len(lengths) if lengths else None,
+                ended=ended,
+            )
+        )
+    return rows

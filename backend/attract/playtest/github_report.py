@@ -1,0 +1,183 @@
+"""The report as GitHub shows it: annotations in the log, and the summary of the job."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from attract.playtest.report import Finding, Report
+from attract.playtest.report_text import ends_text, moment_text, place_text, replay_command, verdict_text
+from attract.runs.metrics import MetricsStore
+from attract.runs.plain_text import plain
+
+MAX_ANNOTATIONS: Final = 10
+"""GitHub shows ten errors of a step."""
+MAX_SUMMARY_BYTES: Final = 1 << 20
+"""GitHub refuses a longer summary."""
+CURVE_POINTS: Final = 40
+RETURN_METRIC: Final = "rollout/ep_rew_mean"
+MARKDOWN: Final = frozenset("\\`*_[]|~@")
+MARKS: Final = {"plays": "✅", "findings": "❌", "not_played": "⚠️"}
+
+
+def annotation_lines(report: Report, folder: str = "", workspace: Path | None = None) -> list[str]:
+    """Workflow commands, one per finding, that GitHub shows at the line of the file.
+
+    Args:
+        folder: as of `text_lines`.
+        workspace: the repository's folder, which paths are made relative to; None: `$GITHUB_WORKSPACE`, or
+            the current folder.
+    """
+    root = workspace or Path(os.environ.get("GITHUB_WORKSPACE") or ".")
+    if report.verdict == "not_played":
+        return [f"::error title=attract ci::{_data(report.problem or 'the game was not played')}"]
+    lines = [_annotation(finding, folder, root) for finding in report.findings[:MAX_ANNOTATIONS]]
+    hidden = len(report.findings) - len(lines)
+    if hidden > 0:
+        lines.append(f"::notice title=attract ci::{hidden} more findings are in the summary of the job")
+    return lines
+
+
+def step_summary(
+    report: Report, curve: Sequence[tuple[float, float]] = (), artifact: str | None = None
+) -> str:
+    """The summary in Markdown.
+
+    Args:
+        curve: (agent steps, mean return) of the training whose policy played; empty: there is none.
+        artifact: where the files of the findings are, in words; None: nowhere.
+    """
+    lines = [f"## {MARKS[report.verdict]} {_cell(report.game)}: {_cell(verdict_text(report))}", ""]
+    baseline = "no baseline" if report.baseline_build is None else f"baseline `{report.baseline_build[:12]}`"
+    lines += [
+        f"Build `{report.build[:12]}`, {baseline}. {report.episodes} episodes in {report.seconds:.0f} s.",
+        "",
+    ]
+    if report.findings:
+        lines += _finding_table(report.findings)
+    if artifact is not None and any(finding.episode_file for finding in report.findings):
+        lines += [f"The episodes and their Playwright tests are in {_cell(artifact)}.", ""]
+    if report.known:
+        rows = [f"- **{_cell(finding.id)}** {_cell(finding.text)}" for finding in report.known]
+        lines += ["In the baseline too:", "", *rows, ""]
+    lines += _player_table(report)
+    skipped = [state for state in report.oracles if state.state == "not_judged"]
+    if skipped:
+        rows = [f"- `{state.oracle}`: {_cell(state.note)}" for state in skipped]
+        lines += ["<details><summary>Not judged</summary>", "", *rows, "", "</details>", ""]
+    if len(curve) > 1:
+        lines += _curve(curve)
+    text = "\n".join(lines)
+    data = text.encode()
+    return text if len(data) <= MAX_SUMMARY_BYTES else data[: MAX_SUMMARY_BYTES - 4].decode("utf-8", "ignore")
+
+
+def return_curve(metrics: Path) -> list[tuple[float, float]]:
+    """(agent steps, mean return) of a run's training, thinned; empty where there is none.
+
+    Raises: FileError: the store is damaged.
+    """
+    if not metrics.is_file():
+        return []
+    store = MetricsStore(metrics)
+    try:
+        view = store.query("run", [RETURN_METRIC], max_points=CURVE_POINTS)
+    finally:
+        store.close()
+    (series,) = view.series
+    places = range(len(view.agent_steps)) if series.at is None else series.at
+    return [(view.agent_steps[at], value) for at, value in zip(places, series.values, strict=True)]
+
+
+def append_summary(text: str) -> bool:
+    """Add to the summary of this step; whether there is one (`$GITHUB_STEP_SUMMARY`)."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return False
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+    return True
+
+
+def _annotation(finding: Finding, folder: str, root: Path) -> str:
+    properties: dict[str, str] = {}
+    if finding.file is not None:
+        properties["file"] = _below(finding.file, root)
+        if finding.line is not None:
+            properties["line"] = str(finding.line)
+            if finding.column is not None:
+                properties["col"] = str(finding.column)
+    properties["title"] = f"attract ci: {finding.id}"
+    moment, command = moment_text(finding), replay_command(finding, folder)
+    text = "\n".join([finding.text, *(part for part in (moment, finding.fix, command) if part)])
+    joined = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::error {joined}::{_data(text)}"
+
+
+def _below(file: str, root: Path) -> str:
+    path = Path(file)
+    whole = (path if path.is_absolute() else Path.cwd() / path).resolve()
+    base = root.resolve()
+    return whole.relative_to(base).as_posix() if whole.is_relative_to(base) else path.as_posix()
+
+
+def _data(text: str) -> str:
+    """As the runner's toolkit escapes a message."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _cell(text: str) -> str:
+    """Text of the game's: no Markdown, no HTML, one line."""
+    shown = plain(text, 500).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"&#{ord(each)};" if each in MARKDOWN else each for each in shown)
+
+
+def _finding_table(findings: Sequence[Finding]) -> list[str]:
+    rows = [
+        f"| **{_cell(finding.id)}** | {_cell(finding.text)}"
+        f"{'' if finding.fix is None else f'<br>{_cell(finding.fix)}'} | {_code(place_text(finding))} "
+        f"| {_cell(moment_text(finding))} | {_code(finding.episode_file or '')} |"
+        for finding in findings
+    ]
+    return ["| Finding | What | Where | Played by | Episode |", "|---|---|---|---|---|", *rows, ""]
+
+
+def _player_table(report: Report) -> list[str]:
+    if not report.players:
+        return []
+    rows = [
+        f"| {_cell(outcome.player)} | {outcome.episodes} | {_number(outcome.return_mean)} "
+        f"| {_number(outcome.length_mean)} | {_cell(ends_text(outcome.ended))} |"
+        for outcome in report.players
+    ]
+    head = ["| Player | Episodes | Mean return | Mean length (steps) | Ends |", "|---|--:|--:|--:|---|"]
+    return [*head, *rows, ""]
+
+
+def _curve(curve: Sequence[tuple[float, float]]) -> list[str]:
+    """A chart that GitHub draws."""
+    stride = max(1, -(-len(curve) // CURVE_POINTS))
+    shown = [*curve[:-1:stride], curve[-1]]
+    returns = ", ".join(f"{value:.6g}" for _, value in shown)
+    return [
+        "```mermaid",
+        "xychart-beta",
+        '  title "Mean return of the training"',
+        f'  x-axis "agent steps" {shown[0][0]:.0f} --> {shown[-1][0]:.0f}',
+        '  y-axis "return"',
+        f"  line [{returns}]",
+        "```",
+        "",
+    ]
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', '').replace('|', '')}`" if text else ""
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

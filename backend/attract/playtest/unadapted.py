@@ -1,0 +1,35 @@
+"""A page without an adapter: what the probe found is played as it is, with usual keys where it found none."""
+
+import re
+from typing import Final
+
+KEYS: Final = {
+    "left": ["ArrowLeft", "KeyA"],
+    "right": ["ArrowRight", "KeyD"],
+    "up": ["ArrowUp", "KeyW"],
+    "down": ["ArrowDown", "KeyS"],
+    "space": ["Space"],
+    "enter": ["Enter"],
+}
+"""What is pressed where no key was found to do anything."""
+UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
+
+
+def playable(adapter: str, unfinished: list[str]) -> str:
+    """The text of a probe's adapter without its `unfinished`, so that it can be played.
+
+    Without a score each frame alive counts, and without something to see an agent sees nothing: oracles that
+    need neither judge all the same.
+    """
+    text = UNFINISHED.sub("", adapter)
+    if "keys" not in unfinished:
+        return text
+    labels = ", ".join(f'"{label}"' for label in ("nothing", *KEYS))
+    codes = ", ".join(f"{label}: {json_list(codes)}" for label, codes in {"nothing": [], **KEYS}.items())
+    text = re.sub(r"action: discrete\(\[[^\n]*\]\)", f"action: discrete([{labels}])", text, count=1)
+    return re.sub(r"^( *)keys: \{[^\n]*\}", rf"\g<1>keys: {{ {codes} }}", text, count=1, flags=re.MULTILINE)
+
+
+def json_list(words: list[str]) -> str:
+    """As JavaScript has it."""
+    return "[" + ", ".join(f'"{word}"' for word in words) + "]"

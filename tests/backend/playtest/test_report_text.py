@@ -1,0 +1,73 @@
+"""The report in a terminal."""
+
+from attract.playtest.report import OracleState
+from attract.playtest.report_text import text_lines
+from playtest_reports import failed, found, report
+from recorded_episodes import recorded
+
+
+def test_a_finding_has_its_place_moment_and_commands() -> None:
+    lines = text_lines(failed(found(recorded()), seconds=12.3456), "playtest/")
+    assert lines == [
+        "src/game.ts, build 1a2b3c4d5e6f, baseline 9f8e7d6c5b4a",
+        "played: 3 players, 64 episodes, 12 s",
+        "  idle        32 episodes  return     1.25  length      40 steps",
+        "  hold-K      32 episodes  of 2 held actions",
+        "",
+        "error: TypeError: cannot read <b>x</b> of undefined",
+        "  at src/game.ts:41:7",
+        "  played by random, at 2.1 s (step 21), replayed 2 times on a fresh copy",
+        "  fix: look at what is removed in the loop",
+        "  attract replay playtest/error.episode.json",
+        "  npx playwright test playtest/error.spec.ts",
+        "",
+        "passed: nan",
+        "not judged: leak (too few episodes)",
+        "not judged: unreached, worse-policy (there is no baseline)",
+        "1 finding: error",
+    ]
+
+
+def test_what_the_baseline_shows_too_is_one_line_each_and_no_finding() -> None:
+    known = found(id="retry-broken", oracle="retry-broken", text="the second play differs", file=None)
+    lines = text_lines(report(known=[known], baseline_build="1a2b3c4d5e6f" + "0" * 52))
+    assert lines[0] == "src/game.ts, build 1a2b3c4d5e6f, baseline 1a2b3c4d5e6f (the same build)"
+    assert lines[-3:] == [
+        "in the baseline too: retry-broken: the second play differs",
+        "passed: error, nan",
+        "plays: no finding",
+    ]
+
+
+def test_a_game_that_was_not_played_says_why_last() -> None:
+    lines = text_lines(report(verdict="not_played", problem="start() throws", players=[], oracles=[]))
+    assert lines[-1] == "not played: start() throws"
+
+
+def test_a_finding_without_place_and_player_has_no_empty_line() -> None:
+    slow = found(
+        id="slow",
+        oracle="slow",
+        text="a tick takes 30 ms",
+        file=None,
+        player=None,
+        seconds=None,
+        step=7,
+        confirmed=0,
+        fix=None,
+        episode_file=None,
+        test_file=None,
+    )
+    lines = text_lines(report(verdict="findings", findings=[slow], baseline_build=None))
+    assert lines[0].endswith(", no baseline")
+    assert lines[5:8] == ["slow: a tick takes 30 ms", "  at step 7", ""]
+
+
+def test_a_games_text_moves_no_cursor() -> None:
+    evil = "\x1b[2J\r\nplays: no finding"
+    run = failed(
+        found(text=evil, file=evil, player=evil, fix=evil), game=evil,
+        oracles=[OracleState(oracle="nan", state="not_judged", note=evil)],
+    )  # fmt: skip
+    for line in text_lines(run):
+        assert line.isprintable()

@@ -1,0 +1,35 @@
+import pytest
+
+from attract.playtest.unadapted import playable
+
+FOUND = """export default definePageGame({
+  id: "Maze",
+  page: "index.html",
+  // Not found. Write them, then delete this line: nothing plays the adapter before.
+  unfinished: ["keys","score"],
+  size: [800, 600],
+  action: discrete(["nothing"]),
+  keys: { nothing: [] },
+  reward: () => 1 / 60,
+  over: () => false,
+});
+"""
+
+
+def test_an_adapter_is_played_without_what_the_probe_did_not_find() -> None:
+    text = playable(FOUND, ["score"])
+    assert "unfinished" not in text
+    assert "Not found" not in text
+    assert "keys: { nothing: [] }" in text
+    assert text.count("\n") == FOUND.count("\n") - 2
+
+
+def test_usual_keys_stand_in_for_those_that_were_not_found() -> None:
+    text = playable(FOUND, ["keys", "score"])
+    assert 'action: discrete(["nothing", "left", "right", "up", "down", "space", "enter"])' in text
+    assert '  keys: { nothing: [], left: ["ArrowLeft", "KeyA"], right:' in text
+
+
+@pytest.mark.parametrize("text", ["", FOUND.replace("unfinished", "finished")])
+def test_what_is_finished_stays_as_it_is(text: str) -> None:
+    assert playable(text, []) == text

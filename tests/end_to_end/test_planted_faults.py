@@ -1,0 +1,45 @@
+"""A sample of `make corpus`: planted faults are found by a right oracle, and a sound build plays."""
+
+import pytest
+
+from planted_faults import Case, CorpusGame, Harness, load
+
+SECONDS = 20
+GAMES = {game.name: game for game in load()}
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Harness:
+    return Harness(tmp_path_factory.mktemp("corpus"), SECONDS, trains=False)
+
+
+def assert_found(harness: Harness, game: CorpusGame, name: str) -> None:
+    [fault] = [fault for fault in game.faults if fault.name == name]
+    played = harness.play(Case(game, fault, 0))
+    assert played.found_by and played.code == 1, played
+
+
+def assert_plays(harness: Harness, game: CorpusGame, seed: int) -> None:
+    played = harness.play(Case(game, None, seed))
+    assert (played.code, played.findings) == (0, {}), played
+    assert played.episodes > 0
+
+
+@pytest.mark.parametrize("name", ["nan", "cannot-be-lost", "dead-key", "retry"])
+def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
+    assert_found(harness, GAMES["cartpole"], name)
+
+
+def test_a_sound_module_plays_with_another_seed(harness: Harness) -> None:
+    assert_plays(harness, GAMES["cartpole"], 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["throw", "exploit", "dead-key", "missing-file"])
+def test_a_fault_of_a_page_is_found(harness: Harness, name: str) -> None:
+    assert_found(harness, GAMES["meteors"], name)
+
+
+@pytest.mark.long
+def test_a_sound_page_plays_with_another_seed(harness: Harness) -> None:
+    assert_plays(harness, GAMES["meteors"], 1)
