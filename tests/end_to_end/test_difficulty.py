@@ -91,7 +91,7 @@ def test_more_danger_is_harder_and_bands_judge_it(project: Path) -> None:
         assert row["win_rate"]["mean"] == pytest.approx((1 - danger) ** 10, abs=0.15)
         assert row["difficulty"]["mean"] == pytest.approx(1 - row["win_rate"]["mean"])
     assert [row["outside"] for row in report["values"]][-1] == {"win_rate": "below"}
-    assert report["steps"][0]["told_apart"]
+    assert report["steps"][0]["differs"]
     assert "<svg" in (project / "chart.html").read_text()
     assert not (project / "runs").exists()
 

@@ -126,7 +126,7 @@ def read_bands(path: Path) -> dict[BandName, Band]:
                 f"there is no number {name!r}", setting=str(path), fix=f"there are {', '.join(BAND_NAMES)}"
             )
         limits = cast("list[Any]", given) if isinstance(given, list) else []
-        are_numbers = all(one is None or type(one) in (int, float) for one in limits)
+        are_numbers = all(limit is None or type(limit) in (int, float) for limit in limits)
         if len(limits) != 2 or not are_numbers or (None not in limits and limits[0] > limits[1]):
             raise ConfigurationError(
                 f"must be [low, high], got {given!r}",
@@ -220,7 +220,7 @@ def show(console: CommandConsole, report: DifficultyReport) -> None:
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for row, step in zip(report.values, [None, *report.steps], strict=True):
-        table.add_row(f"{row.value:g}", *cells(row), "" if step is None else told(step))
+        table.add_row(f"{row.value:g}", *cells(row), "" if step is None else p_text(step))
     console.print(table)
     who = "trained players" if report.learned else "players without training"
     _say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
@@ -264,9 +264,9 @@ def ranged(estimate: Estimate, form: str) -> str:
     )
 
 
-def told(step: Step) -> str:
+def p_text(step: Step) -> str:
     """What tells a value from the one before."""
-    if not step.told_apart:
+    if not step.differs:
         return "-"
     return f"{step.p_value:.0e}" if step.number == DIFFICULTY else f"{step.p_value:.0e} ({step.number})"
 

@@ -67,7 +67,7 @@ class Step(FiniteModel):
 
     before: float
     now: float
-    told_apart: bool
+    differs: bool
     """At 1 % over all tests of the report together."""
     player: Text | None = None
     number: Name | None = None
@@ -101,7 +101,7 @@ class DifficultyReport(FiniteModel):
     """Spearman's, of value and difficulty."""
     bands: dict[BandName, Band] = {}
     seeds: Count = 0
-    """Of each player at each value."""
+    """Seeds that every player played at every value."""
     seconds: float = 0.0
 
     @property
@@ -162,11 +162,11 @@ def measure(
         win_rate = share(_by_seed(_each(table, wins.count), seeds), len(players))
         row = ValueDifficulty(
             value=value,
-            difficulty=None if score is None else _clipped(mean([1 - one for one in score])),
+            difficulty=None if score is None else _clipped(mean([1 - share_won for share_won in score])),
             win_rate=win_rate,
             attempts=attempts(win_rate),
-            episode_return=mean(_by_seed(_each(table, lambda one: one.numbers[RETURN]), seeds)),
-            length=mean(_by_seed(_each(table, lambda one: one.numbers[LENGTH]), seeds)),
+            episode_return=mean(_by_seed(_each(table, lambda outcome: outcome.numbers[RETURN]), seeds)),
+            length=mean(_by_seed(_each(table, lambda outcome: outcome.numbers[LENGTH]), seeds)),
             episodes=len(seeds) * len(players),
             failed=sum(outcome.end_reason == "failed" for outcome in outcomes.each()),
         )
@@ -179,9 +179,9 @@ def common_seeds(played: Sequence[Outcomes], players: Sequence[str]) -> list[Tab
     tables = [
         {
             player: {
-                index: one
-                for index, one in outcomes.players.get(player, {}).items()
-                if one.end_reason != "failed"
+                index: outcome
+                for index, outcome in outcomes.players.get(player, {}).items()
+                if outcome.end_reason != "failed"
             }
             for player in players
         }
@@ -206,7 +206,7 @@ def share(by_seed: Sequence[float], per_seed: int) -> Estimate:
     seeds = len(by_seed)
     rate = math.fsum(by_seed) / seeds
     total = float(seeds * per_seed)
-    spread = math.fsum((one - rate) ** 2 for one in by_seed)
+    spread = math.fsum((value - rate) ** 2 for value in by_seed)
     if 0 < rate < 1 and spread > 0 and seeds > 1:
         total = min(total, rate * (1 - rate) * seeds * (seeds - 1) / spread)
     elif rate in (0.0, 1.0):
@@ -229,7 +229,7 @@ def mean(by_seed: Sequence[float]) -> Estimate:
     # scipy takes a tenth of a second to import.
     from scipy.stats import t
 
-    variance = math.fsum((one - middle) ** 2 for one in by_seed) / (count - 1)
+    variance = math.fsum((value - middle) ** 2 for value in by_seed) / (count - 1)
     half = float(t.ppf(0.975, count - 1)) * math.sqrt(variance / count)
     return Estimate(mean=middle, low=middle - half, high=middle + half)
 
@@ -251,7 +251,7 @@ def outside(
         number = row.episode_return if name == "return" else getattr(row, name)
         if number is None:
             continue
-        # Nobody won: it takes more attempts than any band has.
+        # Without a won episode it takes more attempts than any band has.
         middle = math.inf if number.mean is None else number.mean
         top = math.inf if number.high is None else number.high
         bottom = -math.inf if number.low is None else number.low
@@ -278,7 +278,10 @@ def _scores(tables: Sequence[Table], wins: Wins) -> list[list[dict[int, float]] 
     if wins.rule == "metric":
         return [_each(table, wins.count) for table in tables]
     returns = sorted(
-        one.numbers[RETURN] for table in tables for episodes in table.values() for one in episodes.values()
+        outcome.numbers[RETURN]
+        for table in tables
+        for episodes in table.values()
+        for outcome in episodes.values()
     )
     bottom, top = (returns[round(at * (len(returns) - 1))] for at in (LOW_QUANTILE, HIGH_QUANTILE))
     if top <= bottom:
@@ -299,8 +302,8 @@ def _steps(
     wins: Wins,
 ) -> list[Step]:
     names: dict[str, Number] = {
-        RETURN: lambda one: one.numbers[RETURN],
-        LENGTH: lambda one: one.numbers[LENGTH],
+        RETURN: lambda outcome: outcome.numbers[RETURN],
+        LENGTH: lambda outcome: outcome.numbers[LENGTH],
         WON: wins.count,
     }
     pairs: list[list[Pair]] = []
@@ -313,7 +316,7 @@ def _steps(
         ]
         easier, harder = scores[i], scores[i + 1]
         if easier is not None and harder is not None:
-            lost = [dict(enumerate(1 - one for one in score)) for score in (easier, harder)]
+            lost = [dict(enumerate(1 - share_won for share_won in score)) for score in (easier, harder)]
             found.append((TOGETHER, DIFFICULTY, lost[0], lost[1]))
         pairs.append(found)
     limit = threshold([least_p_value(before, now) for found in pairs for _, _, before, now in found])
@@ -322,15 +325,15 @@ def _steps(
         changes = [compare(*pair, limit) for pair in found]
         sure = [change for change in changes if change is not None]
         # The difficulty itself, or else whatever differs most surely.
-        best = min(sure, key=lambda one: (one.number != DIFFICULTY, one.p_value), default=None)
+        best = min(sure, key=lambda change: (change.number != DIFFICULTY, change.p_value), default=None)
         if best is None:
-            steps.append(Step(before=values[i], now=values[i + 1], told_apart=False))
+            steps.append(Step(before=values[i], now=values[i + 1], differs=False))
             continue
         steps.append(
             Step(
                 before=values[i],
                 now=values[i + 1],
-                told_apart=True,
+                differs=True,
                 player=best.player,
                 number=best.number,
                 direction=best.direction,
@@ -341,7 +344,7 @@ def _steps(
 
 
 def _numbers(episodes: Mapping[int, Outcome], of: Number) -> dict[int, float]:
-    return {index: of(one) for index, one in episodes.items()}
+    return {index: of(outcome) for index, outcome in episodes.items()}
 
 
 def _each(table: Table, number: Number) -> list[dict[int, float]]:

@@ -66,9 +66,9 @@ def chart(report: DifficultyReport) -> str:
         found = [(row.value, estimate) for row in report.values if (estimate := number(row)) is not None]
         if not found:
             continue
-        top = [(x(value), y(_or(one.high, one.mean))) for value, one in found]
-        bottom = [(x(value), y(_or(one.low, one.mean))) for value, one in reversed(found)]
-        line = [(x(value), y(_or(one.mean, 0.0))) for value, one in found]
+        top = [(x(value), y(_or(estimate.high, estimate.mean))) for value, estimate in found]
+        bottom = [(x(value), y(_or(estimate.low, estimate.mean))) for value, estimate in reversed(found)]
+        line = [(x(value), y(_or(estimate.mean, 0.0))) for value, estimate in found]
         parts.append(
             f'<polygon points="{_points([*top, *bottom])}" fill="{color}" opacity="0.15"/>'
             f'<polyline points="{_points(line)}" fill="none" stroke="{color}" stroke-width="2"/>'
@@ -89,7 +89,7 @@ def _ranged(estimate: Estimate | None) -> str:
     if estimate is None:
         return "-"
     mean, low, high = (
-        "?" if one is None else f"{one:.3g}" for one in (estimate.mean, estimate.low, estimate.high)
+        "?" if number is None else f"{number:.3g}" for number in (estimate.mean, estimate.low, estimate.high)
     )
     return f"{mean} ({low} to {high})"
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.difficulty import cells, not_played, ranged, read_bands, spread, told
+from attract.commands.difficulty import cells, not_played, p_text, ranged, read_bands, spread
 from attract.errors import ConfigurationError
 from attract.playtest.difficulty import Estimate, Step, ValueDifficulty
 
@@ -51,10 +51,10 @@ def test_a_row_has_all_numbers() -> None:
 
 
 def test_a_step_is_told_by_its_p_value_and_by_the_number_unless_that_is_the_difficulty() -> None:
-    step = Step(before=1, now=2, told_apart=True, number="difficulty", p_value=0.001)
-    assert told(step) == "1e-03"
-    assert told(step.model_copy(update={"number": "length"})) == "1e-03 (length)"
-    assert told(Step(before=1, now=2, told_apart=False)) == "-"
+    step = Step(before=1, now=2, differs=True, number="difficulty", p_value=0.001)
+    assert p_text(step) == "1e-03"
+    assert p_text(step.model_copy(update={"number": "length"})) == "1e-03 (length)"
+    assert p_text(Step(before=1, now=2, differs=False)) == "-"
 
 
 def test_what_could_not_be_played_is_exit_code_2() -> None:

@@ -109,7 +109,7 @@ def test_with_a_metric_the_difficulty_is_the_share_that_is_lost() -> None:
     assert second.difficulty is not None
     assert (first.difficulty.mean, second.difficulty.mean) == (0.125, 0.75)
     assert (first.win_rate.mean, second.attempts.mean) == (0.875, 4.0)
-    assert (step.told_apart, step.number, step.direction) == (True, "difficulty", "higher")
+    assert (step.differs, step.number, step.direction) == (True, "difficulty", "higher")
     assert first.episodes == 80
 
 
@@ -130,11 +130,11 @@ def test_equal_returns_say_nothing_of_difficulty() -> None:
     same = outcomes(idle=[outcome(3.0)] * 8)
     rows, (step,) = measure([1.0, 2.0], [same, same], ["idle"], Wins("ended"), {})
     assert [one.difficulty for one in rows] == [None, None]
-    assert not step.told_apart
+    assert not step.differs
     assert rank_correlation(rows) is None
 
 
-def test_neighbours_that_differ_by_chance_alone_are_not_told_apart() -> None:
+def test_neighbours_that_differ_by_chance_alone_are_not_differs() -> None:
     for seed in range(40):
         dice = random.Random(seed)
         played = [
@@ -145,7 +145,7 @@ def test_neighbours_that_differ_by_chance_alone_are_not_told_apart() -> None:
             for _ in range(4)
         ]
         _, steps = measure([1.0, 2.0, 3.0, 4.0], played, PLAYERS, Wins("ended"), {})
-        assert not any(step.told_apart for step in steps), f"seed {seed}"
+        assert not any(step.differs for step in steps), f"seed {seed}"
 
 
 def test_a_number_is_outside_a_band_only_with_its_whole_interval() -> None:

@@ -124,7 +124,7 @@ def test_a_round_of_all_values_comes_before_more_seeds_of_one() -> None:
     assert first[:4] == [(0.5, 0, 4), (2.0, 0, 4), (0.5, 4, 8), (2.0, 4, 8)]
 
 
-def test_a_hang_is_told_with_the_value() -> None:
+def test_a_hang_is_reported_with_the_value() -> None:
     host = Host()
     host.problem = "the game did not come back"
     assert swept(host).problem == "speed = 0.5: the game did not come back"

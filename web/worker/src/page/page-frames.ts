@@ -98,7 +98,7 @@ export class PageFrames implements PreloadedGames {
     this.loadsForEpisodes = page.reset !== "own" || isFresh;
     this.#isOwnBeginner = page.reset === "own";
     this.#defaults = parameterDefaults(definition);
-    // Evaluations hand out their episodes in no order that a game could know, and nobody knows its parameters.
+    // Evaluations hand out their episodes in no order that a game could know. The next parameters are not known either.
     const isSetUp = (page.prepare?.length ?? 0) > 1;
     this.looksAhead = page.reset === "reload" && !isFresh && !isSetUp;
     this.#adapter = {
