@@ -40,6 +40,7 @@ export default defineConfig({
           page("Commands", "/commands"),
           page("Lessons and parameters", "/curriculum"),
           page("Recorded episodes", "/episodes"),
+          page("How hard it is", "/difficulty"),
           page("Games in Python", "/python"),
           page("Central inference", "/central-inference"),
         ],

@@ -13,7 +13,7 @@ from rich.text import Text
 from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
-from attract.cli.games import check, ci, new, probe
+from attract.cli.games import check, ci, difficulty, new, probe
 from attract.cli.help import (
     BEGIN,
     EVERY_SETTING,
@@ -36,7 +36,14 @@ from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
 GROUPS = {
-    BEGIN: {"new": new, "check": check, "ci": ci, "probe": probe, "doctor": doctor},
+    BEGIN: {
+        "new": new,
+        "check": check,
+        "ci": ci,
+        "difficulty": difficulty,
+        "probe": probe,
+        "doctor": doctor,
+    },
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
     LOOK: {"serve": serve, "eval": evaluate, "replay": replay},
     SHIP: {"export": export},

@@ -1,4 +1,4 @@
-"""Commands for authors of games: `new`, `check`, `ci`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `probe`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -162,3 +162,52 @@ def ci(
         json_output=json_output,
     )
     return run_async(play_build(order, server))
+
+
+def difficulty(
+    game: Annotated[str, GameWord],
+    /,
+    *,
+    over: str,
+    bands: Path | None = None,
+    policy: Annotated[str | None, RunWord] = None,
+    won: str | None = None,
+    seconds: Annotated[float, Parameter(validator=Number(gte=10, lte=3600))] = 120.0,
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0,
+    html: Path | None = None,
+    project_dir: GameProjectDir = None,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play GAME by many players at several values of one of its parameters and report how hard each is.
+
+    Exit code: 0 inside the bands, 1 outside, 2 if it could not be played.
+
+    Parameters
+    ----------
+    game
+        Bundled name, or path to a game module or an adapter.
+    over
+        Parameter and values: speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2.
+    bands
+        YAML file with limits: `win_rate: [0.3, 0.7]`; also of difficulty, attempts, return and length.
+    policy
+        A policy that was trained over the whole range: a run id, `latest`, or a folder that `attract export`
+        wrote. Then no other player plays.
+    won
+        Metric of the game that is above 0 in a won episode; by default `won`, if the game has it.
+    seconds
+        How long it may play.
+    seed
+        Seed of the episodes, the same at every value.
+    html
+        Write a page with a chart into this file.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.difficulty import DifficultyOptions, judge_difficulty
+    from attract.server.in_process import run_async
+
+    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
+    order = DifficultyOptions(game, over, bands, policy, won, seconds, seed, html, json_output)
+    return run_async(judge_difficulty(order, server))

@@ -45,6 +45,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract ci src/game.ts --update-baseline", "this build plays well: compare later ones with it"),
         ("attract ci src/game.ts --policy latest", "a trained agent plays, too"),
     ),
+    "difficulty": (
+        ("attract difficulty snake --over size=6:20:5", "how hard each size of the board is"),
+        ("attract difficulty snake --over size=8,9 --policy latest", "by a trained agent"),
+        ("attract difficulty snake --over size=6:20:5 --bands bands.yaml", "exit code 1 outside a band"),
+    ),
     "probe": (
         ("attract probe dist", "a build folder"),
         ("attract probe http://localhost:5173", "a development server"),

@@ -196,7 +196,7 @@ class Playtest:
             if answer.problem is not None:
                 self._hangs.append(answer.problem)
                 return False
-            still_open = [left for play in open_plays for left in _not_played(play, outcomes)]
+            still_open = [left for play in open_plays for left in not_played(play, outcomes)]
             if not answer.episodes and still_open:
                 return False
             open_plays = still_open
@@ -224,7 +224,7 @@ class Playtest:
         plays: list[PlaytestPlays] = []
         for player in self._plan.players:
             wanted = min(stage, _most_episodes(player))
-            plays += _not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
+            plays += not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
         return await self._play(plays)
 
     async def _drill(self) -> None:
@@ -436,7 +436,7 @@ class Playtest:
         self._played.findings.append(confirmed)
 
 
-def _not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlays]:
+def not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlays]:
     """Runs of indices of `play` that have no outcome."""
     known = outcomes.players.get(play.player, {})
     missing = [index for index in range(play.first, play.first + play.count) if index not in known]

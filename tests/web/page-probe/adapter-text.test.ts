@@ -127,6 +127,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   const hands = {
     ticks: 16,
     stepTick: 0,
+    parameters: {},
     hold: (keys: readonly string[]) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -149,6 +150,7 @@ test("a game that its menu restarts takes a fresh page only if it has to", async
   const hands = {
     ticks: 0,
     stepTick: 0,
+    parameters: {},
     hold: (keys: readonly string[]) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -171,6 +173,7 @@ test("one that begins by itself is pressed only once it is over, a button only w
   const hands = {
     ticks: 0,
     stepTick: 0,
+    parameters: {},
     hold: () => 0,
     point: (...where: unknown[]) => presses.push(where),
     lift: () => 0,
@@ -262,6 +265,7 @@ test("a page's own words are read once for all that is seen", async () => {
   page?.act?.(window, 1, {
     ticks: 0,
     stepTick: 0,
+    parameters: {},
     hold: (keys) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -279,7 +283,7 @@ test("an environment is stepped, and its observation flattened", async () => {
       step: (action: number) => ({ obs: { a: action, b: [0, 0] }, reward: 4, done: true }),
     },
   };
-  const hands = { ticks: 0, stepTick: 0, hold: () => 0, point: () => 0, lift: () => 0 };
+  const hands = { ticks: 0, stepTick: 0, parameters: {}, hold: () => 0, point: () => 0, lift: () => 0 };
   page?.restart?.(window, hands);
   expect(page?.observe?.(window)).toEqual([1, 2, 3]);
   page?.act?.(window, 1, hands);
@@ -365,6 +369,7 @@ test("a drawn button is pressed until it is gone, and another restarts the game"
   const hands = {
     ticks: 0,
     stepTick: 0,
+    parameters: {},
     point: (...given: unknown[]) => pressed.push(given),
     lift: () => pressed.push("lift"),
   };
@@ -397,7 +402,7 @@ test("a game that Phaser made and the page keeps to itself is followed from befo
   });
   const { page } = await defined(finished(text));
   const window = {} as PageWindow;
-  page?.prepare?.(window);
+  page?.prepare?.(window, {});
   window.Phaser = {
     Game: class {
       scene = { getScene: () => ({ score: 7 }), getScenes: () => [{ scene: { key: "Game" } }] };

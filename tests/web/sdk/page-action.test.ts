@@ -19,6 +19,7 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[], p
   const hands = {
     ticks: 3,
     stepTick: progress * (options.ticksPerStep ?? 4),
+    parameters: {},
     hold: (codes: readonly string[]) => said.push(codes),
     point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
     lift: () => said.push("lift"),

@@ -107,6 +107,11 @@ export function checkOptionNames(options: object, known: readonly string[]): voi
   }
 }
 
+/** What each parameter is unless an episode sets it. */
+export function parameterDefaults({ parameters = {} }: GameDefinition): Record<string, number> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, range]) => [name, range.default]));
+}
+
 /** Whole ticks per step (rule T1). Raises ConfigurationError naming the nearest values that work. */
 export function ticksPerStep(tickSeconds: number, secondsPerStep: number): number {
   checkPositive("tickSeconds", tickSeconds);

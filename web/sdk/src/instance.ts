@@ -12,6 +12,7 @@ import type {
   StartFields,
   UpdateResult,
 } from "./contract.ts";
+import { parameterDefaults } from "./define-game.ts";
 import { createGame } from "./description.ts";
 import { EpisodeTotals } from "./episode-totals.ts";
 import { RuntimeError, show, thrownByGame } from "./errors.ts";
@@ -159,9 +160,8 @@ export abstract class InstanceBase implements Instance {
     this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
     this.#nextRandom = createSequentialRandom(STREAM.game);
-    const ranges = Object.entries(definition.parameters ?? {});
-    this.#parameterDefaults = Object.fromEntries(ranges.map(([name, range]) => [name, range.default]));
-    this.#parameterNames = ranges.map(([name]) => name);
+    this.#parameterDefaults = parameterDefaults(definition);
+    this.#parameterNames = Object.keys(this.#parameterDefaults);
     this.#parameters = { ...this.#parameterDefaults };
     this.#context = { random: this.#random.random, parameters: this.#parameters, out: this.out };
   }

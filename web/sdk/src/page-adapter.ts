@@ -31,6 +31,8 @@ export interface PageHands {
   readonly ticks: number;
   /** Ticks of the step under way before this one: 0 to `ticksPerStep - 1`; 0 in menus. */
   readonly stepTick: number;
+  /** The episode's parameters, as in every game. */
+  readonly parameters: Readonly<Record<string, number>>;
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on. */
   hold(codes: readonly string[]): void;
   /** Where the pointer is from now on, and whether it is pressed. */
@@ -63,7 +65,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly labels: readonly string[];
   /** Where the agent sees the page's canvas; without them it sees what `observe` says alone. */
   readonly pixels?: PixelSettings;
-  prepare?(window: W): void;
+  prepare?(window: W, parameters: Readonly<Record<string, number>>): void;
   loaded?(window: W): void;
   ready?(window: W): boolean;
   seed?(window: W, seed: number): void;

@@ -30,6 +30,8 @@ test("a page game is a game like any other: 60 ticks a second, an action held fo
 test("without a restart each episode has a page of its own", () => {
   expect(definePageGame(GIVEN).page?.reset).toBe("reload");
   expect(definePageGame({ ...GIVEN, restart: () => undefined }).page?.reset).toBe("own");
+  const setUp = { restart: () => undefined, prepare: (_w: unknown, _parameters: unknown) => undefined };
+  expect(definePageGame({ ...GIVEN, ...setUp }).page?.reset).toBe("reload");
 });
 
 test("pixels are the observation, or the entry of that name beside what else is seen", () => {
@@ -89,6 +91,10 @@ test.each([
   [{ score: undefined }, "score: give either score or reward"],
   [{ reward: () => 0 }, "score: give either score or reward"],
   [{ reset: "own" }, 'reset: "own" needs restart'],
+  [
+    { reset: "own", restart: () => undefined, prepare: (_w: unknown, _parameters: unknown) => undefined },
+    'prepare: sets the parameters of a page that "own" keeps for the next episode',
+  ],
   [{ reset: "never" }, 'reset: must be "own", "over" or "reload"'],
   [{ reset: "over", menu: () => undefined }, 'reset: "over" needs menu(window, page)'],
   [{ actionMask: true }, "allowed: allowed(window) and actionMask"],

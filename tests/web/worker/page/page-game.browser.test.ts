@@ -441,3 +441,53 @@ test("somebody who watches or plays sees a game with turns go on, episode after 
   expect(errors).toEqual([]);
   expect(ends).toEqual([12, 12, 12]);
 });
+
+const PARAMETERS = { lift: { default: 0.25, low: 0, high: 1 } };
+
+test("a restart reads the parameters of its episode, in the page that is kept", async () => {
+  const definition = hop({
+    parameters: PARAMETERS,
+    restart(w, page) {
+      w.begin();
+      w.lift = page.parameters.lift;
+    },
+    observe: (w) => [w.lift, 0],
+  });
+  const frames = await ready(definition);
+  const instance = createInstance(frames.definition);
+  instance.start(0);
+  expect(seen(instance)[0]).toBe(0.25);
+  // It stands ready by then: no other is loaded.
+  await frames.preload();
+  const before = numFrames();
+  instance.start(1, { lift: 0.75 });
+  expect(seen(instance)[0]).toBe(0.75);
+  instance.start(2);
+  expect(seen(instance)[0]).toBe(0.25);
+  expect(numFrames()).toBe(before);
+});
+
+test("prepare sets the parameters of its episode before the page's first script, each time in a fresh page", async () => {
+  const definition = hop({
+    parameters: PARAMETERS,
+    prepare: (w, parameters) => {
+      w.lift = parameters.lift;
+    },
+    restart: (w) => w.begin(),
+    observe: (w) => [w.lift, 0],
+  });
+  const frames = await ready(definition);
+  const instance = createInstance(frames.definition);
+  const lifts: number[] = [];
+  for (const [episode, lift] of [0.75, 0.5].entries()) {
+    await instance.startAhead(episode, { lift });
+    instance.start(episode, { lift });
+    lifts.push(seen(instance)[0]);
+    // No page is loaded ahead for an episode whose parameters nobody knows.
+    expect(numFrames()).toBe(1);
+  }
+  await instance.startAhead(2);
+  instance.start(2);
+  lifts.push(seen(instance)[0]);
+  expect(lifts).toEqual([0.75, 0.5, 0.25]);
+});

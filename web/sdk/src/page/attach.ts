@@ -4,6 +4,7 @@ import { answerDialogs, forgetAlerts } from "../../../page-clock/src/dialogs.ts"
 import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
 import { Input } from "../../../page-clock/src/input.ts";
 import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
+import { parameterDefaults } from "../define-game.ts";
 import { ConfigurationError } from "../errors.ts";
 import { pressAction } from "../page-action.ts";
 import type { Allowed, PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
@@ -66,12 +67,13 @@ export function attachAgent(
       `attachAgent() plays games of one agent, and ${definition.id} has ${definition.numAgents}`,
     );
   const ticksPerStep = Math.round((definition.secondsPerStep ?? definition.tickSeconds) * TICKS_PER_SECOND);
-  return new Attached(page, ticksPerStep, agent, options);
+  return new Attached(page, ticksPerStep, parameterDefaults(definition), agent, options);
 }
 
 class Attached implements AttachedAgent, PageHands {
   isPlaying = false;
   ticks = 0;
+  readonly parameters: Readonly<Record<string, number>>;
   readonly #adapter: PageAdapter;
   readonly #agent: Decider;
   readonly #ticksPerStep: number;
@@ -96,8 +98,15 @@ class Attached implements AttachedAgent, PageHands {
   #isReady = false;
   #isDetached = false;
 
-  constructor(adapter: PageAdapter, ticksPerStep: number, agent: Decider, options: AttachOptions) {
+  constructor(
+    adapter: PageAdapter,
+    ticksPerStep: number,
+    parameters: Readonly<Record<string, number>>,
+    agent: Decider,
+    options: AttachOptions,
+  ) {
     this.#adapter = adapter;
+    this.parameters = parameters;
     this.#ticksPerStep = ticksPerStep;
     this.#agent = agent;
     this.#options = options;

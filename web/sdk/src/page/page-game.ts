@@ -62,8 +62,8 @@ export interface PageGameOptions<W = PageWindow>
    * first half of the step and released in the second.
    */
   click?(window: W, action: Action | ArrayLike<Action>): ClickTarget | null | undefined;
-  /** Before the page's first script. */
-  prepare?(window: W): void;
+  /** Before the page's first script. With the episode's `parameters` each episode has a page of its own. */
+  prepare?(window: W, parameters: Readonly<Record<string, number>>): void;
   /** All scripts of the page have run, and no frame has been drawn yet. */
   loaded?(window: W): void;
   /** Whether everything is there; asked after each tick while the page loads. Default: it is. */
@@ -90,7 +90,8 @@ export interface PageGameOptions<W = PageWindow>
   info?(window: W): Readonly<Record<string, number>>;
   /**
    * "own": `restart` begins episodes; "over": `menu` begins one where the one before came to its end, all others have a
-   * fresh page; "reload": each has a fresh page. Default: "own" with a `restart`, else "reload".
+   * fresh page; "reload": each has a fresh page. Default: "own" with a `restart`, else "reload"; "reload" where
+   * `prepare` takes parameters.
    */
   reset?: PageReset;
   /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
@@ -229,6 +230,12 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
       "reset",
       '"over" needs menu(window, page), which restarts the game once it is over, and playing(window)',
     );
+  if (reset !== undefined && reset !== "reload" && preparesParameters(options))
+    throw new ConfigurationError(
+      "prepare",
+      `sets the parameters of a page that "${reset}" keeps for the next episode: read page.parameters in restart or menu, ` +
+        'or give reset: "reload"',
+    );
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
   checkHidden(options);
@@ -333,6 +340,11 @@ function checkLabels(field: string, given: object, labels: readonly string[]): v
   }
 }
 
+/** Whether the page is made for the parameters of one episode. */
+function preparesParameters<W>({ prepare }: PageGameOptions<W>): boolean {
+  return prepare !== undefined && prepare.length > 1;
+}
+
 function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
   const { keys, action } = options;
   const functions = Object.fromEntries(
@@ -342,7 +354,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     ...functions,
     page: options.page,
     size: options.size ?? DEFAULT_SIZE,
-    reset: options.reset ?? (options.restart === undefined ? "reload" : "own"),
+    reset: options.reset ?? (options.restart === undefined || preparesParameters(options) ? "reload" : "own"),
     css: options.css ?? false,
     hidden: options.hidden ?? false,
     taps: options.taps ?? false,

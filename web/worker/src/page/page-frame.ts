@@ -40,6 +40,8 @@ export class PageFrame implements PageHands {
   ticks = 0;
   /** Set by who plays in it, before each tick of a step. */
   stepTick = 0;
+  /** Set by who plays in it, before each episode. */
+  parameters: Readonly<Record<string, number>>;
   /** How many frames passed until the page was ready. */
   loadTicks = 0;
   readonly #adapter: PageAdapter;
@@ -49,8 +51,14 @@ export class PageFrame implements PageHands {
   /** Whether the page has gone elsewhere: what is in the frame now is no game. */
   #isGone = false;
 
-  private constructor(adapter: PageAdapter, element: HTMLIFrameElement, clock: VirtualClock) {
+  private constructor(
+    adapter: PageAdapter,
+    element: HTMLIFrameElement,
+    clock: VirtualClock,
+    parameters: Readonly<Record<string, number>>,
+  ) {
     this.#adapter = adapter;
+    this.parameters = parameters;
     this.#element = element;
     this.clock = clock;
     this.window = element.contentWindow as PageWindow;
@@ -74,6 +82,7 @@ export class PageFrame implements PageHands {
    * @param address of the page.
    * @param isSeen whether this document is watched: `show` is called once it becomes visible.
    * @param host what holds the frame in this document.
+   * @param parameters of the episode that it is made for, or the game's defaults.
    */
   static async load(
     adapter: PageAdapter,
@@ -81,6 +90,7 @@ export class PageFrame implements PageHands {
     options: Partial<ClockOptions>,
     isSeen = false,
     host = document.body,
+    parameters: Readonly<Record<string, number>> = {},
   ): Promise<PageFrame> {
     const element: ClockedFrame = document.createElement("iframe");
     const [width, height] = adapter.size;
@@ -95,7 +105,7 @@ export class PageFrame implements PageHands {
     element.attractPrepare = (window, made) => {
       // A page that goes elsewhere gets a clock of its own, and is no game any more.
       clock = made;
-      adapter.prepare?.(window);
+      adapter.prepare?.(window, parameters);
     };
     // Before it is in the document: an empty frame tells of a load of its own.
     element.src = address;
@@ -112,7 +122,7 @@ export class PageFrame implements PageHands {
             "the served directory (attract serve --project-dir)",
         );
       if (element.contentDocument === null) throw goneError();
-      frame = new PageFrame(adapter, element, clock);
+      frame = new PageFrame(adapter, element, clock, parameters);
       adapter.loaded?.(frame.window);
       await frame.#becomeReady(options.draws ?? true);
       return frame;

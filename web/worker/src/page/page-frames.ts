@@ -1,7 +1,7 @@
 /** The frames of a page game in one thread: some play, some are ready to. */
 
 import type { GameDefinition } from "attract/contract";
-import { ticksPerStep } from "attract/define-game";
+import { parameterDefaults, ticksPerStep } from "attract/define-game";
 import type { PageAdapter } from "attract/page-adapter";
 import type { ClockOptions } from "../../../page-clock/src/virtual-clock.ts";
 import { ownError, PageFrame } from "./page-frame.ts";
@@ -47,6 +47,7 @@ export class PageFrames implements PreloadedGames {
   readonly maxCopies: number;
   readonly #adapter: PageAdapter;
   readonly #address: string;
+  readonly #defaults: Readonly<Record<string, number>>;
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
   readonly #isSeen: boolean;
   readonly #host: HTMLElement | undefined;
@@ -96,8 +97,10 @@ export class PageFrames implements PreloadedGames {
     this.maxCopies = maxCopies;
     this.loadsForEpisodes = page.reset !== "own" || isFresh;
     this.#isOwnBeginner = page.reset === "own";
-    // Evaluations hand out their episodes in no order that a game could know.
-    this.looksAhead = page.reset === "reload" && !isFresh;
+    this.#defaults = parameterDefaults(definition);
+    // Evaluations hand out their episodes in no order that a game could know. The next parameters are not known either.
+    const isSetUp = (page.prepare?.length ?? 0) > 1;
+    this.looksAhead = page.reset === "reload" && !isFresh && !isSetUp;
     this.#adapter = {
       ...page,
       reset: isFresh ? "reload" : page.reset,
@@ -140,10 +143,11 @@ export class PageFrames implements PreloadedGames {
    * A page for one episode. Rejects when it cannot be had.
    *
    * @param seed of the episode, 32 bits.
+   * @param parameters of the episode.
    */
-  async load(seed: number): Promise<PageFrame> {
+  async load(seed: number, parameters = this.#defaults): Promise<PageFrame> {
     const chance = this.#isOwnBeginner ? {} : { seed: (seed ^ LOAD_SEED) >>> 0 };
-    return await this.#load({ ...this.#clock, ...chance, dateSeed: seed });
+    return await this.#load({ ...this.#clock, ...chance, dateSeed: seed }, parameters);
   }
 
   /** Begins to be played in. */
@@ -218,15 +222,19 @@ export class PageFrames implements PreloadedGames {
 
   async #loadNext(): Promise<void> {
     try {
-      const frame = await this.#load(this.#clock);
+      const frame = await this.#load(this.#clock, this.#defaults);
       if (!this.#isClosed) this.#ready.push(frame);
     } finally {
       this.#loading = null;
     }
   }
 
-  async #load(clock: Partial<ClockOptions>): Promise<PageFrame> {
-    const frame = await PageFrame.load(this.#adapter, this.#address, clock, this.#isSeen, this.#host);
+  async #load(
+    clock: Partial<ClockOptions>,
+    parameters: Readonly<Record<string, number>>,
+  ): Promise<PageFrame> {
+    const [adapter, address] = [this.#adapter, this.#address];
+    const frame = await PageFrame.load(adapter, address, clock, this.#isSeen, this.#host, parameters);
     this.#frames.add(frame);
     this.#onLoaded?.(frame);
     if (this.#isClosed) this.#remove(frame);

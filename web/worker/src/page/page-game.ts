@@ -20,6 +20,7 @@ import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
 
+type Parameters = StartContext["parameters"];
 /** One mask per agent if there are several; null where nothing is masked. */
 type Masks = Uint8Array | readonly Uint8Array[] | null;
 
@@ -80,14 +81,14 @@ export class PageGame implements Game {
     };
   }
 
-  start({ random, out }: StartContext): StartFields {
+  start({ random, parameters, out }: StartContext): StartFields {
     const adapter = this.#adapter;
     const begun = this.#begun;
     this.#begun = null;
     if (begun !== null && "thrown" in begun) throw begun.thrown;
     let frame = begun === null ? this.#takeFrame() : (this.#frame as PageFrame);
     try {
-      if (begun === null) frame = this.#begin(frame, random.int(WORD));
+      if (begun === null) frame = this.#begin(frame, random.int(WORD), parameters);
       const { window } = frame;
       this.#ticks = 0;
       this.#out = out;
@@ -158,7 +159,8 @@ export class PageGame implements Game {
   }
 
   /** Begins in a fresh page if this one asked for a reload because of what was played before. */
-  #begin(frame: PageFrame, seed: number): PageFrame {
+  #begin(frame: PageFrame, seed: number, parameters: Parameters): PageFrame {
+    frame.parameters = parameters;
     try {
       frame.begin(seed);
       return frame;
@@ -166,6 +168,7 @@ export class PageGame implements Game {
       if (!frame.isReloadDue || this.#frames.preload() !== null) throw error;
     }
     const fresh = this.#takeFrame();
+    fresh.parameters = parameters;
     fresh.begin(seed);
     return fresh;
   }
@@ -181,9 +184,9 @@ export class PageGame implements Game {
   }
 
   /** The page of the episode of this seed, alone. */
-  async #loadFrame(seed: number): Promise<PageFrame> {
+  async #loadFrame(seed: number, parameters: Parameters): Promise<PageFrame> {
     if (this.#next?.seed !== seed) this.#dropNext();
-    const next = this.#next?.frame ?? this.#frames.load(seed);
+    const next = this.#next?.frame ?? this.#frames.load(seed, parameters);
     this.#next = null;
     const frame = await next;
     this.#frame = frame;
@@ -217,17 +220,17 @@ export class PageGame implements Game {
     frame.tick();
   }
 
-  async #startAhead({ random }: StartContext): Promise<void> {
+  async #startAhead({ random, parameters }: StartContext): Promise<void> {
     try {
       const seed = random.int(WORD);
       this.#clearForStart();
       const kept = this.#frame;
-      const frame = kept ?? (await this.#freshFrame(seed));
-      await this.#beginAhead(frame, seed).catch(async (error) => {
+      const frame = kept ?? (await this.#freshFrame(seed, parameters));
+      await this.#beginAhead(frame, seed, parameters).catch(async (error) => {
         // As where nothing is waited for.
         if (kept === null || !frame.isReloadDue) throw error;
         this.#leave(false);
-        await this.#beginAhead(await this.#freshFrame(seed), seed);
+        await this.#beginAhead(await this.#freshFrame(seed, parameters), seed, parameters);
       });
       this.#begun = {};
     } catch (error) {
@@ -235,13 +238,14 @@ export class PageGame implements Game {
     }
   }
 
-  async #freshFrame(seed: number): Promise<PageFrame> {
-    if (this.#frames.loadsForEpisodes) return await this.#loadFrame(seed);
+  async #freshFrame(seed: number, parameters: Parameters): Promise<PageFrame> {
+    if (this.#frames.loadsForEpisodes) return await this.#loadFrame(seed, parameters);
     await this.#frames.preload();
     return this.#takeFrame();
   }
 
-  async #beginAhead(frame: PageFrame, seed: number): Promise<void> {
+  async #beginAhead(frame: PageFrame, seed: number, parameters: Parameters): Promise<void> {
+    frame.parameters = parameters;
     if (this.#skipsTicks) frame.clock.draws = true;
     if (this.#adapter.turns) await frame.beginInTurns(seed);
     else frame.begin(seed);

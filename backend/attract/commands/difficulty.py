@@ -1,0 +1,275 @@
+"""`attract difficulty`: how hard a game is at each value of one of its parameters."""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from rich.table import Table
+
+from attract.browser.chromium import require_chromium
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+from attract.commands.ci import (
+    HOST_SECONDS,
+    MAX_FRAME_BYTES,
+    MAX_STEPS,
+    Build,
+    find_build,
+    find_policies,
+)
+from attract.commands.destination import check_writable, writing
+from attract.commands.output import CommandConsole
+from attract.errors import ConfigurationError
+from attract.playtest.difficulty import (
+    DIFFICULTY,
+    WON,
+    Band,
+    BandName,
+    DifficultyReport,
+    Estimate,
+    Step,
+    ValueDifficulty,
+    Wins,
+    measure,
+    rank_correlation,
+)
+from attract.playtest.difficulty_page import page_of
+from attract.playtest.findings import players_of
+from attract.playtest.players import crowd
+from attract.playtest.policies import is_exported
+from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
+from attract.runs.directory import write_atomically
+from attract.schema.base import Seed
+from attract.schema.playtest import GamePlaytested, PlaytestGame
+from attract.server.in_process import Gateway, running_gateway
+from attract.settings.file import read_settings_file
+from attract.settings.run import ServerSettings
+
+BAND_NAMES: Final[tuple[BandName, ...]] = BandName.__args__  # pyright: ignore[reportAttributeAccessIssue]
+RULES: Final = {
+    "metric": "won: the metric {metric} is above 0",
+    "time_limit": "won: the episode reaches the time limit",
+    "ended": "won: the game ends the episode",
+}
+CAUTION: Final = "relative between settings of this game; not what people will do"
+
+
+@dataclass(frozen=True)
+class DifficultyOptions:
+    """Options of the command line."""
+
+    game: str
+    over: str
+    bands: Path | None = None
+    policy: str | None = None
+    """A run, or a folder that `attract export` wrote."""
+    won: str | None = None
+    """Metric of the game that is above 0 in a won episode."""
+    seconds: float = 120.0
+    seed: int = 0
+    html: Path | None = None
+    json_output: bool = False
+
+
+async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> int:
+    """Play, measure and report; 0: inside the bands, 1: outside, 2: it could not be played.
+
+    Raises: ConfigurationError: an option is wrong. AttractError: no browser.
+    """
+    parameter, values = parse_over(order.over)
+    bands = {} if order.bands is None else read_bands(order.bands)
+    if order.html is not None:
+        check_writable(order.html)
+    require_chromium()
+    console = CommandConsole(stderr=order.json_output)
+    began = asyncio.get_running_loop().time()
+
+    def on_event(event: dict[str, Any]) -> None:
+        if event.get("event") in ("page_error", "failed"):
+            _say(console, f"browser: {event.get('text')}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
+        if order.policy is None or is_exported(order.policy):
+            # Nothing is left behind.
+            own["runs_dir"] = Path(folder) / "runs"
+        async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
+            host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event)
+            try:
+                build = await find_build(gateway, order.game)
+                if isinstance(build, str):
+                    report = not_played(order.game, parameter, build)
+                else:
+                    report = await _measured(order, gateway, build, parameter, values, bands, console)
+            finally:
+                await host.stop()
+    report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
+    if order.html is not None and report.values:
+        with writing(order.html):
+            order.html.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(order.html, page_of(report).encode())
+    show(console, report)
+    if order.json_output:
+        print(report.model_dump_json(), flush=True)
+    return report.exit_code
+
+
+def read_bands(path: Path) -> dict[BandName, Band]:
+    """Limits per number, `win_rate: [0.3, 0.7]`; null: none. Raises: ConfigurationError: it has others."""
+    found: dict[BandName, Band] = {}
+    for name, given in read_settings_file(path).items():
+        if name not in BAND_NAMES:
+            raise ConfigurationError(
+                f"there is no number {name!r}", setting=str(path), fix=f"there are {', '.join(BAND_NAMES)}"
+            )
+        limits = cast("list[Any]", given) if isinstance(given, list) else []
+        are_numbers = all(limit is None or type(limit) in (int, float) for limit in limits)
+        if len(limits) != 2 or not are_numbers or (None not in limits and limits[0] > limits[1]):
+            raise ConfigurationError(
+                f"must be [low, high], got {given!r}",
+                setting=f"{path}: {name}",
+                fix=f"such as {name}: [0.3, 0.7]; null is no limit",
+            )
+        found[name] = (limits[0], limits[1])
+    if not found:
+        raise ConfigurationError("has no band", setting=str(path), fix="such as win_rate: [0.3, 0.7]")
+    return found
+
+
+def not_played(game: str, parameter: str, problem: str, build: str = "") -> DifficultyReport:
+    """The report of a game that could not be played."""
+    return DifficultyReport(
+        game=game, build=build, parameter=parameter, verdict="not_played", problem=problem
+    )
+
+
+async def _measured(
+    order: DifficultyOptions,
+    gateway: Gateway,
+    build: Build,
+    parameter: str,
+    values: Sequence[float],
+    bands: Mapping[BandName, Band],
+    console: CommandConsole,
+) -> DifficultyReport:
+    description = build.description
+    check_values(description, parameter, values)
+    if order.won is not None and order.won not in description.metrics:
+        known = ", ".join(sorted(description.metrics)) or "none: declare one, metrics: { won: 'last' }"
+        raise ConfigurationError(
+            f"{description.id} has no metric {order.won!r}", setting="--won", fix=f"it has {known}"
+        )
+    policies = await find_policies(gateway, order.policy)
+    players = crowd(description, [policy.name for policy in policies], 0)
+    plan = SweepPlan(
+        parameter=parameter,
+        values=values,
+        players=[player for player in players if ":" in player] or players,
+        seed=Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32),
+        policies=policies,
+        max_steps=MAX_STEPS,
+        seconds=order.seconds,
+    )
+
+    async def host(asked: PlaytestGame) -> GamePlaytested:
+        return await gateway.service.membership.checker.playtest(build.module, asked, HOST_SECONDS)
+
+    with console.status("playing") as status:
+        swept = await sweep(plan, host, lambda text: status.update(f"playing: {text}"))
+    wins = Wins.of(description, order.won)
+    try:
+        rows, steps = measure(values, swept.played, plan.players, wins, bands)
+    except ValueError as error:
+        problem = swept.problem or next(iter(swept.errors), None) or f"{error}; give more --seconds"
+        return not_played(order.game, parameter, problem, build.sha256)
+    if swept.problem is not None:
+        return not_played(order.game, parameter, swept.problem, build.sha256)
+    rows = [
+        row.model_copy(update={"players": players_of(outcomes)})
+        for row, outcomes in zip(rows, swept.played, strict=True)
+    ]
+    is_outside = any(state != "unsure" for row in rows for state in row.outside.values())
+    return DifficultyReport(
+        game=order.game,
+        build=build.sha256,
+        parameter=parameter,
+        verdict="outside" if is_outside else "inside",
+        win_rule=wins.rule,
+        win_metric=wins.metric,
+        difficulty_of="win_rate" if wins.rule == "metric" else "return",
+        players=list(plan.players),
+        learned=bool(policies),
+        values=rows,
+        steps=steps,
+        rank_correlation=rank_correlation(rows),
+        bands=dict(bands),
+        seeds=rows[0].episodes // len(plan.players),
+    )
+
+
+def show(console: CommandConsole, report: DifficultyReport) -> None:
+    """For people."""
+    if report.verdict == "not_played":
+        _say(console, f"{report.game} could not be played: {report.problem}")
+        return
+    table = Table(title=f"{report.game}: difficulty by {report.parameter}", title_justify="left")
+    names = (report.parameter, "difficulty", "win rate", "attempts", "return", "length", "new p")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row, step in zip(report.values, [None, *report.steps], strict=True):
+        table.add_row(f"{row.value:g}", *cells(row), "" if step is None else p_text(step))
+    console.print(table)
+    who = "trained players" if report.learned else "players without training"
+    _say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
+    _say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
+    if report.rank_correlation is not None:
+        text = f"rank correlation of {report.parameter} and difficulty"
+        _say(console, f"{text}: {report.rank_correlation:.2f}; {CAUTION}")
+    for row in report.values:
+        for name, state in row.outside.items():
+            low, high = report.bands[name]
+            where = "is not sure to be inside" if state == "unsure" else f"is {state}"
+            limits = f"{'-' if low is None else f'{low:g}'} to {'-' if high is None else f'{high:g}'}"
+            _say(console, f"{report.parameter} = {row.value:g}: {name} {where} {limits}")
+
+
+def cells(row: ValueDifficulty) -> list[str]:
+    """The numbers of a value, each with its interval."""
+    return [
+        "-" if row.difficulty is None else spread(row.difficulty, ".2f"),
+        ranged(row.win_rate, ".2f"),
+        ranged(row.attempts, ".3g"),
+        spread(row.episode_return, ".4g"),
+        spread(row.length, ".4g"),
+    ]
+
+
+def spread(estimate: Estimate, form: str) -> str:
+    """`0.52 +- 0.04`."""
+    if estimate.mean is None or estimate.high is None:
+        return "-" if estimate.mean is None else f"{estimate.mean:{form}}"
+    return f"{estimate.mean:{form}} +- {estimate.high - estimate.mean:.2g}"
+
+
+def ranged(estimate: Estimate, form: str) -> str:
+    """`0.52 (0.48-0.56)`; `> 21` where only that is known."""
+    mean, low, high = estimate.mean, estimate.low, estimate.high
+    if mean is None:
+        return "-" if low is None else f"> {low:{form}}"
+    return (
+        f"{mean:{form}} ({'' if low is None else f'{low:{form}}'}-{'' if high is None else f'{high:{form}}'})"
+    )
+
+
+def p_text(step: Step) -> str:
+    """What tells a value from the one before."""
+    if not step.differs:
+        return "-"
+    return f"{step.p_value:.0e}" if step.number == DIFFICULTY else f"{step.p_value:.0e} ({step.number})"
+
+
+def _say(console: CommandConsole, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
