@@ -15,7 +15,6 @@ from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.commands.probe import SIZE, found_in, found_lines
 from attract.errors import AttractError, ConfigurationError, GameError
-from attract.games.page_listing import list_page
 from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
@@ -28,6 +27,7 @@ from attract.playtest.policies import exported_policy, hashes, is_exported, run_
 from attract.playtest.report import Report
 from attract.playtest.session import STAGES, Plan, Playtest
 from attract.playtest.unadapted import playable
+from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
@@ -217,12 +217,8 @@ async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None
     if view.description is None:
         return next((finding.text for finding in view.findings), "the game could not be loaded")
     folder = games.adapter_folder(module.reference)
-    page = view.description.page
-    page_sha256 = None
-    if folder is not None and page is not None and "://" not in page:
-        listing = await asyncio.to_thread(list_page, folder / page, folder)
-        page_sha256 = None if listing is None else listing.sha256
-    return Build(module, view.description, page_sha256 or module.reference.sha256, page_sha256)
+    listing = await asyncio.to_thread(list_played_page, view.description, folder)
+    return Build(module, view.description, listing)
 
 
 async def find_policies(gateway: Gateway, given: str | None) -> list[PlaytestPolicy]:

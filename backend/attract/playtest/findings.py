@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from attract.games.library import GameModule
+from attract.games.page_listing import PageListing
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
 from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome
 from attract.playtest.session import Confirmed, Played
-from attract.run.episode_keeper import description_sha256
+from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -25,8 +26,13 @@ class Build:
 
     module: GameModule
     description: GameDescription
-    sha256: str
-    page_sha256: str | None
+    listing: PageListing | None = None
+    """The page's files, where the game has its own page."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the page's files, or else of the module."""
+        return self.module.reference.sha256 if self.listing is None else self.listing.sha256
 
 
 def finding_of(one: Confirmed, build: Build) -> Finding:
@@ -57,9 +63,7 @@ def filled(episode: RecordedEpisode, build: Build) -> RecordedEpisode:
     """The episode with the build that was played."""
     return episode.model_copy(
         update={
-            "game_sha256": build.module.reference.sha256,
-            "description_sha256": description_sha256(build.description),
-            "page_sha256": build.page_sha256,
+            **build_hashes(build.module, build.description, build.listing),
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
     )

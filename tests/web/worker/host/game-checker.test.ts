@@ -2,6 +2,7 @@ import type {
   CheckGame,
   EpisodeReplay,
   GameChecked,
+  GamePlaytested,
   PlaytestDrilled,
   PlaytestEpisode,
   ReplayEpisodes,
@@ -133,14 +134,14 @@ test("what was played and drilled is in the answer to a playtest", () => {
   made.begin(PLAYTEST, 0, give);
   workers[0].says({ type: "played", episode: EPISODE });
   workers[0].says({ type: "drilled", drilled: DRILLED });
-  const answer = {
+  const answer: GamePlaytested = {
     type: "game_playtested",
     playtest_id: 4,
     episodes: [],
     drilled: [],
     problem: null,
     seconds: 2,
-  } as const;
+  };
   workers[0].says({ type: "answered", answer });
   expect(answers).toEqual([{ ...answer, episodes: [EPISODE], drilled: [DRILLED] }]);
 });
