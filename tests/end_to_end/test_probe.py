@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from attract.commands.probe import SIZE, found_in
+from attract.games.page_places import page_place
+from attract.settings.run import ServerSettings
 from attract_command import run_attract
 
 STATE = """
@@ -198,6 +201,14 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
             'drawn(w).things("rect ',
             'drawn(w).things("shape ',
         ]
+
+
+async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(PAGES["variables"])
+    found = await found_in(page_place(str(tmp_path), tmp_path / "runs"), ServerSettings(), SIZE, 0.01)
+    assert found["moves"] != []
+    assert found["restart"] is None
+    assert "page: " in found["adapter"]
 
 
 def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_name(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ from attract.settings.run import ServerSettings
 MAX_STEPS: Final = 3_000
 """Of an episode: a game without an end would be played for ever."""
 CHECK_SECONDS: Final = 3.0
+PROBE_SHARE: Final = 0.35
+"""Of the seconds of a page without an adapter: after that the probe tries nothing further."""
 LEAST_SECONDS: Final = 10.0
 """Of play, however long the browser and the page took to begin."""
 HOST_SECONDS: Final = 30.0
@@ -192,7 +194,7 @@ async def adapter_for(
             fix=f"attract probe {order.game}, review what it writes, and name that in place of the page",
         )
     _say(console, f"{order.game} has no adapter: probing the page")
-    found = await found_in(page, server, SIZE)
+    found = await found_in(page, server, SIZE, PROBE_SHARE * order.seconds)
     for line in found_lines(found)[3:4]:
         _say(console, line)
     path = folder / ADAPTER

@@ -112,14 +112,22 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
     return path
 
 
-async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
+async def found_in(
+    place: PagePlace, server: ServerSettings, size: tuple[int, int], budget_seconds: float | None = None
+) -> dict[str, Any]:
     """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
+
+    Args:
+        budget_seconds: after which nothing further is tried; None: `web/page-probe` decides.
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
     async with _probe_tab(place.files, server) as tab:
         try:
-            return await tab.evaluate("(page) => attractProbe.run(page)", {"page": place.page, "size": size})
+            page: dict[str, Any] = {"page": place.page, "size": size}
+            if budget_seconds is not None:
+                page["budgetMs"] = 1000 * budget_seconds
+            return await tab.evaluate("(page) => attractProbe.run(page)", page)
         except PlaywrightError as error:
             text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
             raise GameError("load", f"the page could not be probed: {text}") from None

@@ -39,6 +39,8 @@ CROWD_SHARE: Final = 0.6
 DRILL_SHARE: Final = 0.8
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 DRILL_SECONDS: Final = 12.0
+LEAST_DRILL_SECONDS: Final = 2.0
+"""However little is left: it began in time."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
@@ -151,6 +153,11 @@ class Playtest:
 
     def _has_time(self, share: float) -> bool:
         return self._seconds < share * self._plan.seconds
+
+    @property
+    def _drill_seconds(self) -> float:
+        """A drill that begins now does not outlast the budget."""
+        return max(LEAST_DRILL_SECONDS, min(DRILL_SECONDS, self._plan.seconds - self._seconds))
 
     async def _order(
         self,
@@ -287,8 +294,8 @@ class Playtest:
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
-    async def _do_drill(self, drill: PlaytestDrill, seconds: float = DRILL_SECONDS) -> PlaytestDrilled | None:
-        answer = await self._order(drills=[drill], seconds=seconds)
+    async def _do_drill(self, drill: PlaytestDrill) -> PlaytestDrilled | None:
+        answer = await self._order(drills=[drill], seconds=self._drill_seconds)
         if not answer.drilled:
             self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
             return None
@@ -401,7 +408,7 @@ class Playtest:
         if oracle == "retry-broken":
             episodes = self._samples(8)
         answer = await self._order(
-            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=DRILL_SECONDS
+            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
         )
         return [alarm for drilled in answer.drilled for alarm in drilled.alarms]
 

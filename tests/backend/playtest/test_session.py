@@ -167,3 +167,13 @@ def test_a_spent_budget_leaves_oracles_unjudged() -> None:
     played = run(ScriptedHost(), seconds=0.0)
     assert played.problems["leak"] == "no time was left"
     assert played.outcomes.num_episodes == 0
+
+
+def test_no_drill_is_given_more_time_than_is_left() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="leak", text="10 kB an episode", step=0)
+    host.drilled["leak"] = PlaytestDrilled(kind="leak", alarms=[alarm], recorded=[RECORDED])
+    run(host, seconds=5.0)
+    drills = [order for order in host.orders if order.drills]
+    assert [order.drills[0].kind for order in drills].count("leak") == 3  # Two of them confirm it.
+    assert all(2.0 <= order.budget_seconds <= 5.0 for order in drills)

@@ -48,7 +48,7 @@ const MAX_LOADING_TICKS = 600;
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
-/** After this long nothing further is tried. */
+/** See `PageToProbe.budgetMs`. */
 const BUDGET_MS = 150_000;
 
 /** The end of a page that reloads itself: the episode is over without an expression in the adapter. */
@@ -97,7 +97,8 @@ export async function probe(page: PageToProbe, report: (phase: string) => void):
 class Probe {
   readonly #page: PageToProbe;
   readonly #report: (phase: string) => void;
-  readonly #deadline = performance.now() + BUDGET_MS;
+  readonly #budgetMs: number;
+  readonly #deadline: number;
   readonly #pristine = pristineNames();
   #scripts: readonly string[] = [];
   /** Script variables that belong to no object. */
@@ -115,6 +116,8 @@ class Probe {
   constructor(page: PageToProbe, report: (phase: string) => void) {
     this.#page = page;
     this.#report = report;
+    this.#budgetMs = page.budgetMs ?? BUDGET_MS;
+    this.#deadline = performance.now() + this.#budgetMs;
   }
 
   async run(): Promise<ProbeReport> {
@@ -162,7 +165,7 @@ class Probe {
       this.#page,
       startActions,
       (startAction) => this.#placesAfter(startAction),
-      () => performance.now() > this.#deadline - BUDGET_MS / 3,
+      () => performance.now() > this.#deadline - this.#budgetMs / 3,
     );
     this.#noteEndWords(await this.#unsaid(words, inputs.startAction), hasCanvas);
     this.#report("playing at random");

@@ -36,6 +36,8 @@ export interface PageToProbe {
   turns?: boolean;
   /** Frames until it has loaded, if it shows that it loads for longer than `LOAD_TICKS`. */
   loadTicks?: number;
+  /** After so long nothing further is tried. Default: 150 s. */
+  budgetMs?: number;
 }
 
 /** What places held at some ticks. */
