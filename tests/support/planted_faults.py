@@ -398,7 +398,9 @@ def main() -> int:
     harness, record = Harness(given.work), Record(given.work / "record", games)
     cases = [case for case in chosen(games, given.only) if given.kind in (None, case.kind)]
     for case in [] if given.table else cases:
-        if given.again or case.key not in record.played:
+        kept = record.played.get(case.key)
+        # What could not be played is tried again.
+        if given.again or kept is None or kept.code == 2:
             record.add(harness.play(case))
             print(line_of(record.played[case.key]), flush=True)
     print(table(games, record.played))
