@@ -22,7 +22,7 @@ class WebBuildHook(BuildHookInterface):
         root = Path(self.root)
         npm = shutil.which("npm")
         if npm is None:
-            raise RuntimeError(f"a wheel carries the built pages: npm (Node 20 or newer) or {SKIP}=1 is needed")
+            raise RuntimeError(f"a wheel carries the built pages: npm (Node 20+) or {SKIP}=1 is needed")
         if not (root / "node_modules").is_dir():
             subprocess.run([npm, "ci", "--silent"], cwd=root, check=True)
         subprocess.run([npm, "run", "--silent", "build"], cwd=root, check=True)

@@ -193,6 +193,7 @@ FROM_BROWSER: list[WireModel] = [
                 text="the game calls Math.random() (17 times in all)",
                 fix="draw from `random` of start()",
                 stack=f"    at Catch.update (http://127.0.0.1:8000/games/{HASH}.js:3:7)",
+                recorded=RECORDED,
             )
         ],
         description=DESCRIPTION,
@@ -205,6 +206,7 @@ FROM_BROWSER: list[WireModel] = [
             microseconds_per_tick=0.25,
             create_milliseconds=0.125,
         ),
+        first_episode=RECORDED,
         unplayable=False,
         seconds=0.0625,
     ),
@@ -298,6 +300,7 @@ TO_BROWSER: list[WireModel] = [
         budget_seconds=0.75,
         random_episodes=20,
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
+        record=True,
     ),
     m.ReplayEpisodes(replay_id=4, game=GAME, episodes=[RECORDED], budget_seconds=30.0),
     m.PlaytestGame(

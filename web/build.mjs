@@ -194,8 +194,13 @@ async function buildExported(folder, name) {
     target: "es2022",
     logLevel: "warning",
   });
+  const head = await readFile(path.join(WEB, "exported-page", "head.html"), "utf8");
+  const page = await readFile(path.join(source, "index.html"), "utf8");
+  // The comment in place of the head has what the page's policy allows besides.
+  const whole = page.replace(/<!-- head: (.*?)-->/, (_, more) => head.trimEnd().replace("{{more}}", more));
+  await writeFile(path.join(folder, "index.html"), whole);
   for (const file of await readdir(source))
-    if (/\.(html|css)$/.test(file)) await copyFile(path.join(source, file), path.join(folder, file));
+    if (file.endsWith(".css")) await copyFile(path.join(source, file), path.join(folder, file));
 }
 
 /** Games that live in a page: each its page as it is, and its adapter as a module. */

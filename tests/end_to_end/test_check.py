@@ -396,6 +396,29 @@ def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
     assert run_attract("check", "nowhere.ts", runs_dir=tmp_path / "runs").code == 2
 
 
+def test_saved_episodes_play_again_also_those_of_a_page_with_its_own_restart(tmp_path: Path) -> None:
+    game = tmp_path / "g.ts"
+    game.write_text(
+        GAME.replace(
+            "    const landed", '    if (this.ball.x === 6) throw new Error("off");\n    const landed'
+        )
+    )
+    saved = tmp_path / "saved"
+    outcome = run_attract("check", str(game), "--save", str(saved), "--json", runs_dir=tmp_path / "runs")
+    assert outcome.code == 1, outcome.stderr
+    failed = outcome.json["findings"][0]["episode"]
+    assert f"attract replay {failed} --game {game}" in outcome.stderr
+    for name in ("hopper", "foragers"):
+        assert run_attract("check", name, "--save", str(saved), runs_dir=tmp_path / "runs").code == 0
+    again = run_attract("replay", failed, "--game", str(game), "--json", runs_dir=tmp_path / "runs")
+    assert (again.code, again.json["episodes"][0]["end_reason"]) == (0, "failed"), again.stderr
+    for name in ("Hopper-v1", "Foragers-v1"):
+        first = saved / f"{name}-check-first.episode.json"
+        again = run_attract("replay", str(first), "--json", runs_dir=tmp_path / "runs")
+        assert again.code == 0, again.stderr
+        assert again.json["episodes"][0]["num_steps"] > 10
+
+
 @pytest.mark.long
 def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: Path) -> None:
     game = tmp_path / "g.ts"

@@ -135,7 +135,7 @@ def keep(folder: Path, episodes: list[PlaytestEpisode]) -> Path:
     folder.mkdir()
     for number, episode in enumerate(episodes):
         assert episode.recorded is not None
-        (folder / f"{number}.json").write_text(episode.recorded.model_dump_json())
+        (folder / f"{number:02}.episode.json").write_text(episode.recorded.model_dump_json())
     return folder
 
 

@@ -352,6 +352,9 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
             await expect(stage).to_have_attribute("data-phase", "over")
             await expect(kept).to_have_count(number)
         await expect(kept.first).to_contain_text("Score ")
+        # The run keeps them as well, each with a star and a page that plays it again.
+        by_hand = page.get_by_test_id("recorded-episodes").get_by_role("link", name="★ Played by hand")
+        await expect(by_hand).to_have_count(episodes)
         await check_accessible(page, "recorded episodes")
         await photograph_all(page, pictures, f"recorded-{name}")
 
@@ -372,3 +375,6 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
         await expect(kept).to_have_count(episodes - 1)
         await expect(record).to_have_attribute("aria-pressed", "false")
         assert len(list(folder.glob("*/*.json"))) == episodes - 1
+        # A demonstration that is deleted stays with the run.
+        await by_hand.first.click()
+        await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")

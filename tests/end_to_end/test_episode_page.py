@@ -268,7 +268,7 @@ async def test_the_runs_list_and_what_one_does_with_an_episode(
     async with signed_in(address) as page:
         wall = await keep(page, address, episodes["wall"])
         await page.goto(f"{address.split('#')[0]}#/runs/demo")
-        listed = page.get_by_test_id("episodes")
+        listed = page.get_by_test_id("recorded-episodes")
         await listed.get_by_role("combobox", name="Which episodes").select_option("person")
         await check_accessible(page, "a run with episodes")
         await photograph_all(page, PICTURES, "list")
@@ -299,7 +299,7 @@ async def test_the_runs_list_and_what_one_does_with_an_episode(
         await page.get_by_role("dialog").get_by_role("button", name="Keep").click()
         await page.get_by_role("button", name="Delete").click()
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-        await expect(page.get_by_test_id("episodes")).to_be_visible()
+        await expect(page.get_by_test_id("recorded-episodes")).to_be_visible()
         await expect(page.locator(f'a[href$="{wall}"]')).to_have_count(0)
 
 

@@ -232,3 +232,25 @@ def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: 
     assert exported.code == 0, exported.stderr
     assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == 0
     assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before
+
+
+def test_a_version_of_a_run_that_is_being_trained_is_evaluated_beside_it(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    # As the trainer holds it.
+    training = RunDirectory.open_locked(runs_dir, "demo")
+    before = sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*"))
+    versions = training.versions()
+    saved = tmp_path / "saved"
+    try:
+        for version, more in ((versions[1], ("--version", str(versions[1]))), (versions[-1], ())):
+            outcome = run_attract(
+                *("eval", "demo", "--episodes", "2", "--save", str(saved), "--json", *more),
+                runs_dir=runs_dir,
+            )
+            assert outcome.code == 0, outcome.stderr
+            assert outcome.json["policy_version"] == version
+    finally:
+        training.close()
+    assert sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*")) == before
+    assert len(list(saved.glob(f"demo-v{versions[1]}-*"))) == 2

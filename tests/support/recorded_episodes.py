@@ -45,3 +45,8 @@ def recorded(
         failed = EpisodeError(kind="throw", name="TypeError", text=error, stack="at tick", tick=2 * steps)
         data |= {"end_reason": "failed", "error": failed}
     return RecordedEpisode.model_validate({**data, **changes})
+
+
+def recorded_document(*args: Any, **changes: Any) -> dict[str, Any]:
+    """`recorded` as the JSON of a file or a request has it."""
+    return recorded(*args, **changes).model_dump(mode="json")

@@ -34,6 +34,7 @@ def check(
     game: Annotated[str, GameWord],
     /,
     *,
+    save: Path | None = None,
     project_dir: GameProjectDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -45,6 +46,9 @@ def check(
     ----------
     game
         Bundled name or path to a game module.
+    save
+        Folder for the first random episode and those in which the game failed; `attract replay` plays
+        them again.
     json_output
         Print one JSON object and nothing else on stdout.
     """
@@ -52,7 +56,7 @@ def check(
     from attract.server.in_process import run_async
 
     game, server = served_game(game, server_settings(port=0, project_dir=project_dir))
-    return run_async(check_game(CheckOptions(game, json_output), server))
+    return run_async(check_game(CheckOptions(game, json_output, save), server))
 
 
 def probe(

@@ -37,8 +37,8 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "check": (
         ("attract check src/game.ts", "your own game"),
-        ("attract check snake", "a bundled game"),
-        ("attract check src/game.ts --json", "for scripts"),
+        ("attract check snake --json", "a bundled game, for scripts"),
+        ("attract check src/game.ts --save checked", "keep the episodes in which it failed"),
     ),
     "ci": (
         ("attract ci src/game.ts", "what is wrong with this build"),

@@ -1,9 +1,12 @@
 """`attract check`: plays a game in a headless browser and reports what keeps agents from learning it."""
 
+import asyncio
 import json
 import re
+import shlex
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,16 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.destination import check_writable, shown_path, writing
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import check_text
 from attract.errors import GameError
 from attract.processes.exit_codes import DONE, FAILED
+from attract.runs.directory import write_atomically
+from attract.runs.episode_files import SUFFIX, written
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
@@ -34,13 +41,19 @@ class CheckOptions:
 
     game: str
     json_output: bool = False
+    save: Path | None = None
+    """Folder for the first episode and those in which the game failed; None: none are saved."""
 
 
 async def check_game(order: CheckOptions, server: ServerSettings) -> int:
     """Check the game and print what was found; 0, or 1 when something of it is an error.
 
-    Raises: ConfigurationError: there is no such game. AttractError: the browser could not be had.
+    Raises:
+        ConfigurationError: there is no such game, or the folder cannot be written.
+        AttractError: the browser could not be had.
     """
+    if order.save is not None:
+        check_writable(order.save)
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
 
@@ -56,21 +69,58 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
             host = await HostProcess.start(url, on_event)
             try:
                 view = await gateway.service.check_game(
-                    order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS
+                    order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS, record=True
                 )
             except GameError as error:
                 view = _not_loaded(order.game, error)
             finally:
                 await host.stop()
-    for line in check_lines(view):
+    saved = Saved() if order.save is None else await asyncio.to_thread(save_checked, order.save, view)
+    for line in check_lines(view, saved):
         _say(console, line)
     if order.json_output:
-        print(json.dumps(json_object(view)), flush=True)
+        print(json.dumps(json_object(view, saved)), flush=True)
     return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
 
 
-def check_lines(view: CheckView) -> list[str]:
+@dataclass(frozen=True)
+class Saved:
+    """Files of the episodes of a check."""
+
+    first: Path | None = None
+    failed: Mapping[int, Path] = field(default_factory=dict[int, Path])
+    """By the index of the finding."""
+
+
+def save_checked(folder: Path, view: CheckView) -> Saved:
+    """Write each episode into a file of its own; other files stay.
+
+    Their names are `GAME-check-first.episode.json` and `GAME-check-FINDING-NUMBER.episode.json`.
+
+    Raises: ConfigurationError: the folder cannot be written.
+    """
+
+    def save(episode: RecordedEpisode, name: str) -> Path:
+        game_id = re.sub(r"[^A-Za-z0-9._-]+", "-", episode.game_id)
+        path = folder / f"{game_id}-check-{name}{SUFFIX}"
+        with writing(path):
+            write_atomically(path, written(episode))
+        return path
+
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    first = None if view.first_episode is None else save(view.first_episode, "first")
+    failed = [
+        (i, found, found.recorded) for i, found in enumerate(view.findings) if found.recorded is not None
+    ]
+    return Saved(
+        first, {i: save(episode, f"{found.id}-{n}") for n, (i, found, episode) in enumerate(failed, 1)}
+    )
+
+
+def check_lines(view: CheckView, saved: Saved | None = None) -> list[str]:
     """The printed lines: the game, its findings, and their number."""
+    saved = saved or Saved()
     lines = [] if view.description is None else [_described(view.description)]
     if view.play is not None:
         play = view.play
@@ -80,8 +130,14 @@ def check_lines(view: CheckView) -> list[str]:
             f"random play: {play.steps:,} steps, {play.episodes:,} episodes, {mean}{length}, "
             f"{play.microseconds_per_tick:.2g} microseconds a tick"
         )
-    for finding in view.findings:
+    if saved.first is not None:
+        lines.append(f"its first episode: {_replay_command(view, saved.first)}")
+    for index, finding in enumerate(view.findings):
         lines += ["", check_text(finding)]
+        if index in saved.failed:
+            lines.append(f"  play it again: {_replay_command(view, saved.failed[index])}")
+        elif finding.recorded is not None:
+            lines.append("  `attract check GAME --save DIR` keeps the episode in which it failed")
     errors = sum(finding.severity == "error" for finding in view.findings)
     warnings = len(view.findings) - errors
     found = (
@@ -90,15 +146,34 @@ def check_lines(view: CheckView) -> list[str]:
     return [*lines, "", f"{found} in {view.seconds:.1f} s"]
 
 
-def json_object(view: CheckView) -> dict[str, Any]:
-    """The one object of `--json`."""
+def json_object(view: CheckView, saved: Saved | None = None) -> dict[str, Any]:
+    """The one object of `--json`; `episode` and `first_episode` are the files that were saved."""
+    saved = saved or Saved()
     return {
         "game": view.game,
         "ok": all(finding.severity != "error" for finding in view.findings),
-        "findings": [finding.model_dump(mode="json") for finding in view.findings],
+        "findings": [
+            {
+                **finding.model_dump(mode="json", exclude={"recorded"}),
+                "episode": _text(saved.failed.get(index)),
+            }
+            for index, finding in enumerate(view.findings)
+        ],
+        "first_episode": _text(saved.first),
         "play": None if view.play is None else view.play.model_dump(mode="json"),
         "unplayable": view.unplayable,
     }
+
+
+def _replay_command(view: CheckView, file: Path) -> str:
+    """What plays it again; the build of a game of one's own is named, for no run keeps it."""
+    # A bundled game has a name and no path.
+    game = f" --game {shlex.quote(shown_path(Path(view.game)))}" if Path(view.game).suffix else ""
+    return f"attract replay {shlex.quote(shown_path(file))}{game}"
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _described(game: GameDescription) -> str:

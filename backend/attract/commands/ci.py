@@ -39,6 +39,8 @@ from attract.settings.run import ServerSettings
 MAX_STEPS: Final = 3_000
 """Of an episode: a game without an end would be played for ever."""
 CHECK_SECONDS: Final = 3.0
+LEAST_SECONDS: Final = 10.0
+"""Of play, however long the browser and the page took to begin."""
 HOST_SECONDS: Final = 30.0
 MAX_FRAME_BYTES: Final = 256 << 20
 """An answer has thousands of outcomes, and recorded episodes."""
@@ -73,6 +75,8 @@ class Given:
     path: Path | None
     """Of the baseline, whether it is there or not."""
     has_score: bool
+    began: float
+    """When the command began, on the event loop's clock."""
 
 
 async def play_build(order: CiOptions, server: ServerSettings) -> int:
@@ -123,6 +127,8 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, exposes_heap=True
             )
             try:
+                # A wrong option is said before anything is played.
+                policies = await find_policies(gateway, order.policy)
                 build = await find_build(gateway, game, page)
                 if isinstance(build, str):
                     report = Report(game=order.game, build="", verdict="not_played", problem=build)
@@ -132,8 +138,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                         [] if baseline is None else [one.text for one in baseline.known if one.id == "error"]
                     )
                     tested = tested_game(gateway, build, game, known)
-                    policies = await find_policies(gateway, order.policy)
-                    given = Given(policies, recorded, baseline, path, has_score=has_score)
+                    given = Given(policies, recorded, baseline, path, has_score, began)
                     report = await _judged(order, gateway, build, given, console)
             finally:
                 await host.stop()
@@ -262,7 +267,7 @@ async def _judged(
         has_page=description.page is not None,
         needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
         is_judged_by_score=given.has_score,
-        seconds=order.seconds,
+        seconds=max(LEAST_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:

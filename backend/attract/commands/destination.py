@@ -38,6 +38,10 @@ def writing(path: Path) -> Generator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        here = Path.cwd()
-        shown = path.relative_to(here) if path.is_relative_to(here) else path
-        raise ConfigurationError(f"{shown} cannot be written: {error.strerror or error}") from None
+        raise ConfigurationError(f"{shown_path(path)} cannot be written: {error.strerror or error}") from None
+
+
+def shown_path(path: Path) -> str:
+    """The path as a user would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

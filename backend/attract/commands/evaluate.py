@@ -1,7 +1,10 @@
 """`attract eval`: fixed-seed episodes of a run's policy in a headless browser."""
 
 import asyncio
+import contextlib
 import json
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +16,17 @@ from attract.browser.process import HostProcess
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
-from attract.errors import AttractError
-from attract.games.kept_game import page_folder, project_of
+from attract.errors import AttractError, ConfigurationError
+from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
 from attract.processes.exit_codes import DONE
 from attract.run.service import RunService
-from attract.runs.directory import RunDirectory, find_run, write_atomically
+from attract.runs.config_file import CONFIG
+from attract.runs.directory import GAME, RunDirectory, find_run, is_locked, write_atomically
+from attract.runs.episode_files import SUFFIX, written
 from attract.schema.api import EvaluationView
-from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-
-ENDING = ".episode.json"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class EvaluateOptions:
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
+    A run that is being trained goes on undisturbed: a copy of the version is evaluated.
+
     Raises: ConfigurationError: when there is no such run, version or page, or it has no policy yet.
     """
     run_id = find_run(server.runs_dir, order.run_id)
@@ -67,7 +71,13 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
 
     recorded: list[RecordedEpisode] = []
-    async with running_gateway(server, port_is_fixed=False) as gateway:
+    best = directory.marked("best")
+    async with contextlib.AsyncExitStack() as stack:
+        if is_locked(directory.path):
+            runs_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            await asyncio.to_thread(copy_version, directory, version, runs_dir)
+            server, version = server.model_copy(update={"runs_dir": runs_dir}), None
+        gateway = await stack.enter_async_context(running_gateway(server, port_is_fixed=False))
         game, _ = directory.read_game()
         if game is not None and folder is not None:
             gateway.service.games.place_page(game.name, folder)
@@ -112,8 +122,8 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             console.print(text, markup=False, highlight=False, soft_wrap=True)
         if verdict.text is not None:
             console.print(verdict.text, highlight=False, soft_wrap=True)
-        hint = hint_of_best(view.policy_version, directory.marked("best"))
-        if hint and version is None:
+        hint = hint_of_best(view.policy_version, best)
+        if hint and order.version is None:
             console.print(hint, highlight=False, soft_wrap=True)
     return DONE
 
@@ -133,6 +143,31 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
     )
 
 
+def copy_version(directory: RunDirectory, version: int | None, runs_dir: Path) -> None:
+    """A run of the same id in `runs_dir` that has this version (None: the newest) and no other.
+
+    Raises:
+        ConfigurationError: the run has no version yet, or its trainer has removed this one.
+        FileError: a link leads out of the run's folder.
+    """
+    version = max(directory.versions(), default=None) if version is None else version
+    if version is None:
+        raise ConfigurationError(f"run {directory.run_id} has no policy yet", setting="run")
+    copy = runs_dir / directory.run_id
+    checkpoint = directory.inside(directory.checkpoints / str(version))
+    try:
+        shutil.copytree(checkpoint, copy / "checkpoints" / str(version), symlinks=True)
+    except (FileNotFoundError, shutil.Error):
+        raise ConfigurationError(
+            f"version {version} of run {directory.run_id} was thinned out just now",
+            fix="name another version",
+        ) from None
+    for name in (CONFIG, GAME, CODE, CODE_MAP):
+        source = directory.inside(directory.path / name)
+        if source.is_file():
+            shutil.copyfile(source, copy / name)
+
+
 def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
     """Write each into a file of its own, `RUN-vVERSION-SEED-NUMBER.episode.json`; other files stay.
 
@@ -144,9 +179,9 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
         # The index of an evaluation's episode stands in for the instance (rule C5).
         name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
-        path = folder / f"{name}{ENDING}"
+        path = folder / f"{name}{SUFFIX}"
         with writing(path):
-            write_atomically(path, deflated(episode).model_dump_json().encode())
+            write_atomically(path, written(episode))
 
 
 def saved_text(num_saved: int, num_played: int, folder: Path) -> str:

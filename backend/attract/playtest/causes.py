@@ -60,7 +60,7 @@ class Causes:
         for sighting in sightings:
             alarm = sighting.alarm
             stack, place = self._find_place(alarm.stack, alarm.method)
-            place = place or told_place(alarm.text)
+            place = place or place_in(alarm.text)
             key = cause_key(alarm, place)
             cause = self.all.setdefault(key, Cause(alarm.oracle, key, stack, place))
             cause.sightings.append(sighting)
@@ -73,7 +73,7 @@ def cause_key(alarm: PlaytestAlarm, place: Place | None) -> str:
     return f"{alarm.oracle} {plain_text(alarm.text)}"
 
 
-def told_place(text: str) -> Place | None:
+def place_in(text: str) -> Place | None:
     """The place that an error of a page ends with, in the page's own files."""
     match = re.search(r"\(([^()\s]+):(\d+):(\d+)\)\s*$", text.strip().split("\n", 1)[0])
     return None if match is None else Place(match[1], int(match[2]), int(match[3]))

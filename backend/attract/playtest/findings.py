@@ -33,9 +33,8 @@ def finding_of(one: Confirmed, build: Build) -> Finding:
     """As the report has it."""
     description = build.description
     cause, alarm = one.cause, one.alarm
-    step = None if alarm is None else alarm.step
-    if step is None and one.episode is not None:
-        step = one.episode.num_steps
+    # What is measured over many episodes happens in no step.
+    step = None if one.episode is None else one.episode.num_steps if alarm is None else alarm.step
     episode = None if one.episode is None else filled(one.episode, build)
     place = None if cause is None else cause.place
     return Finding(

@@ -40,7 +40,7 @@ def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
     found: list[Judged] = []
     for name in both.names:
         changed = _changed(name, both)
-        judged = (_exploit(before, now) if name == RETURN else _unreached(name, both)) or changed
+        judged = (_exploit(both) if name == RETURN else _unreached(name, both)) or changed
         if judged is not None:
             found.append(judged)
     return found
@@ -135,15 +135,15 @@ def _unreached(name: str, both: _Both) -> Judged | None:
     return None
 
 
-def _exploit(before: Outcomes, now: Outcomes) -> Judged | None:
-    known = [value for player in before.players for value in before.values(player, RETURN).values()]
+def _exploit(both: _Both) -> Judged | None:
+    was = {player: list(both.before.values(player, RETURN).values()) for player in both.players}
+    known = [value for values in was.values() for value in values]
     if len(known) < LEAST_EPISODES:
         return None
     best = max(known)
-    spreads = [_deviation(list(before.values(player, RETURN).values())) for player in before.players]
-    limit = best + EXPLOIT_DEVIATIONS * max(*spreads, 1e-3 * abs(best))
-    for player in now.players:
-        for index, value in now.values(player, RETURN).items():
+    limit = best + EXPLOIT_DEVIATIONS * max(*map(_deviation, was.values()), 1e-3 * abs(best))
+    for player in both.players:
+        for index, value in both.now.values(player, RETURN).items():
             if value > limit:
                 text = f"{player} scores {value:g}; nobody had more than {best:g} in the baseline"
                 return Judged("score-exploit", "score-exploit", text, player, index)

@@ -65,7 +65,8 @@ def moment_text(finding: Finding) -> str:
         parts.append(f"at step {finding.step}")
     if finding.confirmed:
         times = "once" if finding.confirmed == 1 else f"{finding.confirmed} times"
-        parts.append(f"replayed {times} on a fresh copy")
+        has_episode = finding.episode is not None or finding.episode_file is not None
+        parts.append(f"replayed {times} on a fresh copy" if has_episode else f"measured again {times}")
     return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ from attract.playtest.outcomes import Outcome, Outcomes
 from attract.schema.base import Seed
 from attract.schema.game import GameReference
 from attract.schema.playtest import (
+    AlarmId,
     DrillKind,
     GamePlaytested,
     PlaytestAlarm,
@@ -42,7 +43,9 @@ CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
-EVERY_DRILL: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak", "slow")
+REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
+"""Oracles whose alarm is raised in an episode; those of drills are drilled again."""
+LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
 DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
 
@@ -130,6 +133,8 @@ class Playtest:
         """Play, judge and confirm. Raises: AttractError: no browser, or it does not answer."""
         played = self._played
         await self._play_first()
+        # A build that is really slow leaves no time for it later.
+        await self._begin_drill("slow", [])
         for stage in STAGES:
             if not await self._play_until(stage):
                 break
@@ -223,25 +228,28 @@ class Playtest:
         return await self._play(plays)
 
     async def _drill(self) -> None:
-        for kind in EVERY_DRILL:
-            if not self._has_time(DRILL_SHARE):
-                self._played.problems[kind] = "no time was left"
-                continue
-            if self._hangs:
-                self._played.problems[kind] = "the game hangs"
-                continue
+        for kind in LATE_DRILLS:
             episodes = await self._drill_episodes(kind)
             if episodes is None:
                 self._played.drilled.add(kind)
             else:
-                await self._do_drill(PlaytestDrill(kind=kind, episodes=episodes))
+                await self._begin_drill(kind, episodes)
         self._judge_keys()
+
+    async def _begin_drill(self, kind: DrillKind, episodes: Sequence[RecordedEpisode]) -> None:
+        """Drill, if the game can be played and there is time."""
+        if self._hangs:
+            self._played.problems[kind] = "the game hangs"
+        elif not self._has_time(DRILL_SHARE):
+            self._played.problems[kind] = "no time was left"
+        else:
+            await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)))
 
     async def _drill_episodes(self, kind: DrillKind) -> list[RecordedEpisode] | None:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
-        if kind != "soft-lock":
+        if kind != "soft-lock" or self._hangs or not self._has_time(DRILL_SHARE):
             return []
         chosen = self._without_end()
         if not chosen:
@@ -315,15 +323,21 @@ class Playtest:
             text = next(text for text in self._hangs if plain_text(text) == hang)
             alarm = PlaytestAlarm(oracle="error", text=text, step=0)
             self._add(Confirmed("error", text, None, None, None, alarm, None, 0))
-        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)
-        for cause in causes[:MAX_CONFIRMED]:
-            shortest = cause.shortest
-            times = await self._replayed(cause)
+        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
+        seen = await self._replayed([cause for cause in causes if cause.oracle in REPLAYED])
+        for cause in causes:
+            if cause.oracle not in REPLAYED:
+                seen[cause.key] = await self._drilled_again(cause) if self._has_time(1.0) else 0
+            times = seen.get(cause.key, 0)
             if times < CONFIRMATIONS:
-                self._played.problems.setdefault(
-                    cause.oracle, f"seen once and not again when replayed: {cause.text}"
+                why = (
+                    "seen once and not again when replayed"
+                    if self._has_time(1.0)
+                    else "no time was left to replay"
                 )
+                self._played.problems.setdefault(cause.oracle, f"{why}: {cause.text}")
                 continue
+            shortest = cause.shortest
             self._add(
                 Confirmed(
                     cause.oracle,
@@ -337,33 +351,50 @@ class Playtest:
                 )
             )
 
-    async def _replayed(self, cause: Cause) -> int:
-        """How often it is seen again."""
-        shortest = cause.shortest
+    async def _replayed(self, causes: Sequence[Cause]) -> dict[str, int]:
+        """How often each is seen when its shortest episode is played on fresh copies, by its key."""
+        known = [(cause, cause.shortest.recorded) for cause in causes]
+        episodes = [(cause, recorded) for cause, recorded in known if recorded is not None]
+        plays = [
+            PlaytestPlays(player=f"recorded-{k}", first=0, count=CONFIRMATIONS) for k in range(len(episodes))
+        ]
+        if not plays:
+            return {}
+        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
+        answer = await self._order(
+            plays, episodes=[recorded for _, recorded in episodes], fresh=True, seconds=seconds
+        )
+        seen: dict[str, int] = {}
+        for episode in answer.episodes:
+            cause = episodes[episode.play][0]
+            wanted = plain_text(cause.shortest.alarm.text)
+            is_again = any(
+                alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted for alarm in episode.alarms
+            )
+            seen[cause.key] = seen.get(cause.key, 0) + is_again
+        return seen
+
+    async def _drilled_again(self, cause: Cause) -> int:
+        """How often a drill finds it again."""
         times = 0
         for _ in range(CONFIRMATIONS):
             try:
-                alarms = await self._seen_again(cause.oracle, shortest.recorded)
+                alarms = await self._seen_again(cause.oracle, cause.shortest.recorded)
             except AttractError as error:
-                log.warning("a finding could not be replayed: %s", error)
-                return times
+                log.warning("a finding could not be confirmed: %s", error)
+                break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
-            times += plain_text(shortest.alarm.text) in texts or (cause.oracle == "leak" and bool(texts))
+            times += plain_text(cause.shortest.alarm.text) in texts or (
+                cause.oracle in ("leak", "slow") and bool(texts)
+            )
         return times
 
-    async def _seen_again(self, oracle: str, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
-        if oracle in ("error", "nan"):
-            if recorded is None:
-                return []
-            play = PlaytestPlays(player="recorded-0", first=0, count=1)
-            answer = await self._order([play], episodes=[recorded], fresh=True)
-            return [alarm for episode in answer.episodes for alarm in episode.alarms]
+    async def _seen_again(self, oracle: AlarmId, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
         if oracle == "dead-key":
             before = dict(self._played.measured)
             await self._do_drill(PlaytestDrill(kind="dead-key", episodes=self._samples(6)))
-            is_same = {name: before[name] == 0.0 for name in before} == {
-                name: self._played.measured.get(name) == 0.0 for name in before
-            }
+            now = self._played.measured
+            is_same = all((now.get(name) == 0.0) == (value == 0.0) for name, value in before.items())
             return self._causes_of("dead-key") if is_same else []
         kind: DrillKind = oracle  # type: ignore[assignment]
         episodes = [] if recorded is None else [recorded]

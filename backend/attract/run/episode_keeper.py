@@ -13,7 +13,7 @@ from pathlib import Path
 from attract.errors import AttractError
 from attract.games.kept_builds import keep_page
 from attract.games.library import GameModule
-from attract.games.page_listing import list_page
+from attract.games.page_listing import PageListing, list_page
 from attract.run.background import WorkInOrder
 from attract.run.effects import KeepEpisodes
 from attract.run.notifications import Notifications
@@ -92,31 +92,41 @@ class EpisodeKeeper:
         """Hashes of module, description and page; the page's are taken once a session."""
         description = self._description()
         if self._build is None:
-            page = None if description is None else await asyncio.to_thread(self._page_sha256, description)
-            text = None if description is None else description_sha256(description)
-            self._build = {
-                "run_id": self._directory.run_id,
-                "game_sha256": self._module.reference.sha256,
-                "description_sha256": text,
-                "page_sha256": page,
-            }
+            listing = await asyncio.to_thread(list_played_page, description, self._adapter_folder)
+            if listing is not None and self._keep:
+                await asyncio.to_thread(self._keep_page, listing)
+            run = {"run_id": self._directory.run_id}
+            self._build = {**run, **build_hashes(self._module, description, listing)}
         return self._build
 
-    def _page_sha256(self, description: GameDescription) -> str | None:
-        if self._adapter_folder is None or description.page is None or "://" in description.page:
-            return None
-        listing = list_page(self._adapter_folder / description.page, self._adapter_folder)
-        if listing is not None and self._keep:
-            try:
-                keep_page(self._directory, listing)
-            except (AttractError, OSError) as error:
-                log.warning("the list of the page's files was not kept: %s", error)
-        return None if listing is None else listing.sha256
+    def _keep_page(self, listing: PageListing) -> None:
+        try:
+            keep_page(self._directory, listing)
+        except (AttractError, OSError) as error:
+            log.warning("the list of the page's files was not kept: %s", error)
 
 
 def limits_of(settings: RecordingSettings) -> EpisodeLimits:
     """The limits of a run's store."""
     return EpisodeLimits(settings.max_bytes, settings.max_episodes)
+
+
+def list_played_page(description: GameDescription | None, adapter_folder: Path | None) -> PageListing | None:
+    """The files of the game's page; None where it has none of its own, or they are too many to be listed."""
+    if description is None or adapter_folder is None or description.page is None or "://" in description.page:
+        return None
+    return list_page(adapter_folder / description.page, adapter_folder)
+
+
+def build_hashes(
+    module: GameModule, description: GameDescription | None, listing: PageListing | None
+) -> dict[str, str | None]:
+    """What a recorded episode says of the build that was played."""
+    return {
+        "game_sha256": module.reference.sha256,
+        "description_sha256": None if description is None else description_sha256(description),
+        "page_sha256": None if listing is None else listing.sha256,
+    }
 
 
 def description_sha256(description: GameDescription) -> str:

@@ -4,11 +4,13 @@ import asyncio
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.games.places import Place, first_place
+from attract.run.episode_keeper import build_hashes, list_played_page
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import (
@@ -53,14 +55,30 @@ class GameChecker:
         self._host_came = asyncio.Event()
 
     async def check(
-        self, module: GameModule, budget_seconds: float, wait_seconds: float = HOST_SECONDS
+        self,
+        module: GameModule,
+        budget_seconds: float,
+        wait_seconds: float = HOST_SECONDS,
+        *,
+        record: bool = False,
     ) -> CheckView:
         """What a browser of this machine finds out about a game; waits so long for one to come.
 
+        Args:
+            module: the game.
+            budget_seconds: roughly how long the check may take.
+            wait_seconds: how long to wait for a browser.
+            record: whether the first episode, and those in which the game failed, come with it.
+
         Raises: AttractError: none came, it went away, or it does not answer.
         """
-        order = CheckGame(check_id=next(self._ids), game=module.reference, budget_seconds=budget_seconds)
-        return self._view(module, await self._check(module, order, wait_seconds))
+        order = CheckGame(
+            check_id=next(self._ids), game=module.reference, budget_seconds=budget_seconds, record=record
+        )
+        message = await self._check(module, order, wait_seconds)
+        if record:
+            message = await asyncio.to_thread(self._filled, module, message)
+        return self._view(module, message)
 
     async def play(
         self,
@@ -183,6 +201,22 @@ class GameChecker:
             if check.connection_id == connection_id and not check.answer.done():
                 check.answer.set_exception(AttractError(reason))
 
+    def _filled(self, module: GameModule, message: GameChecked) -> GameChecked:
+        """The answer, its episodes with the build that was played and the time."""
+        folder = self._games.adapter_folder(module.reference)
+        build = build_hashes(module, message.description, list_played_page(message.description, folder))
+        build["created_at"] = datetime.now(UTC).isoformat(timespec="seconds")
+
+        def filled(episode: RecordedEpisode | None) -> RecordedEpisode | None:
+            return None if episode is None else episode.model_copy(update=build)
+
+        findings = [
+            finding.model_copy(update={"recorded": filled(finding.recorded)}) for finding in message.findings
+        ]
+        return message.model_copy(
+            update={"findings": findings, "first_episode": filled(message.first_episode)}
+        )
+
     def _view(self, module: GameModule, message: GameChecked) -> CheckView:
         findings: list[CheckFinding] = []
         for found in message.findings:
@@ -196,12 +230,17 @@ class GameChecker:
             findings=findings,
             description=message.description,
             play=message.play,
+            first_episode=message.first_episode,
             unplayable=message.unplayable,
             seconds=message.seconds,
         )
 
     def _finding(self, module: GameModule, finding: GameFinding) -> CheckFinding:
         stack, place = self.own_place(module, finding.stack, finding.method)
+        recorded = finding.recorded
+        if recorded is not None and recorded.error is not None and stack is not None:
+            error = recorded.error.model_copy(update={"stack": stack})
+            recorded = recorded.model_copy(update={"error": error})
         return CheckFinding(
             id=finding.id,
             severity=finding.severity,
@@ -211,6 +250,7 @@ class GameChecker:
             line=None if place is None else place.line,
             column=None if place is None else place.column,
             stack=stack,
+            recorded=recorded,
         )
 
 

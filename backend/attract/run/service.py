@@ -183,8 +183,12 @@ class RunService:
                     chosen, module, directory, resume=resume, initialize_from=source, check=check
                 )
 
-    async def check_game(self, game: str, *, budget_seconds: float, wait_seconds: float) -> CheckView:
+    async def check_game(
+        self, game: str, *, budget_seconds: float, wait_seconds: float, record: bool = False
+    ) -> CheckView:
         """What a browser of this machine, which must come within `wait_seconds`, finds out about a game.
+
+        With `record`, its first random episode and those in which the game failed come with it.
 
         Raises:
             ConfigurationError: there is no such game.
@@ -192,7 +196,7 @@ class RunService:
             AttractError: no browser came, or it did not answer.
         """
         module = await self.games.resolve(game)
-        return await self.membership.checker.check(module, budget_seconds, wait_seconds)
+        return await self.membership.checker.check(module, budget_seconds, wait_seconds, record=record)
 
     async def pause(self, run_id: str) -> RunView:
         """Pause the active run. Raises: UnknownRunError: when it is not this one."""

@@ -8,6 +8,7 @@ from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text,
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
+from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tiers import Tier
 
 PartName = Literal["game", "learner", "disk", "run"]
@@ -211,6 +212,8 @@ class CheckFinding(WireModel):
     line: Count | None
     column: Count | None
     stack: Text | None
+    recorded: RecordedEpisode | None = None
+    """The episode in which the game failed so, where episodes were asked for; `attract check --save` does."""
 
 
 class CheckView(WireModel):
@@ -222,6 +225,8 @@ class CheckView(WireModel):
     """None when the game could not be loaded."""
     play: CheckedPlay | None
     """The random play; None when a game failed in it."""
+    first_episode: RecordedEpisode | None = None
+    """The first one at random, where episodes were asked for; None where the game failed in it."""
     unplayable: bool
     """No game could be loaded, made or played for some hundred steps."""
     seconds: float

@@ -66,6 +66,8 @@ class GameFinding(FiniteModel):
     stack: Text | None = None
     """Frames that lead to the place."""
     method: MethodSource | None = None
+    recorded: RecordedEpisode | None = None
+    """The episode in which the game failed so, if `record` asked for it and all of it was recorded."""
 
 
 class CheckedPlay(FiniteModel):
@@ -92,6 +94,8 @@ class GameChecked(FiniteModel):
     """None when it could not be loaded."""
     play: CheckedPlay | None
     """None when a game failed in it."""
+    first_episode: RecordedEpisode | None = None
+    """The first episode at random, if `record` asked for it; None where the game failed in it."""
     unplayable: bool
     """No game could be loaded, made or played for some hundred steps: training would fail as well."""
     seconds: float
@@ -128,6 +132,8 @@ class CheckGame(FiniteModel):
     """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
     """Game parameters of that play, drawn at each start; a missing one has its default."""
+    record: bool = False
+    """Whether the episodes that can be played again come with the answer."""
 
 
 class ReplayEpisodes(FiniteModel):

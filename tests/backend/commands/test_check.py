@@ -1,6 +1,13 @@
-from attract.commands.check import check_lines, json_object
+from pathlib import Path
+
+import pytest
+
+from attract.commands.check import Saved, check_lines, json_object, save_checked
+from attract.errors import ConfigurationError
+from attract.runs.episode_files import read_episode
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
+from recorded_episodes import recorded
 from socket_fleet import DESCRIPTION
 
 FINDING = CheckFinding(
@@ -58,3 +65,48 @@ def test_the_object_is_ok_without_errors() -> None:
     assert json_object(VIEW)["findings"][0]["line"] == 6
     warning = VIEW.model_copy(update={"findings": VIEW.findings[1:]})
     assert json_object(warning)["ok"] is True
+
+
+FAILED = FINDING.model_copy(update={"id": "contract", "recorded": recorded(error="lost")})
+RECORDED = VIEW.model_copy(
+    update={"first_episode": recorded(), "findings": [FAILED, FINDING, FAILED]},
+)
+
+
+def test_each_episode_is_a_file_that_can_be_read_and_the_lines_say_what_plays_it_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "other").write_text("stays")
+    saved = save_checked(tmp_path, RECORDED)
+    names = ["first", "contract-1", "contract-2"]
+    files = [tmp_path / f"Counting-v1-check-{name}.episode.json" for name in names]
+    assert saved == Saved(files[0], {0: files[1], 2: files[2]})
+    assert sorted(tmp_path.iterdir()) == sorted([*files, tmp_path / "other"])
+    assert read_episode(files[0]) == recorded()
+    assert read_episode(files[1]).error is not None
+    lines = check_lines(RECORDED, saved)
+    assert lines[2] == f"its first episode: attract replay {files[0]} --game g/catch.ts"
+    again = [line for line in lines if "play it again" in line]
+    assert again == [f"  play it again: attract replay {file} --game g/catch.ts" for file in files[1:]]
+    bundled = check_lines(RECORDED.model_copy(update={"game": "catch"}), saved)
+    assert bundled[2] == f"its first episode: attract replay {files[0]}"
+    # What is not saved is not named, and a failure says how to save it.
+    unsaved = check_lines(RECORDED)
+    assert not any("attract replay" in line for line in unsaved)
+    assert sum("--save DIR` keeps the episode" in line for line in unsaved) == 2
+
+
+def test_the_object_names_the_files_and_has_no_episode() -> None:
+    values = json_object(RECORDED, Saved(Path("a.json"), {0: Path("b.json")}))
+    assert [found["episode"] for found in values["findings"]] == ["b.json", None, None]
+    assert values["first_episode"] == "a.json"
+    assert not any("recorded" in found for found in values["findings"])
+
+
+def test_a_game_s_id_is_no_path_and_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    view = VIEW.model_copy(update={"first_episode": recorded(game_id="../../up"), "findings": []})
+    first = save_checked(tmp_path / "new" / "one", view).first
+    assert first == tmp_path / "new" / "one" / "..-..-up-check-first.episode.json"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="file cannot be written"):
+        save_checked(tmp_path / "file", view)

@@ -8,6 +8,7 @@ import pytest
 from attract.browser import chromium
 from attract.commands.evaluate import (
     EvaluateOptions,
+    copy_version,
     evaluate_run,
     hint_of_best,
     save_episodes,
@@ -39,6 +40,29 @@ async def test_a_version_that_is_not_there_is_refused_before_a_browser_is_looked
     with pytest.raises(ConfigurationError, match="version 5 is not there") as refused:
         await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))
     assert "these are: 4;" in str(refused.value.fix)
+
+
+def test_the_copy_of_a_run_in_training_has_one_version_and_its_game(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    with pytest.raises(ConfigurationError, match="run run-1 has no policy yet"):
+        copy_version(directory, None, tmp_path / "none")
+    directory.write_config("cartpole", {})
+    for version in (4, 10):
+        (directory.checkpoints / str(version)).mkdir()
+        (directory.checkpoints / str(version) / "state").write_text(f"of {version}")
+    (directory.path / "game.js").write_text("code")
+    (directory.path / "metrics.db").write_text("written to all the time")
+    for asked, version in ((None, 10), (4, 4)):
+        copy_version(directory, asked, tmp_path / f"copy{version}")
+        copy = RunDirectory.open_locked(tmp_path / f"copy{version}", "run-1")
+        copy.close()
+        assert copy.versions() == [version]
+        assert (copy.checkpoints / str(version) / "state").read_text() == f"of {version}"
+        names = {path.name for path in copy.path.iterdir()}
+        assert names == {"config.yaml", "game.js", "checkpoints", ".lock"}
+    with pytest.raises(ConfigurationError, match="version 7 of run run-1 was thinned out just now"):
+        copy_version(directory, 7, tmp_path / "gone")
+    directory.close()
 
 
 async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

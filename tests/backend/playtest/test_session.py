@@ -108,7 +108,8 @@ def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
     assert found.alarm is not None
     assert found.alarm.step == 7
     replays = [order for order in host.orders if order.plays and order.plays[0].player == "recorded-0"]
-    assert [(order.fresh, order.episodes) for order in replays] == [(True, [RECORDED])] * 2
+    (replay,) = replays
+    assert (replay.fresh, replay.episodes, replay.plays[0].count) == (True, [RECORDED], 2)
 
 
 def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:

@@ -1,14 +1,17 @@
 import asyncio
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from attract.errors import AttractError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
+from attract.run.episode_keeper import description_sha256
 from attract.run.game_checker import GameChecker
 from attract.schema.base import WireModel
 from attract.schema.game_messages import CheckGame, GameChecked, GameFinding, ParameterDistribution
-from socket_fleet import random_play
+from recorded_episodes import recorded
+from socket_fleet import DESCRIPTION, random_play
 
 GAME = """import { defineGame, box, discrete } from "attract";
 export default defineGame({
@@ -80,6 +83,32 @@ async def test_findings_come_back_in_the_author_s_places_each_once_errors_first(
     ]
     assert (view.findings[0].file or "").endswith("dice.ts")
     assert GAME.splitlines()[3].index("Math.random") + 1 == view.findings[0].column
+
+
+async def test_episodes_come_with_the_build_that_was_played_and_the_author_s_places(world: World) -> None:
+    module = await world.module()
+    world.checker.host_came(7, "local")
+    task = asyncio.create_task(world.checker.check(module, 0.5, record=True))
+    order = await world.order()
+    assert order.record
+    failed = recorded(error="lost", game_sha256=None)
+    stack = at(module, "Math.random")
+    finding = GameFinding(id="contract", severity="error", text="t", fix="f", stack=stack, recorded=failed)
+    answer = checked(order.check_id, finding)
+    sent = answer.model_copy(update={"first_episode": recorded(), "description": DESCRIPTION})
+    world.checker.heard(7, sent)
+    view = await task
+    assert view.first_episode is not None
+    kept = view.findings[0].recorded
+    assert kept is not None
+    assert kept.error is not None
+    assert kept.error.text == "lost"
+    assert (kept.error.stack or "").endswith("dice.ts:4:34)"), kept.error.stack
+    for episode in (view.first_episode, kept):
+        assert episode.game_sha256 == module.reference.sha256
+        assert episode.description_sha256 == description_sha256(DESCRIPTION)
+        assert datetime.fromisoformat(episode.created_at).tzinfo is not None
+    assert kept.actions == failed.actions
 
 
 async def test_random_play_is_ordered_by_its_episodes_and_parameters(world: World) -> None:

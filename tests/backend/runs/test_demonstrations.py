@@ -9,28 +9,14 @@ from attract.errors import ConfigurationError, DemonstrationError
 from attract.runs.demonstrations import DemonstrationStore, demonstrations_folder
 from attract.runs.episode_files import read_episode
 from attract.schema.recorded_episode import RecordedEpisode
+from recorded_episodes import recorded
 
 GAME = "Catch-v1"
 
 
 def episode(returns: float = 1.5, game_id: str = GAME) -> RecordedEpisode:
-    return RecordedEpisode.model_validate(
-        {
-            "game_id": game_id,
-            "seed": {"low": 7, "high": 0},
-            "instance": 0,
-            "episode": 2,
-            "parameters": {"gravity": 0.5},
-            "seats": [{"player": "person"}],
-            "seconds_per_step": 0.1,
-            "actions": {"dtype": "uint8", "shape": [3, 1], "deflated": False, "data": "AAEA"},
-            "marks": {"interval": 10, "hashes": "0123abcd"},
-            "returns": [returns],
-            "num_steps": 3,
-            "num_ticks": 3,
-            "end_reason": "terminated",
-        }
-    )
+    changes = {"game_id": game_id, "parameters": {"gravity": 0.5}, "end_reason": "terminated"}
+    return recorded(returns, steps=3, version=None, **changes)
 
 
 def test_an_episode_is_kept_whole_and_listed(tmp_path: Path):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.backend.schema.test_demonstrations import ONE
-from tests.backend.schema.test_recorded_episode import EPISODE
 
 from attract.errors import ConfigurationError, FileError
 from attract.runs import episode_files as module
@@ -16,6 +15,7 @@ from attract.runs.episode_files import from_demonstration, read_episode, written
 from attract.schema.demonstrations import Demonstration
 from attract.schema.episode_actions import pack_actions, unpack_actions
 from attract.schema.recorded_episode import EpisodeMarks, RecordedEpisode
+from recorded_episodes import recorded, recorded_document
 
 
 def minute(dtype: type, shape: tuple[int, ...]) -> RecordedEpisode:
@@ -23,9 +23,7 @@ def minute(dtype: type, shape: tuple[int, ...]) -> RecordedEpisode:
     random = np.random.default_rng(0)
     actions = random.normal(size=shape) if dtype is np.float32 else random.integers(0, 6, shape)
     marks = EpisodeMarks(interval=15, hashes="".join(f"{n:08x}" for n in random.integers(0, 2**32, 60)))
-    return RecordedEpisode.model_validate(
-        {**EPISODE, "num_steps": 900, "actions": pack_actions(actions.astype(dtype)), "marks": marks}
-    )
+    return recorded(steps=900, actions=pack_actions(actions.astype(dtype)), marks=marks)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +36,7 @@ def test_a_minute_of_play_has_less_than_10_kB(dtype: type, shape: tuple[int, ...
 
 
 def test_what_is_written_is_read_again(tmp_path: Path):
-    episode = RecordedEpisode.model_validate(EPISODE)
+    episode = recorded()
     path = tmp_path / "one.json"
     path.write_bytes(written(episode))
     assert read_episode(path) == episode
@@ -58,7 +56,7 @@ def test_a_damaged_file_is_refused_in_one_sentence_with_its_name(
     tmp_path: Path, changed: dict[str, Any], problem: str
 ):
     path = tmp_path / "one.json"
-    path.write_text(json.dumps({**EPISODE, **changed}))
+    path.write_text(json.dumps({**recorded_document(steps=3), **changed}))
     with pytest.raises(FileError, match=rf"one\.json: is no recorded episode: {problem}") as caught:
         read_episode(path)
     assert "\n" not in str(caught.value)
@@ -67,7 +65,7 @@ def test_a_damaged_file_is_refused_in_one_sentence_with_its_name(
 def test_a_file_too_large_a_link_and_a_pipe_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "runs" / "one.json"
     path.parent.mkdir()
-    path.write_bytes(written(RecordedEpisode.model_validate(EPISODE)))
+    path.write_bytes(written(recorded()))
     outside = tmp_path / "outside.json"
     outside.write_bytes(path.read_bytes())
     (path.parent / "link.json").symlink_to(outside)

@@ -4,27 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from attract.schema.recorded_episode import RecordedEpisode
+from recorded_episodes import recorded_document
 
-HASH = "0123456789abcdef" * 4
-EPISODE = {
-    "game_id": "CartPole-v1",
-    "game_sha256": HASH,
-    "seed": {"low": 1, "high": 2},
-    "instance": 0,
-    "episode": 3,
-    "seats": [{"player": "random"}],
-    "seconds_per_step": 0.02,
-    "actions": {"dtype": "uint8", "shape": [3, 1], "deflated": False, "data": "AQAB"},
-    "marks": {"interval": 50, "hashes": "0123abcd"},
-    "returns": [3.0],
-    "num_steps": 3,
-    "num_ticks": 3,
-    "end_reason": "terminated",
-}
+EPISODE = recorded_document(3.0, steps=3, seconds_per_step=0.02)
 
 
 def test_game_time_and_return_are_those_of_the_whole_episode():
-    episode = RecordedEpisode.model_validate({**EPISODE, "returns": [3.0], "num_steps": 3})
+    episode = RecordedEpisode.model_validate(EPISODE)
     assert episode.seconds == pytest.approx(0.06)
     assert episode.mean_return == 3.0
 

@@ -315,6 +315,10 @@ export interface CheckGame {
   parameters: {
     [k: string]: ParameterDistribution;
   };
+  /**
+   * Whether the episodes that can be played again come with the answer.
+   */
+  record: boolean;
 }
 /**
  * Distribution of a game parameter, drawn at each `start()` from stream `parameters`.
@@ -778,6 +782,10 @@ export interface GameChecked {
    */
   play: CheckedPlay | null;
   /**
+   * The first episode at random, if `record` asked for it; None where the game failed in it.
+   */
+  first_episode: RecordedEpisode | null;
+  /**
    * No game could be loaded, made or played for some hundred steps: training would fail as well.
    */
   unplayable: boolean;
@@ -793,6 +801,7 @@ export interface GameFinding {
   fix: string;
   stack: string | null;
   method: MethodSource | null;
+  recorded: RecordedEpisode | null;
 }
 /**
  * Host: what came of a `playtest_game`.
@@ -1133,7 +1142,7 @@ export interface PlaytestDrill {
   episodes: RecordedEpisode[];
 }
 /**
- * Host: load this game in a thread of its own, play these episodes and drills, answer `game_playtested`.
+ * Host: load this game in a thread of its own, play it as ordered and answer `game_playtested`.
  */
 export interface PlaytestGame {
   type: "playtest_game";

@@ -56,6 +56,8 @@ export interface Finding {
   stack: string | null;
   /** The method of the game that it is about; null where there is none, or `stack` says more. */
   method: MethodSource | null;
+  /** What was thrown, if that is what it is about. */
+  thrown?: unknown;
 }
 
 export type Report = (finding: Omit<Finding, "stack" | "method"> & Partial<Finding>) => void;

@@ -11,6 +11,7 @@ import { GameError } from "./errors.ts";
 import { stepValues } from "./failed-step.ts";
 import { ForbiddenCalls } from "./forbidden-globals.ts";
 import { createInstance } from "./group-instance.ts";
+import type { Instance } from "./instance.ts";
 import { methodSource } from "./method-source.ts";
 import { type OnlyPlay, type PlaySummary, playAtRandom } from "./play-check.ts";
 import { RandomPlayer } from "./random-play.ts";
@@ -45,6 +46,8 @@ export interface CheckOptions extends Meters {
   calls?: ForbiddenCalls;
   /** Only play at random: nothing is judged, and `play` is measured over more episodes. */
   only?: OnlyPlay;
+  /** Told each copy whose failures are reported, before its first start; `seed` is that of its streams. */
+  onCopy?(instance: Instance, seed: number): void;
   /** Told what begins: if the game does not come back, that is where. */
   onPhase?(phase: string): void;
 }
@@ -146,7 +149,7 @@ class GameCheck {
 
   #playAtRandom(description: GameDescription, deadline: Deadline): PlaySummary {
     this.#phase("create()");
-    const instance = createInstance(this.#definition, { seedLow: 1 });
+    const instance = this.#watched(1);
     const { step } = instance;
     let lastAction: unknown = null;
     instance.step = (action) => {
@@ -195,7 +198,7 @@ class GameCheck {
     for (const [name, range] of Object.entries(definition.parameters ?? {})) {
       for (const value of [range.low, range.high]) {
         if (deadline.isOver) return;
-        const instance = createInstance(definition, { seedLow: 4 });
+        const instance = this.#watched(4);
         const player = new RandomPlayer(definition.action, 4);
         try {
           instance.start(0, { [name]: value });
@@ -206,7 +209,7 @@ class GameCheck {
           const fix = "fix the game for this value, or declare a narrower range";
           const stack = error instanceof Error ? (error.stack ?? null) : null;
           const text = `with ${name} = ${value}: ${textOf(error)}`;
-          this.#report({ id: "parameter", severity: "error", text, fix, stack });
+          this.#report({ id: "parameter", severity: "error", text, fix, stack, thrown: error });
         }
       }
     }
@@ -256,7 +259,14 @@ class GameCheck {
       stack: isThrown && error instanceof Error ? (error.stack ?? null) : null,
       method:
         error instanceof GameError && game !== null ? methodSource(game, error.method, error.field) : null,
+      thrown: error,
     });
+  }
+
+  #watched(seed: number): Instance {
+    const instance = createInstance(this.#definition, { seedLow: seed });
+    this.#options.onCopy?.(instance, seed);
+    return instance;
   }
 
   #phase(phase: string): void {

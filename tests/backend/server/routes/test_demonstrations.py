@@ -12,21 +12,9 @@ from attract.schema.recorded_episode import MAX_ACTION_BYTES
 from attract.server.guard import MAX_BODY_BYTES
 from attract.server.routes import MAX_EPISODE_BYTES
 from gateway_world import GatewayWorld
+from recorded_episodes import recorded_document
 
-EPISODE: dict[str, Any] = {
-    "game_id": "Catch-v1",
-    "seed": {"low": 7, "high": 0},
-    "instance": 0,
-    "episode": 0,
-    "seats": [{"player": "person"}],
-    "seconds_per_step": 0.1,
-    "actions": {"dtype": "uint8", "shape": [2, 1], "deflated": False, "data": "AAI="},
-    "marks": {"interval": 10, "hashes": "0123abcd"},
-    "returns": [1.0],
-    "num_steps": 2,
-    "num_ticks": 2,
-    "end_reason": "terminated",
-}
+EPISODE = recorded_document(1.0, steps=2, version=None, game_id="Catch-v1", end_reason="terminated")
 
 
 def of_length(actions: np.ndarray) -> dict[str, Any]:

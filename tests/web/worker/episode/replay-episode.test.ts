@@ -161,6 +161,16 @@ describe("an episode that failed", () => {
     expect(mended.difference?.text).toBe(`the game does not fail; in the record: ${episode.error?.text}`);
   });
 
+  test("S5: with a return that is too large has the failing step once", async () => {
+    const huge = { observation: [0, 0], reward: Number.MAX_VALUE / 4, terminated: false };
+    const definition = { ...walk(), create: () => ({ start: () => [0, 0], update: () => huge }) };
+    const { reports } = await played(definition, 1);
+    const episode = reports[0].recorded as RecordedEpisode;
+    expect(episode.error?.text).toContain("return");
+    const { equal, num_steps: numSteps, num_ticks: numTicks } = await replayed(definition, episode);
+    expect([equal, numSteps, numTicks]).toEqual([true, episode.num_steps, episode.num_ticks]);
+  });
+
   test("S5: in its start has no step", async () => {
     const definition = {
       ...walk(),
@@ -175,6 +185,33 @@ describe("an episode that failed", () => {
     const episode = reports[0].recorded as RecordedEpisode;
     expect(episode).toMatchObject({ num_steps: 0, end_reason: "failed", error: { tick: 0 } });
     expect((await replayed(definition, episode)).equal).toBe(true);
+  });
+});
+
+describe("a game that has to be waited for", () => {
+  test("starts once a page is there; where none can be had, it is no failure of the game", async () => {
+    const [episode] = (await played(walk(), 1)).recorded;
+    const script = await EpisodeScript.of(walk(), episode);
+    let isThere = false;
+    const definition = walk();
+    const create = () => {
+      const game = definition.create();
+      const start: typeof game.start = (context) => {
+        expect(isThere).toBe(true);
+        return game.start(context);
+      };
+      return { ...game, start };
+    };
+    const preload = async () => {
+      await Promise.resolve();
+      isThere = true;
+    };
+    const options = { ...OPTIONS, definition: { ...definition, create } };
+    expect(await replayEpisode(script, { ...options, preloaded: { maxCopies: 1, preload } })).toMatchObject({
+      equal: true,
+    });
+    const none = { maxCopies: 1, preload: () => Promise.reject(new Error("no page")) };
+    await expect(replayEpisode(script, { ...options, preloaded: none })).rejects.toThrow("no page");
   });
 });
 

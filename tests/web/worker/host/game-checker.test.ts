@@ -22,6 +22,7 @@ import { orderOf } from "../support/playtests.ts";
 const ORDER: CheckGame = {
   type: "check_game",
   random_episodes: null,
+  record: false,
   parameters: {},
   check_id: 3,
   game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js", has_page: false },

@@ -248,9 +248,9 @@ test("a page that is loaded for the next episode is not shown before it is playe
   expect(shown()[0]).toBe("1");
 });
 
-test("who asks for it is told of each page that is ready, and of the one that begins to be played in", async () => {
+test("who asks for it is reported of each page that is ready, and of the one that begins to be played in", async () => {
   for (const isFresh of [false, true]) {
-    const told: string[] = [];
+    const reported: string[] = [];
     const known: unknown[] = [];
     const nameOf = (frame: unknown): number => {
       if (!known.includes(frame)) known.push(frame);
@@ -259,8 +259,8 @@ test("who asks for it is told of each page that is ready, and of the one that be
     const frames = framesOf(hop(), {
       isFresh,
       maxCopies: 1,
-      onLoaded: (frame) => told.push(`loaded ${nameOf(frame)}`),
-      onTaken: (frame) => told.push(`taken ${nameOf(frame)}`),
+      onLoaded: (frame) => reported.push(`loaded ${nameOf(frame)}`),
+      onTaken: (frame) => reported.push(`taken ${nameOf(frame)}`),
     });
     await frames.preload();
     const instance = createInstance(frames.definition);
@@ -270,6 +270,6 @@ test("who asks for it is told of each page that is ready, and of the one that be
     }
     await frames.preload();
     const ofOne = isFresh ? ["loaded 1", "taken 1"] : ["loaded 1"];
-    expect(told).toEqual(["loaded 0", "taken 0", ...ofOne]);
+    expect(reported).toEqual(["loaded 0", "taken 0", ...ofOne]);
   }
 });

@@ -112,6 +112,8 @@ test("a key that does nothing any more is in no state another than waiting; a pa
   expect(await shares(alive)).toEqual({ states: 32, "action 0": 1, "action 1": 1 });
   expect(await shares(dead)).toEqual({ states: 32, "action 0": 0, "action 1": 0 });
   const begin = "window.tries = (window.tries ?? 0) + 1;";
+  const other = await shares({ ...alive, begin: `${begin} if (tries > 1) x += 3;` });
+  expect(other).toEqual({ states: 32, "action 0": 1, "action 1": 1 });
   const draw = "context.fillRect(0, window.tries, 1, 1);";
   expect(await shares({ ...dead, begin, draw })).toEqual({ states: 32, "action 0": 0, "action 1": 0 });
 });

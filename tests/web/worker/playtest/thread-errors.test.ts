@@ -14,7 +14,7 @@ function listening() {
   );
   const errors = new ThreadErrors();
   errors.listen();
-  return { errors, tell: (name: string, event: object) => listeners.get(name)?.(event) };
+  return { errors, report: (name: string, event: object) => listeners.get(name)?.(event) };
 }
 
 test("console.error is heard with where it was called, and the rest of the console is silent", () => {
@@ -34,13 +34,13 @@ test("console.error is heard with where it was called, and the rest of the conso
 });
 
 test("rejections and errors that nobody catches are heard, and end nothing", () => {
-  const { errors, tell } = listening();
+  const { errors, report } = listening();
   const preventDefault = vi.fn();
   const error = new RangeError("late");
-  tell("unhandledrejection", { reason: error, preventDefault });
-  tell("unhandledrejection", { reason: "text", preventDefault });
-  tell("error", { error, message: "Uncaught RangeError: late", preventDefault });
-  tell("error", { error: undefined, message: "Script error.", preventDefault });
+  report("unhandledrejection", { reason: error, preventDefault });
+  report("unhandledrejection", { reason: "text", preventDefault });
+  report("error", { error, message: "Uncaught RangeError: late", preventDefault });
+  report("error", { error: undefined, message: "Script error.", preventDefault });
   expect(errors.take()).toEqual([
     { text: "unhandled rejection: RangeError: late", stack: error.stack },
     { text: "unhandled rejection: text", stack: null },
@@ -50,7 +50,7 @@ test("rejections and errors that nobody catches are heard, and end nothing", () 
   expect(preventDefault).toHaveBeenCalledTimes(4);
 });
 
-test("it keeps no more than it can tell of", () => {
+test("it keeps no more than it can report of", () => {
   const { errors } = listening();
   for (let i = 0; i < 1000; i++) console.error(i);
   expect(errors.take()).toHaveLength(64);

@@ -107,6 +107,9 @@ export const api = {
   /** The recorded episodes that a run keeps, newest first. */
   episodes: (runId: string) => get<EpisodeEntry[]>(runPath(runId, "/episodes")),
   episode: (runId: string, episodeId: string) => get<RecordedEpisode>(episodePath(runId, episodeId)),
+  /** Keeps what a person played, with a star. */
+  keepEpisode: (runId: string, episode: RecordedEpisode) =>
+    post<EpisodeEntry>(runPath(runId, "/episodes"), episode),
   starEpisode: (runId: string, episodeId: string, starred: boolean) =>
     post<unknown>(episodePath(runId, episodeId, "/star"), { starred }),
   deleteEpisode: (runId: string, episodeId: string) =>

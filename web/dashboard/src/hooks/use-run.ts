@@ -1,7 +1,7 @@
 /** Everything about one run, live: the snapshot, then the server's events, a few times a second. */
 
-import type { RunView } from "@attract/schema";
-import { useEffect, useReducer, useState } from "react";
+import type { EpisodeEntry, RunView } from "@attract/schema";
+import { useCallback, useEffect, useReducer, useState } from "react";
 import { followRun } from "../api/run-feed.ts";
 import { EMPTY_RUN, type RunEvent, type RunState, reduceRun } from "../state/run-state.ts";
 
@@ -10,6 +10,8 @@ export interface LiveRun extends RunState {
   error: unknown;
   /** Takes over a view that an action of ours returned, ahead of the event. */
   accept: (run: RunView) => void;
+  /** Lists an episode that was kept here; a run that is over sends no events. */
+  list: (entry: EpisodeEntry) => void;
   /** Listens from the beginning: the run was over, and goes on. */
   restart: () => void;
 }
@@ -27,7 +29,9 @@ export function useRun(runId: string): LiveRun {
   }, [runId, turn]);
 
   const restart = () => setTurn((old) => old + 1);
-  return { ...state, error, accept: (run) => dispatch([{ type: "run", run }]), restart };
+  const accept = (run: RunView) => dispatch([{ type: "run", run }]);
+  const list = useCallback((entry: EpisodeEntry) => dispatch([{ type: "episode", entry }]), []);
+  return { ...state, error, accept, list, restart };
 }
 
 function reduceAll(state: RunState, events: readonly RunEvent[] | "reset"): RunState {

@@ -1,6 +1,6 @@
 /** What was played by hand and kept: recorded while the switch is on, listed with its score, deleted one by one. */
 
-import type { DemonstrationEntry, GameReference, RecordedEpisode } from "@attract/schema";
+import type { DemonstrationEntry, EpisodeEntry, GameReference, RecordedEpisode } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../api/client.ts";
@@ -19,8 +19,16 @@ export interface Recorder {
   error: unknown;
 }
 
-/** Recorder of the game that is played; `gameId` is empty until the game has been described. */
-export function useRecorder(gameId: string, reference: GameReference): Recorder {
+/**
+ * Recorder of the game that is played on a run's page; `gameId` is empty until the game has been described. The run keeps each
+ * episode with a star; as a demonstration it outlives the run.
+ */
+export function useRecorder(
+  gameId: string,
+  reference: GameReference,
+  runId: string,
+  onKept: (entry: EpisodeEntry) => void,
+): Recorder {
   const [isOn, setOn] = useState(false);
   const [entries, setEntries] = useState<readonly DemonstrationEntry[]>([]);
   const [error, setError] = useState<unknown>(null);
@@ -42,11 +50,11 @@ export function useRecorder(gameId: string, reference: GameReference): Recorder 
     (played: RecordedEpisode) => {
       if (!isOn || gameId === "") return;
       setError(null);
-      api
-        .keepDemonstration({ ...played, game_sha256: reference.sha256 })
-        .then((entry) => setEntries((old) => [entry, ...old]), setError);
+      const episode = { ...played, game_sha256: reference.sha256 };
+      api.keepEpisode(runId, episode).then(onKept, setError);
+      api.keepDemonstration(episode).then((entry) => setEntries((old) => [entry, ...old]), setError);
     },
-    [isOn, gameId, reference],
+    [isOn, gameId, reference, runId, onKept],
   );
   const remove = useCallback(
     (id: string) => {

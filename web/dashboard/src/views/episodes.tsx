@@ -22,7 +22,7 @@ export function Episodes({ runId, entries }: { runId: string; entries: readonly 
   const found = episodesShown(entries, filter);
   const now = Date.now();
   return (
-    <section className="section" aria-labelledby="episodes-title" data-testid="episodes">
+    <section className="section" aria-labelledby="episodes-title" data-testid="recorded-episodes">
       <div className="section-head">
         <h2 id="episodes-title" className="section-title">
           Episodes

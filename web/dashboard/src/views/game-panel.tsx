@@ -1,6 +1,6 @@
 /** The game on its screen: a version of the policy plays, or you do. */
 
-import type { RunView } from "@attract/schema";
+import type { EpisodeEntry, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { useMemo } from "react";
 import type { Stage } from "../routes.ts";
@@ -21,10 +21,12 @@ interface GamePanelProps {
   hasWorkers: boolean;
   stage: Stage;
   onStage: (stage: Stage) => void;
+  /** The run keeps an episode that was played here. */
+  onKept: (entry: EpisodeEntry) => void;
 }
 
 export function GamePanel(props: GamePanelProps) {
-  const { run, version, chosen, onNewest, hasWorkers, stage, onStage } = props;
+  const { run, version, chosen, onNewest, hasWorkers, stage, onStage, onKept } = props;
   // The settings are a new object with every event, the names are not.
   const names = JSON.stringify(seatsOf(run));
   const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
@@ -56,7 +58,7 @@ export function GamePanel(props: GamePanelProps) {
           waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
         />
       ) : (
-        <Play key="play" reference={reference} parameters={parameters} />
+        <Play key="play" runId={run.run_id} reference={reference} parameters={parameters} onKept={onKept} />
       )}
     </section>
   );

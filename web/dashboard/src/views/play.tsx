@@ -1,6 +1,6 @@
 /** Play: the game under your own hands, by keyboard or by buttons on a touch screen. */
 
-import type { GameDescription, GameReference, RunView } from "@attract/schema";
+import type { EpisodeEntry, GameDescription, GameReference, RunView } from "@attract/schema";
 import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import { Button } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
@@ -28,13 +28,15 @@ const UNKNOWN: Pick<GameDescription, "id" | "keys" | "action"> = {
 };
 
 interface PlayProps {
+  runId: string;
   /** The same object as long as the game is. */
   reference: GameReference;
   /** How each episode's parameters are drawn, as those of training are. */
   parameters: RunView["parameters"];
+  onKept: (entry: EpisodeEntry) => void;
 }
 
-export function Play({ reference, parameters }: PlayProps) {
+export function Play({ runId, reference, parameters, onKept }: PlayProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const begin = useRef<() => void>(() => undefined);
@@ -51,7 +53,7 @@ export function Play({ reference, parameters }: PlayProps) {
   const { score, end } = useScore(stage);
   const [description, setDescription] = useState<Pick<GameDescription, "id" | "keys" | "action">>(UNKNOWN);
   const [pointers, setPointers] = useState<PointerPlaces | null>(null);
-  const recorder = useRecorder(description.id, reference);
+  const recorder = useRecorder(description.id, reference, runId, onKept);
   const keep = useRef(recorder.keep);
   keep.current = recorder.keep;
   const buttons = useMemo(() => touchKeys(description), [description]);

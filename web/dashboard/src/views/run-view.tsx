@@ -80,6 +80,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
             onNewest={() => setVersion(null)}
             stage={route.stage}
             onStage={(stage) => replaceRoute({ ...route, stage })}
+            onKept={live.list}
           />
           <ReturnChart {...charts} mark={marked === undefined ? null : placeOn(marked, route.axis)}>
             <VersionSlider

@@ -1,14 +1,12 @@
 /** Plays a recorded episode for the eye: up to any tick of it, on from where it stands or again from its start. */
 
-import type { EpisodeDifference, EpisodeError } from "@attract/schema";
+import type { EpisodeDifference } from "@attract/schema";
 import type { Action, GameDefinition } from "attract/contract";
 import { ticksPerStep } from "attract/define-game";
-import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { tickByTick } from "attract/page/play";
-import { episodeError } from "../game/failures.ts";
-import type { PreloadedGames } from "../page/preloaded-games.ts";
 import { YIELD_MS } from "../rollout/yielding.ts";
+import { EpisodePlay, type EpisodePlayOptions } from "./episode-play.ts";
 import type { EpisodeScript } from "./episode-script.ts";
 
 /** A policy that is asked what it would choose; what it says changes nothing. */
@@ -19,11 +17,8 @@ export interface Adviser {
   decide(instance: Instance, begins: Uint8Array): Promise<unknown>;
 }
 
-export interface EpisodePlayerOptions {
-  definition: GameDefinition;
+export interface EpisodePlayerOptions extends Pick<EpisodePlayOptions, "definition" | "preloaded"> {
   script: EpisodeScript;
-  /** As in `ReplayEpisodeOptions`. */
-  preloaded?: PreloadedGames | null;
   yieldTurn(): Promise<void>;
   /** Monotonic, in milliseconds. */
   now(): number;
@@ -37,24 +32,20 @@ export interface EpisodePlayerOptions {
 
 /** Owned by one stage. */
 export class EpisodePlayer {
-  /** Another one after each start. */
-  instance: Instance;
   readonly #options: EpisodePlayerOptions;
+  /** Tick by tick, so that what is seen moves smoothly. */
+  readonly #definition: GameDefinition;
   readonly #stepTicks: number;
-  readonly #numTicks: number;
+  /** Another one after each start. */
+  #play: EpisodePlay;
   /** Where to, as it was told and in ticks. */
   #seconds = 0;
   #target = 0;
-  /** Ticks played. */
-  #ticks = 0;
   #hasBegun = false;
   /** Whether `instance` was started before. */
   #isUsed = false;
   #isRunning = false;
-  /** Neither the game nor what runs it can go on from here. */
-  #isOver = false;
   #isDifferent = false;
-  #action: Action | readonly Action[] = 0;
   #adviser: Adviser | null = null;
   /** The step that the adviser was asked about last. */
   #advisedStep = -1;
@@ -62,13 +53,18 @@ export class EpisodePlayer {
 
   /** A player at the start of the episode, which has not begun. Raises ConfigurationError, GameError. */
   constructor(options: EpisodePlayerOptions) {
-    const { definition, script } = options;
+    const { definition } = options;
     const { tickSeconds, secondsPerStep = tickSeconds, numAgents = 1 } = definition;
     this.#options = options;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
-    this.#numTicks = script.numSteps * this.#stepTicks;
+    this.#definition = tickByTick(definition);
     this.#begins = new Uint8Array(numAgents);
-    this.instance = this.#createInstance();
+    this.#play = this.#createPlay();
+  }
+
+  /** Another one after each start. */
+  get instance(): Instance {
+    return this.#play.instance;
   }
 
   /** Whether it has not arrived yet. */
@@ -78,7 +74,7 @@ export class EpisodePlayer {
 
   /** The step under way or, between two steps, the next; the last one at the end. */
   get step(): number {
-    return Math.min(Math.floor(this.#ticks / this.#stepTicks), this.#options.script.numSteps - 1);
+    return Math.min(Math.floor(this.#play.calls / this.#stepTicks), this.#options.script.numSteps - 1);
   }
 
   /** Whether the adviser was asked about `step`. */
@@ -96,7 +92,7 @@ export class EpisodePlayer {
   go(seconds: number): void {
     this.#seconds = seconds;
     const ticks = Math.floor(seconds / this.#options.definition.tickSeconds + 1e-6);
-    this.#target = Math.max(0, Math.min(ticks, this.#numTicks));
+    this.#target = Math.max(0, Math.min(ticks, this.#options.script.numSteps * this.#stepTicks));
     void this.#run();
   }
 
@@ -117,12 +113,13 @@ export class EpisodePlayer {
     try {
       // Each turn looks at the target anew: it may have changed while something was waited for.
       for (;;) {
-        if (!this.#hasBegun || this.#target < this.#ticks) await this.#begin();
+        if (!this.#hasBegun || this.#target < this.#play.calls) await this.#begin();
         else if (this.#isUnadvised()) await this.#ask();
-        else if (this.#isOver || this.#ticks >= this.#target) break;
+        else if (this.#play.isOver || this.#play.calls >= this.#target) break;
         else {
-          const ahead = this.#tick();
+          const ahead = this.#play.advance();
           if (ahead !== null) await ahead;
+          this.#noteTick();
           if (now() - lastYield >= YIELD_MS) {
             await yieldTurn();
             lastYield = now();
@@ -137,92 +134,38 @@ export class EpisodePlayer {
     this.#options.onArrived(this.#seconds);
   }
 
-  /** As a replay without pictures begins: a fresh copy of the game. */
   async #begin(): Promise<void> {
-    const { script, preloaded = null } = this.#options;
-    const { seed, instance: stream, episode, parameters } = script.episode;
     if (this.#isUsed) {
       this.instance.game.dispose?.();
-      const waiting = preloaded?.preload() ?? null;
-      if (waiting !== null) await waiting;
-      this.instance = this.#createInstance();
+      this.#play = this.#createPlay();
     }
     this.#isUsed = this.#hasBegun = true;
-    this.#isOver = false;
-    this.#ticks = 0;
     this.#advisedStep = -1;
     this.#begins.fill(1);
-    const { instance } = this;
-    instance.setStream(seed.low, seed.high, stream);
-    try {
-      const starting = instance.startAhead(episode, parameters);
-      if (starting !== null) await starting;
-      instance.start(episode, parameters);
-    } catch (error) {
-      this.#fail(error);
-      return;
-    }
-    this.#compare(null);
+    await this.#play.begin();
+    this.#compare();
   }
 
-  /** Plays a tick; a promise where that has to be waited for. */
-  #tick(): Promise<void> | null {
-    const { instance } = this;
-    if (this.#ticks % this.#stepTicks === 0) this.#action = this.#options.script.action(this.step, instance);
-    try {
-      const ahead = instance.stepAhead(this.#action as Action);
-      if (ahead !== null) return ahead.then(this.#finishTick, (error) => this.#fail(error));
-    } catch (error) {
-      this.#fail(error);
-      return null;
-    }
-    this.#finishTick();
-    return null;
-  }
-
-  readonly #finishTick = (): void => {
-    const { instance } = this;
-    try {
-      instance.step(this.#action as Action);
-    } catch (error) {
-      this.#fail(error);
-      return;
-    }
-    this.#ticks++;
-    this.#isOver = instance.episodeOver;
-    for (let agent = 0; agent < this.#begins.length; agent++)
+  #noteTick(): void {
+    const { calls, isOver, error, instance } = this.#play;
+    for (let agent = 0; error === null && agent < this.#begins.length; agent++)
       if (instance.terminated[agent] === 1 || instance.truncated[agent] === 1) this.#begins[agent] = 1;
-    if (this.#isOver || this.#ticks % this.#stepTicks === 0) this.#compare(null);
-  };
-
-  #fail(error: unknown): void {
-    this.#isOver = true;
-    this.#compare(episodeError(error, this.instance));
+    if (isOver || calls % this.#stepTicks === 0) this.#compare();
   }
 
-  #compare(error: EpisodeError | null): void {
+  #compare(): void {
     if (this.#isDifferent) return;
-    const { script, onDiffers } = this.#options;
-    const isEnd = this.#isOver || this.#ticks === this.#numTicks;
-    // A step that failed was not taken.
-    const steps = this.#ticks / this.#stepTicks;
-    const outcome = {
-      episodeSteps: error === null ? Math.ceil(steps) : Math.floor(steps),
-      episodeOver: this.instance.episodeOver,
-      endReason: this.instance.endReason,
-      episodeReturns: this.instance.episodeReturns,
-    };
-    const difference = isEnd ? script.endDifference(outcome, error) : script.difference(steps, this.instance);
+    const difference = this.#play.difference();
     if (difference === null) return;
     this.#isDifferent = true;
-    onDiffers(difference);
+    this.#options.onDiffers(difference);
   }
 
   /** Without a memory, only what is about to be seen is asked about. */
   #isUnadvised(): boolean {
-    if (this.#adviser === null || this.#isOver || this.isAdvised) return false;
-    if (this.#ticks % this.#stepTicks !== 0 || this.#ticks === this.#numTicks) return false;
-    return this.#adviser.hasMemory || this.#target - this.#ticks <= this.#stepTicks;
+    const { calls, isAtEnd } = this.#play;
+    if (this.#adviser === null || isAtEnd || this.isAdvised || calls % this.#stepTicks !== 0) return false;
+    return this.#adviser.hasMemory || this.#target - calls <= this.#stepTicks;
   }
 
   async #ask(): Promise<void> {
@@ -233,8 +176,12 @@ export class EpisodePlayer {
     this.#advisedStep = asked;
   }
 
-  #createInstance(): Instance {
-    // Tick by tick, so that what is seen moves smoothly.
-    return createInstance(tickByTick(this.#options.definition), { callsPerStep: this.#stepTicks });
+  #createPlay(): EpisodePlay {
+    const { script, preloaded } = this.#options;
+    return new EpisodePlay(script, {
+      definition: this.#definition,
+      preloaded,
+      callsPerStep: this.#stepTicks,
+    });
   }
 }

@@ -159,9 +159,12 @@ export class EpisodeTape {
 
 /** The episode; null where a frame of at most `maxBytes` has no room for it and what is told with it. */
 export function fitting(episode: RecordedEpisode | null, maxBytes: number): RecordedEpisode | null {
-  if (episode === null) return null;
-  const bytes = episode.actions.data.length + episode.marks.hashes.length + OTHER_FIELDS_BYTES;
-  return bytes <= maxBytes ? episode : null;
+  return episode === null || recordedBytes(episode) > maxBytes ? null : episode;
+}
+
+/** What an episode takes of a frame, at most. */
+export function recordedBytes({ actions, marks }: RecordedEpisode): number {
+  return actions.data.length + marks.hashes.length + OTHER_FIELDS_BYTES;
 }
 
 /** 8 hexadecimal digits per hash. */

@@ -1,18 +1,11 @@
 /** Plays a recorded episode again without drawing it, and says where it first differs (rule C5). */
 
-import type { EpisodeDifference, EpisodeError, EpisodeReplay } from "@attract/schema";
-import type { GameDefinition } from "attract/contract";
-import { createInstance } from "attract/group-instance";
-import type { Instance } from "attract/instance";
-import { episodeError } from "../game/failures.ts";
-import type { PreloadedGames } from "../page/preloaded-games.ts";
+import type { EpisodeReplay } from "@attract/schema";
 import { YIELD_MS } from "../rollout/yielding.ts";
+import { EpisodePlay, type EpisodePlayOptions } from "./episode-play.ts";
 import type { EpisodeScript } from "./episode-script.ts";
 
-export interface ReplayEpisodeOptions {
-  definition: GameDefinition;
-  /** Frames of a game that lives in a page: each episode needs one of its own. Default: null. */
-  preloaded?: PreloadedGames | null;
+export interface ReplayEpisodeOptions extends Pick<EpisodePlayOptions, "definition" | "preloaded"> {
   /** Gives the event loop its turn. */
   yieldTurn(): Promise<void>;
   /** Monotonic, in milliseconds. */
@@ -22,60 +15,38 @@ export interface ReplayEpisodeOptions {
 /** Plays until the end, or until the first difference. Rejects with whatever else than a game's error was thrown. */
 export async function replayEpisode(
   script: EpisodeScript,
-  options: ReplayEpisodeOptions,
+  { definition, preloaded, yieldTurn, now }: ReplayEpisodeOptions,
 ): Promise<EpisodeReplay> {
-  const began = options.now();
-  const instance = createInstance(options.definition);
-  let difference: EpisodeDifference | null = null;
-  let error: EpisodeError | null = null;
+  const began = now();
+  const play = new EpisodePlay(script, { definition, preloaded });
+  const { instance } = play;
+  let difference: EpisodeReplay["difference"];
   try {
-    try {
-      difference = await play(script, instance, options);
-    } catch (thrown) {
-      error = episodeError(thrown, instance);
+    await play.begin();
+    let lastYield = now();
+    for (;;) {
+      difference = play.difference();
+      if (difference !== null || play.isAtEnd) break;
+      const ahead = play.advance();
+      if (ahead !== null) await ahead;
+      if (now() - lastYield >= YIELD_MS) {
+        await yieldTurn();
+        lastYield = now();
+      }
     }
-    difference ??= script.endDifference(instance, error);
   } finally {
     instance.game.dispose?.();
   }
-  const isOver = instance.episodeOver && instance.endReason !== null;
+  const { error } = play;
+  const reason = instance.episodeOver ? instance.endReason : null;
   return {
     equal: difference === null,
     difference,
     returns: [...instance.episodeReturns],
-    num_steps: instance.episodeSteps + (error === null || error.tick === 0 ? 0 : 1),
+    num_steps: play.numSteps,
     num_ticks: error === null ? instance.episodeTicks : error.tick,
-    end_reason: error !== null ? "failed" : isOver ? (instance.endReason ?? "stopped") : "stopped",
+    end_reason: error === null ? (reason ?? "stopped") : "failed",
     error,
-    play_seconds: (options.now() - began) / 1000,
+    play_seconds: (now() - began) / 1000,
   };
-}
-
-async function play(
-  script: EpisodeScript,
-  instance: Instance,
-  { definition, preloaded = null, yieldTurn, now }: ReplayEpisodeOptions,
-): Promise<EpisodeDifference | null> {
-  const { seed, instance: stream, episode, parameters } = script.episode;
-  instance.setStream(seed.low, seed.high, stream);
-  const waiting = preloaded?.preload() ?? null;
-  if (waiting !== null) await waiting;
-  const starting = instance.startAhead(episode, parameters);
-  if (starting !== null) await starting;
-  instance.start(episode, parameters);
-  const hasTurns = definition.page?.turns ?? false;
-  let lastYield = now();
-  for (let step = 0; step < script.numSteps; step++) {
-    const difference = script.difference(step, instance);
-    if (difference !== null) return difference;
-    const action = script.action(step, instance);
-    if (hasTurns) await instance.stepAhead(action);
-    instance.step(action);
-    if (instance.episodeOver) return null;
-    if (now() - lastYield >= YIELD_MS) {
-      await yieldTurn();
-      lastYield = now();
-    }
-  }
-  return null;
 }

@@ -3,6 +3,8 @@
 import type { CheckGame, GameChecked, PlaytestGame, ReplayEpisodes } from "@attract/schema";
 import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
+import type { Instance } from "attract/instance";
+import { CheckedEpisodes } from "../episode/checked-episodes.ts";
 import { replayEpisodes } from "../episode/replay-episodes.ts";
 import {
   type CheckNews,
@@ -40,10 +42,12 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
     const report = reportOf(error, NOWHERE, "load");
     return failedCheck(order, { id: "load", text: report.text, fix: "fix the module", stack: report.stack });
   }
+  const episodes = order.record ? new CheckedEpisodes(definition) : null;
   const options = {
     now,
     budgetMilliseconds: order.budget_seconds * 1000,
     onPhase: (phase: string) => post({ type: "phase", phase }),
+    onCopy: (instance: Instance, seed: number) => episodes?.watch(instance, seed),
     only:
       order.random_episodes === null
         ? undefined
@@ -60,13 +64,15 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   return {
     type: "game_checked",
     check_id: order.check_id,
-    findings: report.findings.slice(0, MAX_FINDINGS).map((finding) => ({
+    findings: report.findings.slice(0, MAX_FINDINGS).map(({ thrown, ...finding }) => ({
       ...finding,
       text: clip(finding.text),
       stack: finding.stack === null ? null : clip(finding.stack),
+      recorded: episodes?.takeFailed(thrown) ?? null,
     })),
     description: report.description as GameChecked["description"],
     play: play === null ? null : playOf(play),
+    first_episode: episodes?.takeFirst() ?? null,
     unplayable: report.isUnplayable,
     seconds: (now() - began) / 1000,
   };

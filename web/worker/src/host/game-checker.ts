@@ -160,9 +160,10 @@ export function failedCheck(order: CheckGame, { id, text, fix, stack = null }: F
   return {
     type: "game_checked",
     check_id: order.check_id,
-    findings: [{ id, severity: "error", text, fix, stack, method: null }],
+    findings: [{ id, severity: "error", text, fix, stack, method: null, recorded: null }],
     description: null,
     play: null,
+    first_episode: null,
     unplayable: id === "load",
     seconds: 0,
   };

@@ -34,7 +34,7 @@ const REPRODUCIBLE = "training continues; results for single episodes, such as r
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
 
 export interface PageCheckOptions
-  extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase" | "only"> {
+  extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase" | "onCopy" | "only"> {
   /** See `PageFramesOptions`. */
   base?: string;
 }
@@ -90,6 +90,7 @@ class PageCheck {
           ? "fix the game or its adapter: failed episodes are discarded"
           : "fix the page or its adapter",
         stack: error instanceof Error ? (error.stack ?? null) : null,
+        thrown: error,
       });
     }
     return {
@@ -111,7 +112,7 @@ class PageCheck {
     if (frames.loadsForEpisodes) frames.giveBack(await frames.load(0), false);
     else await frames.preload();
     const createMilliseconds = now() - began;
-    const instance = this.#instance(frames, 1);
+    const instance = this.#watched(frames, 1);
     this.#phase("random play");
     const wanted = Math.max(MAX_STEPS, (description.max_steps ?? 0) + 1);
     const steps = only === undefined ? wanted : Number.POSITIVE_INFINITY;
@@ -170,7 +171,7 @@ class PageCheck {
   async #repeat(deadline: Deadline): Promise<void> {
     this.#phase("a play that is repeated");
     const fresh = this.#frames({ isFresh: true });
-    const first = this.#instance(fresh, 2);
+    const first = this.#watched(fresh, 2);
     const share = deadline.share(0.25);
     const original = firstEpisodes(
       await this.#drained(playing(fresh.definition, first, 2, share, REPEATED_STEPS), [fresh]),
@@ -329,6 +330,12 @@ class PageCheck {
 
   #instance(frames: PageFrames, seedLow: number): Instance {
     return createInstance(frames.definition, { seedLow });
+  }
+
+  #watched(frames: PageFrames, seed: number): Instance {
+    const instance = this.#instance(frames, seed);
+    this.#options.onCopy?.(instance, seed);
+    return instance;
   }
 
   /** Plays on, waiting before each start until pages are there. */

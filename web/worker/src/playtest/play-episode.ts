@@ -155,7 +155,7 @@ class Episode {
       if (hasTurns) await instance.stepAhead(action);
       instance.step(action);
       if (errors.hasAny || copies.hasErrors) this.#look();
-      if (watch.name !== null) this.#tellOfInfo(watch.name);
+      if (watch.name !== null) this.#reportInfo(watch.name);
       if (step % LOOK_STEPS === LOOK_STEPS - 1 && !goesOn(step)) return false;
       if (step % YIELD_STEPS === YIELD_STEPS - 1) await yieldTurn();
     }
@@ -177,7 +177,7 @@ class Episode {
   }
 
   /** Once in an episode. */
-  #tellOfInfo(name: string): void {
+  #reportInfo(name: string): void {
     const { alarms, watch } = this.#table;
     const { game, episodeSteps, currentTick } = this.#instance;
     watch.end();

@@ -79,6 +79,8 @@ test("growth is a line that is certain and goes on: neither a step, nor noise, n
   expect(grows((i) => 4_000 * i + 3_000 * (i % 3))).toBe(true);
   expect(grows((i) => 900 * i)).toBe(false);
   expect(grows((i) => (i < 20 ? 0 : 200_000))).toBe(false);
+  // A step is none, even if all lies higher from then on.
+  expect(grows((i) => (i < 20 ? 0 : 200_000) + 10 * i)).toBe(false);
   // A late collection in every tenth episode hides nothing; in every second one nothing is certain.
   expect(grows((i) => 4_000 * i + (i % 10 === 4 ? 300_000 : 0))).toBe(true);
   expect(grows((i) => 1_200 * i + (i % 2) * 200_000)).toBe(false);

@@ -23,7 +23,7 @@ export async function deadKey({ definition, episodes, options }: Drill): Promise
   if (scripts.length === 0) return unfinished("no episode of this game was given to begin in");
   const actions = held.slice(0, MAX_ACTIONS);
   if (actions.length < 2) return clean({ states: 0 });
-  const copy = await steadyCopy(definition, scripts, options);
+  const copy = await steadyCopy(definition, scripts, options, true);
   if (copy === null)
     return unfinished(
       deadline.isOver

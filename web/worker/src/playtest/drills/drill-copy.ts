@@ -24,6 +24,8 @@ export interface CopyKind {
   isFresh: boolean;
   /** Whether pictures are asked for, and of what. Default: none. */
   sees?: "drawn" | "seen";
+  /** Whether an episode may go otherwise than it was recorded, as long as it always goes so here. Default: no. */
+  isLoose?: boolean;
 }
 
 /** The names that an episode's random streams have. */
@@ -111,7 +113,7 @@ export class DrillCopy {
       await this.start(script.episode);
       for (let step = 0; step < steps; step++) {
         if (this.instance.episodeOver || this.#options.deadline.isOver) return false;
-        if (script.difference(step, this.instance) !== null) return false;
+        if (!this.#kind.isLoose && script.difference(step, this.instance) !== null) return false;
         await this.step(script.action(step, this.instance));
       }
       return !this.instance.episodeOver;
@@ -201,21 +203,23 @@ function choiceWithin(mask: Uint8Array, offset: number, choice: number): number 
 /**
  * A copy in which an episode looks the same every time: kept, or else new for each episode, or else by what the agents see alone.
  *
+ * @param isLoose whether a kept copy will do in which episodes go otherwise than recorded, as long as they always go so.
  * @returns null: the game does not play its episodes again as they were recorded, or there is no time left.
  */
 export async function steadyCopy(
   game: GameDefinition,
   scripts: readonly EpisodeScript[],
   options: DrillOptions,
+  isLoose = false,
 ): Promise<DrillCopy | null> {
   const kinds: CopyKind[] = [
-    ...(game.page?.reset === "own" ? [{ isFresh: false, sees: "drawn" } as const] : []),
+    ...(game.page?.reset === "own" ? [{ isFresh: false, sees: "drawn", isLoose } as const] : []),
     { isFresh: true, sees: "drawn" },
     { isFresh: true, sees: "seen" },
   ];
   for (const kind of kinds) {
     const copy = new DrillCopy(game, kind, options);
-    if (await isSteady(copy, scripts)) return copy;
+    if (await isSteady(copy, scripts, kind.isLoose ?? false)) return copy;
     copy.close();
     if (options.deadline.isOver) return null;
   }
@@ -224,10 +228,18 @@ export async function steadyCopy(
 
 /** Steps of an episode that are played twice. */
 const COMPARED_STEPS = 200;
+/** Steps of another between the two times. */
+const OTHER_STEPS = 40;
 /** Pictures that are compared of them. */
 const COMPARED_PICTURES = 8;
 
-async function isSteady(copy: DrillCopy, scripts: readonly EpisodeScript[]): Promise<boolean> {
+async function isSteady(
+  copy: DrillCopy,
+  scripts: readonly EpisodeScript[],
+  isLoose: boolean,
+): Promise<boolean> {
+  const other = scripts[scripts.length - 1];
+  await copy.follow(other, Math.min(OTHER_STEPS, other.numSteps - 1));
   for (const script of scripts.slice(0, 2)) {
     const steps = Math.min(COMPARED_STEPS, script.numSteps - 1);
     const every = Math.max(1, Math.floor(steps / COMPARED_PICTURES));
@@ -237,7 +249,8 @@ async function isSteady(copy: DrillCopy, scripts: readonly EpisodeScript[]): Pro
       return script.action(instance.episodeSteps, instance);
     };
     const first = await copy.fork(script, 0, mover, steps, every);
-    if (first === null || isOther) return false;
+    if (first === null || (isOther && !isLoose)) return false;
+    await copy.follow(other, Math.min(OTHER_STEPS, other.numSteps - 1));
     const again = await copy.fork(script, 0, mover, steps, every, first.pictures);
     if (again?.pictures.join() !== first.pictures.join()) return false;
   }
