@@ -154,7 +154,7 @@ async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_play
 
 
 def run_workflow(folder: Path, skipped: set[str] = ELSEWHERE) -> tuple[str | None, str, str]:
-    """Run the workflow's steps here: the first step that failed, or None; what was printed; the summary of the job."""
+    """The first step of the workflow that fails here, or None; what is printed; the summary of the job."""
     steps = yaml.safe_load((folder / WORKFLOW).read_text())["jobs"]["play"]["steps"]
     summary = folder / "summary.md"
     summary.write_text("")
