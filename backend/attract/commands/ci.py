@@ -262,6 +262,7 @@ async def _judged(
         recorded=recorded,
         max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
         parameters=order.parameters,
+        tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
         needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
         is_judged_by_score=given.has_score,
@@ -269,7 +270,12 @@ async def _judged(
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
-        return await checker.playtest(build.module, asked, HOST_SECONDS)
+        try:
+            return await checker.playtest(build.module, asked, HOST_SECONDS)
+        except AttractError as error:
+            # A browser that went away comes back by itself; a game that takes it along does so twice.
+            _say(console, f"browser: {error}; trying again")
+            return await checker.playtest(build.module, asked, HOST_SECONDS)
 
     with console.status("playing") as status:
         playtest = Playtest(

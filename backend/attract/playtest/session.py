@@ -45,6 +45,12 @@ CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
+TICK_NAME: Final = "slow/microseconds_per_tick"
+SLOWER: Final = 5.0
+TICK_SHARE: Final = 0.05
+"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
+SEEN_OFTEN: Final = 3
+"""Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
 LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
@@ -71,6 +77,7 @@ class Plan:
     """What the players `recorded-K` play."""
     max_steps: int | None = None
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
+    tick_seconds: float = 1.0
     has_page: bool = False
     needs_fresh_pages: bool = False
     """Whether the game's own restart is known to leave something behind."""
@@ -137,6 +144,7 @@ class Playtest:
         await self._play_first()
         # A build that is really slow leaves no time for it later.
         await self._begin_drill("slow", [])
+        self._judge_ticks()
         for stage in STAGES:
             if not await self._play_until(stage):
                 break
@@ -312,6 +320,13 @@ class Playtest:
         )
         return drilled
 
+    def _judge_ticks(self) -> None:
+        before, now = self._measured_before.get(TICK_NAME), self._played.measured.get(TICK_NAME)
+        if before is None or now is None or not _is_slower(before, now, self._plan.tick_seconds):
+            return
+        text = f"a tick takes {now:.3g} microseconds; in the baseline it took {before:.3g}"
+        self._causes.add([Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None)])
+
     def _judge_keys(self) -> None:
         for name, before in self._measured_before.items():
             if not name.startswith("dead-key/") or before < DEAD_BEFORE:
@@ -336,7 +351,12 @@ class Playtest:
             if cause.oracle not in REPLAYED:
                 seen[cause.key] = await self._drilled_again(cause) if self._has_time(1.0) else 0
             times = seen.get(cause.key, 0)
-            if times < CONFIRMATIONS:
+            text = cause.text
+            if times < CONFIRMATIONS and cause.oracle in REPLAYED and len(cause.sightings) >= SEEN_OFTEN:
+                # A page whose restart leaves a little behind does not go the same way in a fresh one.
+                count = len(cause.sightings)
+                text = f"{text} (in {count} episodes; the shortest goes otherwise in a fresh page)"
+            elif times < CONFIRMATIONS:
                 why = (
                     "seen once and not again when replayed"
                     if self._has_time(1.0)
@@ -348,7 +368,7 @@ class Playtest:
             self._add(
                 Confirmed(
                     cause.oracle,
-                    cause.text,
+                    text,
                     cause,
                     None,
                     shortest.player,
@@ -404,6 +424,12 @@ class Playtest:
             is_same = all((now.get(name) == 0.0) == (value == 0.0) for name, value in before.items())
             return self._causes_of("dead-key") if is_same else []
         kind: DrillKind = oracle  # type: ignore[assignment]
+        if kind == "slow" and TICK_NAME in self._measured_before:
+            drilled = await self._do_drill(PlaytestDrill(kind=kind))
+            before, now = self._measured_before[TICK_NAME], self._played.measured.get(TICK_NAME, 0.0)
+            is_again = drilled is not None and bool(drilled.alarms)
+            is_again = is_again or _is_slower(before, now, self._plan.tick_seconds)
+            return self._causes_of("slow") if is_again else []
         episodes = [] if recorded is None else [recorded]
         if oracle == "retry-broken":
             episodes = self._samples(8)
@@ -452,6 +478,10 @@ def not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlay
         if i == len(missing) or missing[i] != missing[i - 1] + 1:
             yield PlaytestPlays(player=play.player, first=missing[begin], count=i - begin)
             begin = i
+
+
+def _is_slower(before: float, now: float, tick_seconds: float) -> bool:
+    return now > SLOWER * before and now > TICK_SHARE * tick_seconds * 1e6
 
 
 def _most_episodes(player: str) -> int:

@@ -114,11 +114,35 @@ def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
 
 def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:
     def alarms(player: str, index: int) -> list[PlaytestAlarm]:
-        return [] if player == "recorded-0" else [error("now and then")]
+        return [error("now and then")] if player == "random" and index < 2 else []
 
     played = run(ScriptedHost(alarms))
     assert played.findings == []
     assert played.problems["error"] == "seen once and not again when replayed: now and then"
+
+
+def test_an_alarm_of_many_episodes_is_a_finding_though_the_shortest_goes_otherwise() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        return [error("each time")] if player == "random" and index < 3 else []
+
+    (found,) = run(ScriptedHost(alarms)).findings
+    assert (found.id, found.times) == ("error", 0)
+    assert found.text == "each time (in 3 episodes; the shortest goes otherwise in a fresh page)"
+
+
+def test_ticks_five_times_as_long_as_in_the_baseline_are_slow() -> None:
+    def measured(now: float, tick_seconds: float) -> list[str]:
+        host = ScriptedHost()
+        host.drilled["slow"] = PlaytestDrilled(kind="slow", numbers={"microseconds_per_tick": now})
+        plan = Plan(players=["idle"], seed=Seed(low=0, high=0), tick_seconds=tick_seconds)
+        before = {"slow/microseconds_per_tick": 10.0}
+        playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, before)
+        return [found.id for found in asyncio.run(playtest.run()).findings]
+
+    assert measured(51.0, 0.001) == ["slow"]
+    assert measured(49.0, 0.001) == []
+    # Less than 5 % of its own game time hurts nobody.
+    assert measured(51.0, 0.1) == []
 
 
 def test_a_hang_is_a_finding_and_ends_the_play() -> None:

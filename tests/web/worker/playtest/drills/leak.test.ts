@@ -17,7 +17,7 @@ function hoard({ step = 0, start = 0, once = 0, until = Number.POSITIVE_INFINITY
       start() {
         starts++;
         if (starts < until) kept += start;
-        if (starts === 28) kept += once;
+        if (starts === 280) kept += once;
         return [0];
       },
       update() {
@@ -39,12 +39,12 @@ async function run(fields: Parameters<typeof hoard>[0], seconds = 60) {
 test("what is kept of each episode is found, 2 kB or 8 kB, and what is kept of each step", async () => {
   const starts = await run({ start: 2_000 });
   expect([starts.alarms.length, starts.recorded, starts.problem]).toEqual([1, [null], null]);
-  expect(starts.numbers.episodes).toBe(40);
+  // 20 steps an episode, so ten of them to a reading.
+  expect(starts.numbers.episodes).toBe(1200);
   expect(Math.abs(starts.numbers.bytes_per_episode - 2_000)).toBeLessThan(100);
   expect((await run({ start: 8_000 })).alarms[0].text).toMatch(
-    /^the game keeps 8\.0 kB of each episode: after a garbage collection its heap grew by \d+ kB over 120 episodes$/,
+    /^the game keeps 8\.0 kB of each episode: after a garbage collection its heap grew by \d+ kB over 1200 episodes$/,
   );
-  // 20 steps an episode.
   expect((await run({ step: 200 })).alarms[0].text).toContain("keeps 4.0 kB");
 });
 
@@ -52,10 +52,10 @@ test("what is kept once, up to some episode, or next to nothing is no leak", asy
   for (const fields of [
     {},
     { once: 500_000 },
-    { start: 400 },
-    { start: 4_000, until: 46 },
-    { start: 4_000, until: 12 },
-    { start: 4_000, until: 80 },
+    { start: 40 },
+    { start: 4_000, until: 460 },
+    { start: 4_000, until: 120 },
+    { start: 4_000, until: 800 },
   ])
     expect((await run(fields)).alarms).toEqual([]);
 });

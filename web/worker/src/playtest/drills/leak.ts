@@ -17,6 +17,8 @@ const MIN_EPISODES = 24;
  */
 const SETTLING_EPISODES = 40;
 const LATER_EPISODES = 32;
+/** A reading of a module follows so many steps at least: random play of some games ends after a few. Pages have no time for it. */
+const READING_STEPS = 200;
 /** An episode is stopped after so much game time. */
 const EPISODE_SECONDS = 20;
 const MAX_STEPS = 600;
@@ -43,17 +45,19 @@ export async function leak({ definition, options }: Drill): Promise<Drilled> {
     if (bytes.length < MIN_EPISODES)
       return unfinished(`only ${bytes.length} of ${MIN_EPISODES} episodes were played in the time given`);
     const line = fitted(bytes);
-    const numbers = { bytes_per_episode: line.slope, episodes: bytes.length };
+    const perReading = player.episodes / (WARM_UP_EPISODES + bytes.length);
+    const numbers = { bytes_per_episode: line.slope / perReading, episodes: player.episodes };
     if (!isGrowing(bytes, line)) return clean(numbers);
     await player.play(SETTLING_EPISODES, null);
     const later = await player.play(LATER_EPISODES, heapBytes);
     if (later.length < LATER_EPISODES)
       return unfinished("the heap grows, but there was no time left to see whether it goes on", numbers);
     const lasting = fitted(later);
-    const lastingNumbers = { ...numbers, bytes_per_episode: lasting.slope };
+    const played = player.episodes;
+    const perEpisode = lasting.slope / perReading;
+    const lastingNumbers = { episodes: played, bytes_per_episode: perEpisode };
     if (!isGrowing(later, lasting)) return clean(lastingNumbers);
-    const kilobytes = (lasting.slope / 1000).toFixed(1);
-    const played = WARM_UP_EPISODES + bytes.length + SETTLING_EPISODES + later.length;
+    const kilobytes = (perEpisode / 1000).toPrecision(2);
     const text =
       `the game keeps ${kilobytes} kB of each episode: after a garbage collection its heap grew by ` +
       `${((later[later.length - 1] - bytes[0]) / 1000).toFixed(0)} kB over ${played} episodes`;
@@ -72,7 +76,8 @@ class EpisodePlayer {
   readonly #copy: DrillCopy;
   readonly #options: Drill["options"];
   readonly #steps: number;
-  #episode = 0;
+  /** Begun so far. */
+  episodes = 0;
 
   constructor(copy: DrillCopy, options: Drill["options"]) {
     this.#copy = copy;
@@ -86,12 +91,15 @@ class EpisodePlayer {
     const bytes = new Float64Array(count);
     let played = 0;
     for (; played < count && !deadline.isOver; played++) {
-      const episode = this.#episode++;
-      const player = new RandomPlayer(this.#copy.definition.action, seed.low, episode);
-      await this.#copy.start({ seed, instance: 0, episode, parameters });
-      const { instance } = this.#copy;
-      for (let step = 0; step < this.#steps && !instance.episodeOver && !deadline.isOver; step++)
-        await this.#copy.step(drawActions(instance, player));
+      const wanted = this.#copy.definition.page === undefined ? READING_STEPS : 1;
+      for (let steps = 0; steps < wanted && !deadline.isOver; steps++) {
+        const episode = this.episodes++;
+        const player = new RandomPlayer(this.#copy.definition.action, seed.low, episode);
+        await this.#copy.start({ seed, instance: 0, episode, parameters });
+        const { instance } = this.#copy;
+        for (let step = 0; step < this.#steps && !instance.episodeOver && !deadline.isOver; step++, steps++)
+          await this.#copy.step(drawActions(instance, player));
+      }
       if (heapBytes !== null) bytes[played] = await heapBytes();
     }
     return Array.from(bytes.subarray(0, played));
