@@ -22,11 +22,11 @@ export class PageEyes {
   following(adapter: PageAdapter): PageAdapter {
     return {
       ...adapter,
-      prepare: (window) => {
+      prepare: (window, parameters) => {
         made(window, PHASER);
         this.#recorders.set(window, new DrawRecorder(window));
         this.#uploads.set(window, new Uploads(window));
-        adapter.prepare?.(window);
+        adapter.prepare?.(window, parameters);
       },
     };
   }
