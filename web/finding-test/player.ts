@@ -132,14 +132,14 @@ class Stage {
       return;
     }
     const adapter = game.page;
-    const prepare = (window: Window & typeof globalThis): void => {
+    const prepare: typeof adapter.prepare = (window, parameters) => {
       this.#window = window;
       const { error } = window.console;
       window.console.error = (...args: unknown[]) => {
         hear(`console.error: ${args.map(textOf).join(" ")}`);
         error.apply(window.console, args);
       };
-      adapter.prepare?.(window);
+      adapter.prepare?.(window, parameters);
     };
     this.#pages = new PageFrames(
       { ...game, page: { ...adapter, page, prepare } },

@@ -2,7 +2,9 @@ import type { PlaytestDrill, PlaytestDrilled } from "@attract/schema";
 import { heapMeter } from "@attract/worker/playtest/drills/heap";
 import type { PageGameOptions } from "attract/page";
 import { expect, test } from "vitest";
+import type { PageAdapter } from "../../../../web/sdk/src/page-adapter.ts";
 import { PageFrames } from "../../../../web/worker/src/page/page-frames.ts";
+import { PageEyes } from "../../../../web/worker/src/playtest/drills/page-eyes.ts";
 import { hop, numFrames } from "../page/hop-page.ts";
 import { drilled, played } from "./drills/drilled.ts";
 
@@ -136,4 +138,16 @@ test("the ticks of a page are timed one by one", async () => {
   expect([alarms, problem]).toEqual([[], null]);
   expect(numbers.microseconds_per_tick).toBeGreaterThan(0.5);
   expect(numbers.ticks).toBeGreaterThan(1_000);
+});
+
+test("a page that is followed gets the parameters of its episode", () => {
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  const got: unknown[] = [];
+  const adapter = {
+    prepare: (_w: unknown, parameters: unknown) => got.push(parameters),
+  } as unknown as PageAdapter;
+  new PageEyes().following(adapter).prepare?.(frame.contentWindow, { speed: 2 });
+  frame.remove();
+  expect(got).toEqual([{ speed: 2 }]);
 });
