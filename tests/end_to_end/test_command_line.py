@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from attract_command import AttractCommand, run_attract
+from waiting import WAIT_SECONDS
 
 TRAIN = ("train", "cartpole", "--workers", "1")
 
@@ -25,7 +26,7 @@ def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
         assert command.process.wait(120) == 141
         assert stderr.read() == ""
         stderr.close()
-        _gone, alive = psutil.wait_procs(family, timeout=5)
+        _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
         assert alive == []
         # As after Ctrl-C.
         assert (tmp_path / "piped" / "export" / "policy.onnx").is_file()
