@@ -217,7 +217,7 @@ class _Worker:
         self._socket = socket
         self._worker = worker
         self._first_slot: dict[tuple[int, int], int] = {}
-        """Of the blocks that are not acknowledged, by lease and index."""
+        """First slot of each block that is not acknowledged, by lease and index."""
         self._has_failed = False
 
     async def _send(self, *messages: WireModel | bytes) -> None:

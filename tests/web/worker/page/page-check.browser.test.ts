@@ -4,8 +4,8 @@ import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
 import { awaitingHop, hop, numFrames } from "./hop-page.ts";
 
 /**
- * Of a clock that is read once a step: 600 steps of random play, and every repetition whole. On any machine a check goes
- * as far, each of whose episodes is 24 ticks in a page of its own.
+ * Milliseconds of a clock that is read once a step, so that a check goes as far on any machine: 600 steps of random
+ * play, and every repetition whole. An episode has 24 ticks, and takes a page of its own in most of them.
  */
 const BUDGET = 1_500;
 
