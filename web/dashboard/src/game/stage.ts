@@ -6,17 +6,13 @@ import { SandboxThread } from "@attract/worker/game/game-thread";
 import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
 import type { Decision, PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
 import { serverUrl } from "../api/client.ts";
+import { FrameWait } from "./frame-wait.ts";
 
 /** More would cost a phone's battery for nothing anyone sees. */
 const MAX_PIXEL_RATIO = 2;
 /** A game that has not answered for so long hangs; at first it has to be loaded too. */
 const HANG_MS = 5_000;
 const LOAD_MS = 30_000;
-/**
- * What counts of the time between two frames. A page that is hidden has none, and one on a busy machine has few: neither
- * tells how long the game has had to answer.
- */
-const MAX_FRAME_MS = 100;
 
 let frames: SandboxFrames | null = null;
 
@@ -49,11 +45,9 @@ export class Stage {
   readonly #options: StageOptions;
   readonly #thread: SandboxThread;
   #handle = 0;
-  /** Since the frame was asked for that has not come yet. */
-  #waitedMs: number | null = null;
+  readonly #wait = new FrameWait();
   #isLoaded = false;
   #isOver = false;
-  #lastNow = 0;
   /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
   #goesTo = -1;
   #arrivedAt = -2;
@@ -114,16 +108,14 @@ export class Stage {
 
   readonly #onFrame = (now: number): void => {
     this.#handle = requestAnimationFrame(this.#onFrame);
-    const frameMs = Math.min(now - this.#lastNow, MAX_FRAME_MS);
-    this.#lastNow = now;
-    if (this.#waitedMs !== null) {
-      this.#waitedMs += frameMs;
+    const waitedMs = this.#wait.frame(now);
+    if (waitedMs !== null) {
       const limitMs = this.#isLoaded ? HANG_MS : LOAD_MS;
-      if (this.#waitedMs > limitMs) this.#fail(`The game did not come back within ${limitMs / 1000} s.`);
+      if (waitedMs > limitMs) this.#fail(`The game did not come back within ${limitMs / 1000} s.`);
       return;
     }
     const { canvas } = this.#options;
-    this.#waitedMs = 0;
+    this.#wait.asked();
     this.send({
       type: "frame",
       now,
@@ -142,7 +134,7 @@ export class Stage {
         this.#options.onOpened?.(message);
         break;
       case "picture":
-        this.#waitedMs = null;
+        this.#wait.answered();
         this.score = Number(message.score);
         this.steps = Number(message.steps);
         if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
