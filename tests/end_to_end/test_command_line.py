@@ -44,6 +44,8 @@ def test_parameters_that_the_game_does_not_have_are_wrong_use_and_leave_no_run(t
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
+# `make test` names a run by its folder in backend/run/test_record.py and test_index.py.
+@pytest.mark.long
 def test_a_renamed_run_is_the_run_of_its_new_name(trained_cartpole: Path, tmp_path: Path) -> None:
     runs = trained_cartpole
     (runs / "p").rename(runs / "best-one")

@@ -60,6 +60,8 @@ def test_a_training_in_a_terminal_ends_by_itself_where_nobody_waits(
         assert "attract eval latest" in said
 
 
+# `make test` has a training that Ctrl-C ends without a terminal in test_interrupt.py.
+@pytest.mark.long
 def test_ctrl_c_before_the_end_saves_and_ends_at_once(tmp_path: Path) -> None:
     with open_terminal(tmp_path) as terminal:
         terminal.start(TRAIN.replace("--total-steps 4096", ""))
