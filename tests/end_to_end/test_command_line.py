@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from attract_command import AttractCommand, run_attract
+from waiting import WAIT_SECONDS
 
 TRAIN = ("train", "cartpole", "--workers", "1")
 
@@ -25,7 +26,7 @@ def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
         assert command.process.wait(120) == 141
         assert stderr.read() == ""
         stderr.close()
-        _gone, alive = psutil.wait_procs(family, timeout=5)
+        _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
         assert alive == []
         # As after Ctrl-C.
         assert (tmp_path / "piped" / "export" / "policy.onnx").is_file()
@@ -43,6 +44,8 @@ def test_parameters_that_the_game_does_not_have_are_wrong_use_and_leave_no_run(t
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
+# `make test` names a run by its folder in backend/run/test_record.py and test_index.py.
+@pytest.mark.long
 def test_a_renamed_run_is_the_run_of_its_new_name(trained_cartpole: Path, tmp_path: Path) -> None:
     runs = trained_cartpole
     (runs / "p").rename(runs / "best-one")

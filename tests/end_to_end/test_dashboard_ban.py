@@ -11,7 +11,7 @@ from attract.collection.trust.verdict import UNREADABLE_MESSAGES
 from attract.games.library import PACKAGE_DIR
 from dashboard_page import chromium, open_page
 from gateway_world import SMALL, gateway
-from waiting import until
+from waiting import WAIT_SECONDS, until
 
 expect.set_options(timeout=60_000)
 
@@ -26,7 +26,7 @@ async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path) 
         guest.token = world.guard.issue("worker", tier="invited")
         async with own.joined(), guest.joined():
             run_id = (await world.start(collection=ONE_WORKER)).run_id
-            await until(lambda: guest.leases, 20)
+            await until(lambda: guest.leases, WAIT_SECONDS)
             run: Any = world.service.active
             workers = run.runner.collection._state.fleet.workers.values()
             (worker,) = [worker for worker in workers if worker.tier == "invited"]

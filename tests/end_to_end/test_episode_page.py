@@ -166,6 +166,7 @@ async def content(download: Download, folder: Path) -> bytes:
     return await asyncio.to_thread(path.read_bytes)
 
 
+@pytest.mark.alone
 async def test_a_link_opens_an_episode_at_its_second(
     address: str, episodes: dict[str, dict[str, Any]]
 ) -> None:
@@ -186,6 +187,7 @@ async def test_a_link_opens_an_episode_at_its_second(
         await expect(page.locator(".ended")).to_have_text("Stopped")
 
 
+@pytest.mark.alone
 async def test_seeking_and_stepping_by_keys_alone(address: str, episodes: dict[str, dict[str, Any]]) -> None:
     async with signed_in(address) as page:
         circle = await keep(page, address, episodes["circle"])

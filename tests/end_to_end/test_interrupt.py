@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from attract_command import AttractCommand, run_attract
+from waiting import WAIT_SECONDS
 
 ARGUMENTS = ("train", "cartpole", "--headless", "--workers", "2", "--run-id", "stopped", "--json")
 
@@ -31,7 +32,7 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
     assert outcome.json["state"] == "stopped"
     assert outcome.json["updates"] >= 3
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
-    _gone, alive = psutil.wait_procs(family, timeout=5)
+    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []
 
     total = outcome.json["agent_steps"] + 2_000
@@ -56,7 +57,7 @@ def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) ->
     command.interrupt()
     outcome = command.wait(30)
     assert outcome.code == 130, outcome.stderr
-    _gone, alive = psutil.wait_procs(family, timeout=5)
+    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []
 
 

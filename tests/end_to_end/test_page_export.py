@@ -61,6 +61,9 @@ def trained_moles(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
+# `make test` has an agent that plays a page until a key is pressed in web/sdk/page/attach.browser.test.ts,
+# what an export holds in backend/commands/test_exported_trial.py.
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["meteors", pytest.param("moles", marks=pytest.mark.soak)])
 async def test_the_exported_page_plays_itself_until_somebody_does(
     game: str, tmp_path: Path, request: pytest.FixtureRequest

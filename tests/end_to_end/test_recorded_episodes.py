@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import attract
 from attract.runs.episode_files import read_episode
 from attract.runs.loading import LoadedRun
@@ -99,6 +101,9 @@ def test_a_training_keeps_the_best_the_worst_and_the_median(tmp_path: Path) -> N
     assert len(run.recorded_episodes()) == len(entries), "a past run is left as it is"
 
 
+# `make test` plays every failure of a training again in test_replay.py, and looks at what is kept of one in
+# backend/run/service/test_episodes.py.
+@pytest.mark.long
 def test_the_episode_in_which_the_game_failed_is_kept_up_to_that_step(tmp_path: Path) -> None:
     game = tmp_path / "faulty.ts"
     game.write_text(FAULTY)

@@ -111,10 +111,9 @@ def test_every_failure_fails_again_in_its_tick(tmp_path: Path) -> None:
     assert replay(tmp_path, "r", "--failed")[0] == 0
 
 
-def test_a_page_game_is_the_same_in_a_fresh_page(tmp_path: Path) -> None:
-    trained(tmp_path, "meteors", "--total-steps", "2000", "--recording.every-updates", "2")
+def test_a_page_game_is_the_same_in_a_fresh_page(trained_meteors: Path) -> None:
     for chosen in ("--best", "--worst"):
-        code, said = replay(tmp_path, "r", chosen)
+        code, said = replay(trained_meteors.parent, "p", chosen)
         assert code == 0 and ": equal: " in said, said
 
 
@@ -135,7 +134,6 @@ def test_a_file_that_cannot_be_played_is_one_sentence(tmp_path: Path, content: b
     assert len(said.strip().splitlines()) == 1, said
 
 
-def test_an_episode_of_another_game_is_one_sentence(tmp_path: Path) -> None:
-    trained(tmp_path, "cartpole", "--total-steps", "3000", "--recording.every-updates", "1")
-    code, said = replay(tmp_path, "r", "--best", "--game", "snake")
+def test_an_episode_of_another_game_is_one_sentence(trained_cartpole: Path) -> None:
+    code, said = replay(trained_cartpole.parent, "p", "--best", "--game", "snake")
     assert code == 2 and "this is an episode of CartPole-v1, and the game is Snake-v1" in said, said

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from terminal import open_terminal
+from waiting import WAIT_SECONDS
 
 TRAIN = "attract train cartpole --workers 1 --total-steps 4096 --no-check --port 0 --run-id first"
 LINK = re.compile(r"dashboard: (http://[\d.:]+/)#token=([\w.-]+)")
@@ -59,6 +60,8 @@ def test_a_training_in_a_terminal_ends_by_itself_where_nobody_waits(
         assert "attract eval latest" in said
 
 
+# `make test` has a training that Ctrl-C ends without a terminal in test_interrupt.py.
+@pytest.mark.long
 def test_ctrl_c_before_the_end_saves_and_ends_at_once(tmp_path: Path) -> None:
     with open_terminal(tmp_path) as terminal:
         terminal.start(TRAIN.replace("--total-steps 4096", ""))
@@ -68,5 +71,5 @@ def test_ctrl_c_before_the_end_saves_and_ends_at_once(tmp_path: Path) -> None:
         code, said = terminal.ended()
         assert (code, "stays open" in said) == (130, False), said
         assert (tmp_path / "runs" / "first" / "export" / "policy.onnx").is_file()
-        _gone, alive = psutil.wait_procs(family, timeout=5)
+        _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
         assert alive == []

@@ -42,8 +42,8 @@ async def killed(folder: Path, num_kills: int) -> None:
 
 
 @pytest.mark.timeout(900)
-async def test_hostile_15_D1_C1_8_kills_of_the_whole_lose_no_version_no_row_and_no_segment(tmp_path: Path):
-    await killed(tmp_path, 8)
+async def test_hostile_15_D1_C1_5_kills_of_the_whole_lose_no_version_no_row_and_no_segment(tmp_path: Path):
+    await killed(tmp_path, 5)
 
 
 @pytest.mark.soak

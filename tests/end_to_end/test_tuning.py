@@ -15,6 +15,7 @@ from playwright.async_api import expect
 from attract.runs.studies import read_view, study_folder
 from attract_command import AttractCommand
 from dashboard_page import check_accessible, chromium, open_page, photograph_all, serve
+from waiting import WAIT_SECONDS
 
 expect.set_options(timeout=60_000)
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
@@ -111,7 +112,7 @@ def test_ctrl_c_ends_the_trials_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert outcome.code == 130
     assert outcome.json["state"] == "stopped"
     assert "to continue: attract tune cartpole --study s" in outcome.stderr
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []
 
 

@@ -101,10 +101,10 @@ def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) ->
 
 def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) -> None:
     outcome = _run(
-        installed, "train", "cartpole", "--headless", "--total-steps", "20000", "--json", folder=tmp_path
+        installed, "train", "cartpole", "--headless", "--total-steps", "4000", "--json", folder=tmp_path
     )
     assert outcome.code == 0, outcome.stderr
-    assert outcome.json["agent_steps"] >= 20_000
+    assert outcome.json["agent_steps"] >= 4_000
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
 
 
@@ -113,10 +113,10 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
     game.parent.mkdir()
     game.write_text(OWN_GAME)
     outcome = _run(
-        installed, "train", str(game), "--headless", "--total-steps", "20000", "--json", folder=tmp_path
+        installed, "train", str(game), "--headless", "--total-steps", "4000", "--json", folder=tmp_path
     )
     assert outcome.code == 0, outcome.stderr
-    assert outcome.json["agent_steps"] >= 20_000
+    assert outcome.json["agent_steps"] >= 4_000
     assert outcome.json["run_id"].startswith("walk-")
 
 

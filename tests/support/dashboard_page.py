@@ -15,6 +15,8 @@ from free_port import free_port
 from shared_chromium import SHARED_CHROMIUM
 
 URL = re.compile(r"dashboard: (\S+)")
+DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")
+"""Chromium's warning that a page's WebGL is slow to read; it comes once the pixels were read often enough."""
 REPORT_CSP = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI}`));
@@ -34,6 +36,7 @@ TRANSITIONS_OVER = """Promise.allSettled(
   document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished),
 ).then(() => undefined)"""
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+FITS = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -104,7 +107,7 @@ async def open_page(
         "console",
         lambda message: (
             complaints.messages.append(f"{message.type}: {message.text} ({message.location['url']})")
-            if message.type in ("error", "warning")
+            if message.type in ("error", "warning") and not DRIVER_REMARK.search(message.text)
             else None
         ),
     )
@@ -145,11 +148,11 @@ async def poor_contrasts(page: Page) -> list[str]:
 
 
 async def photograph(page: Page, path: Path, *, full_page: bool = True) -> None:
-    """A picture without anything cut off at the side."""
-    overflow = await page.evaluate(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert overflow <= 0, f"{path.name}: {overflow} px wider than the window"
+    """A picture without anything cut off at the side, once charts and canvases have followed the window."""
+    try:
+        await wait_until(page, FITS, seconds=10)
+    except TimeoutError:
+        raise AssertionError(f"{path.name}: wider than the window") from None
     await page.screenshot(path=path, full_page=full_page)
 
 
@@ -159,7 +162,7 @@ async def photograph_all(page: Page, folder: Path, name: str) -> None:
         await page.set_viewport_size({"width": width, "height": height})
         for scheme in ("dark", "light"):
             await page.emulate_media(color_scheme=scheme)
-            # The charts follow the window and the colours within a frame or two.
+            # The colours follow within a frame or two.
             await page.evaluate(TWO_FRAMES)
             await photograph(page, folder / f"{name}-{device}-{scheme}.png")
 
@@ -175,18 +178,18 @@ async def read_number(page: Page, selector: str, attribute: str) -> int:
     return int(await page.locator(selector).get_attribute(attribute) or "0")
 
 
-async def wait_until(page: Page, condition: str, argument: object = None) -> None:
+async def wait_until(page: Page, condition: str, argument: object = None, *, seconds: float = 60) -> None:
     """Wait until `condition`, a JavaScript function of `argument`, is true in the page.
 
     Playwright's own waiting needs `eval`, which the page's policy forbids.
 
-    Raises: TimeoutError: after a minute.
+    Raises: TimeoutError: after so many seconds.
     """
     loop = f"""async (argument) => {{
       const condition = {condition};
       while (!condition(argument)) await new Promise((resolve) => setTimeout(resolve, 50));
     }}"""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(seconds):
         await page.evaluate(loop, argument)
 
 

@@ -60,6 +60,25 @@ def changed(config: CollectionConfig, **changes: Any) -> CollectionConfig:
     return replace(config, run=run.model_copy(update=own), **changes)
 
 
+def ready_learner(policy_version: int = 0, *, needs_warmup: bool = False, **counters: int) -> Ready:
+    """A learner that is up."""
+    return Ready(
+        policy_version=policy_version,
+        needs_warmup=needs_warmup,
+        onnx={"main": b""},
+        weights_sha256="",
+        num_parameters=1,
+        device="cpu",
+        counters=Counters(**counters),
+    )
+
+
+def published(policy_version: int, batch_id: int | None, **more: Any) -> Published:
+    """A version is durable; None: it is version 0."""
+    empty = {"onnx": {"main": b""}, "checkpoint": "", "weights_sha256": "", "metrics": {}}
+    return Published(batch_id=batch_id, policy_version=policy_version, **(empty | more))
+
+
 def game_failure(kind: str, worker_index: int | None = None) -> GameFailed:
     """A game failed: what its host or worker says."""
     return GameFailed.model_validate(
@@ -130,16 +149,8 @@ class DrivenCore:
     ) -> None:
         """A learner comes up."""
         self.version = version
-        ready = Ready(
-            policy_version=version,
-            needs_warmup=needs_warmup,
-            onnx={"main": b""},
-            weights_sha256="",
-            num_parameters=1,
-            device="cpu",
-            counters=counters or Counters(),
-        )
-        self.give(ready)
+        ready = ready_learner(version, needs_warmup=needs_warmup)
+        self.give(ready if counters is None else ready.model_copy(update={"counters": counters}))
 
     @classmethod
     def started(cls, **changes: Any) -> "DrivenCore":
@@ -194,27 +205,14 @@ class DrivenCore:
 
     def publish_trained(self, batch_id: int) -> None:
         """The version that batch gave, the newest, is durable."""
-        self._publish(batch_id, [], 0)
+        self.give(published(self.version, batch_id))
 
     def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
         """The learner finishes the update it was given last, or the warm-up."""
         trains = self.trains
         batch_id = trains[-1].batch_id if trains and self.core.updating else None
         self.version = self.version + 1 if batch_id is not None else 0
-        self._publish(batch_id, rejected or [], valid_steps)
-
-    def _publish(self, batch_id: int | None, rejected: list[RejectedRow], valid_steps: int) -> None:
-        published = Published(
-            batch_id=batch_id,
-            policy_version=self.version,
-            onnx={"main": b""},
-            checkpoint="",
-            weights_sha256="",
-            metrics={},
-            valid_steps=valid_steps,
-            rejected=rejected,
-        )
-        self.give(published)
+        self.give(published(self.version, batch_id, rejected=rejected or [], valid_steps=valid_steps))
 
     def drop(self, consecutive: int = 1) -> None:
         """The learner undoes the update it was given last."""

@@ -1,7 +1,9 @@
 """A rollout worker without a browser: speaks the real messages; its game's numbers name themselves."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +34,8 @@ from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
 
 SHA256 = "ab" * 32
+Judge = Callable[[np.ndarray[Any, Any]], tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
+"""A policy: log-probabilities [..., A] and values [...] of observations [..., D]; all float32."""
 
 
 def counting_description(
@@ -90,6 +94,12 @@ class FakeWorker:
     """Whether agents but the first end after 3 steps of each episode and come back after 2 more (E9)."""
     draws_returns: bool = False
     """Whether an episode's returns come from its own random stream (C5); its last reward makes up for it."""
+    episode_return: float | None = None
+    """What every episode returns: its rewards are 1 but for the last, and it ends terminated."""
+    evaluation_return: float = 0.0
+    """What every evaluation episode returns; 0: its index."""
+    judge: Judge | None = None
+    """The policy whose log-probabilities and values training blocks carry, beside an `episode_return`."""
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
@@ -267,8 +277,20 @@ class FakeWorker:
                 slot, last = slots[column], first_step + step
                 drawn = self._returns(slot // agents, last, lease.seed)[slot % agents]
                 rewards[step, column] = drawn - self._counted(slot % agents, last) + last
+        if self.episode_return is not None:
+            rewards = np.where(ends, self.episode_return - (self.episode_steps - 1), 1).astype(np.float32)
+            constants = constants | {"terminated": from_numpy(ends.copy())}
+        actions = np.broadcast_to(steps[:-1, None] % description.action.n, zeros.shape).astype(np.int32)
+        if self.judge is not None and lease.purpose == "train":
+            log_probs, values = self.judge(observation)
+            constants = constants | {
+                "log_prob": from_numpy(np.take_along_axis(log_probs[:-1], actions[..., None], -1)[..., 0]),
+                "value": from_numpy(values[:-1]),
+                # After an episode's last step nothing is worth anything (rule E4).
+                "bootstrap_value": from_numpy(np.where(ends[-1], np.float32(0), values[-1])),
+            }
         finals = None
-        if len(end_step):
+        if len(end_step) and self.episode_return is None:
             finals = FinalObservations(
                 step=from_numpy(end_step.astype(np.int32)),
                 column=from_numpy(end_column.astype(np.int32)),
@@ -284,11 +306,9 @@ class FakeWorker:
             slot_id=from_numpy(np.array(slots, np.int32)),
             first_step=from_numpy(np.full(len(slots), first_step, np.int32)),
             observation={"obs": from_numpy(observation[:-1])},
-            action=from_numpy(
-                np.broadcast_to(steps[:-1, None] % description.action.n, zeros.shape).astype(np.int32)
-            ),
+            action=from_numpy(actions),
             reward=from_numpy(rewards),
-            truncated=from_numpy(ends.copy()),
+            truncated=from_numpy(ends & (self.episode_return is None)),
             bootstrap_observation={"obs": from_numpy(observation[-1])},
             final_observations=finals,
             **constants,
@@ -337,13 +357,19 @@ class FakeWorker:
             returns=returns,
             length_steps=self.episode_steps,
             length_ticks=self.episode_steps * self.welcome.description.ticks_per_step,
-            end_reason="cut" if episode == 0 else "time_limit",
+            end_reason="terminated"
+            if self.episode_return is not None
+            else "time_limit"
+            if episode
+            else "cut",
         )
 
     def _returns(self, instance_id: int, last_step: int, seed: Seed) -> list[float]:
         """What each agent's rewards of the episode that ends there come to."""
         assert self.welcome is not None
         agents = self.welcome.description.num_agents
+        if self.episode_return is not None:
+            return [self.episode_return] * agents
         if self.draws_returns:
             episode = last_step // self.episode_steps
             words = sequential_words(seed, "game", episode=episode, instance=instance_id, count=agents)
@@ -377,7 +403,7 @@ class FakeWorker:
                 instance_id=order.index,
                 episode=0,
                 step=0,
-                returns=[float(order.index)] * self.welcome.description.num_agents,
+                returns=[float(self.evaluation_return or order.index)] * self.welcome.description.num_agents,
                 length_steps=10,
                 length_ticks=20,
                 end_reason="terminated",
@@ -401,11 +427,14 @@ class FakeWorker:
         self.unacknowledged = [block for block in self.unacknowledged if block.lease_id != lease_id]
 
 
-def host_hello(host_id: str = "0" * 32, *, max_workers: int = 1, build: str = "test") -> Hello:
+def host_hello(
+    host_id: str = "0" * 32, *, max_workers: int = 1, build: str = "test", token: str | None = None
+) -> Hello:
     """The hello of a host's supervisor."""
     return Hello(
         protocol_version=PROTOCOL_VERSION,
         build=build,
+        token=token,
         role="host",
         host_id=host_id,
         max_workers=max_workers,

@@ -11,7 +11,7 @@ from attract.collection.core import CollectionCore
 from attract.errors import ProtocolError
 from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Published, Ready, Train, Trained
+from attract.schema.learner import Train, Trained
 from attract.schema.messages import (
     Assignment,
     Block,
@@ -23,7 +23,7 @@ from attract.schema.messages import (
     Progress,
     ToBrowser,
 )
-from driven_core import small_config
+from driven_core import published, ready_learner, small_config
 from fake_worker import SHA256, FakeWorker, counting_description, host_hello
 from simulated_peer import Faults, Key, Lie, Peer
 
@@ -137,16 +137,8 @@ class Simulation:
         self.learner_alive = True
         self.version = self.durable
         fresh = self.version < 0
-        ready = Ready(
-            policy_version=max(0, self.durable),
-            needs_warmup=fresh,
-            onnx={"main": b""},
-            weights_sha256="",
-            num_parameters=1,
-            device="cpu",
-            counters=Counters() if fresh else self.core.counters,
-        )
-        self.give(ready)
+        ready = ready_learner(max(0, self.durable), needs_warmup=fresh)
+        self.give(ready if fresh else ready.model_copy(update={"counters": self.core.counters}))
 
     def learner_down(self) -> None:
         """The learner dies, and comes back a little later."""
@@ -271,16 +263,7 @@ class Simulation:
             self.after(0.001, lambda: self._publish(train, version, session))
             return
         self.durable = version
-        self.give(
-            Published(
-                batch_id=train.batch_id,
-                policy_version=version,
-                onnx={"main": b""},
-                checkpoint="",
-                weights_sha256="",
-                metrics={},
-            )
-        )
+        self.give(published(version, train.batch_id))
 
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:
@@ -289,16 +272,7 @@ class Simulation:
         for rows in self.warmups:
             for row in rows:
                 self.row_key.pop(row, None)
-        self.give(
-            Published(
-                batch_id=None,
-                policy_version=0,
-                onnx={"main": b""},
-                checkpoint="",
-                weights_sha256="",
-                metrics={},
-            )
-        )
+        self.give(published(0, None))
 
     def _to_browser(self, connection_id: int, message: ToBrowser) -> None:
         if connection_id == self.host_connection:

@@ -18,8 +18,8 @@ from fake_learner import FakeLearner
 from running_server import running_server
 from socket_fleet import SocketFleet
 from started_run import start_run
+from waiting import WAIT_SECONDS
 
-WAIT_SECONDS = 20.0
 SMALL: dict[str, Any] = {
     "seed": 1,
     "ppo": {"horizon": 8, "rollout_steps": 8, "minibatch_steps": 8},

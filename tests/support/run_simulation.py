@@ -17,10 +17,10 @@ from attract.run.evaluation import EvaluationRequest
 from attract.run.inputs import Input
 from attract.run.life import PauseReason, Phase
 from attract.run.progress import RunProgress
-from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained, Warmup
+from attract.schema.learner import Dropped, Train, Trained, Warmup
 from attract.schema.messages import Lease
 from attract.settings.run import RunSettings
-from driven_core import changed
+from driven_core import changed, published, ready_learner
 from fake_worker import counting_description, counting_game
 from fleet_simulation import Simulation, small_config
 from simulated_peer import Faults, Peer
@@ -221,15 +221,9 @@ class RunSimulation(Simulation):
             for row in self._open[0].rows:
                 self.row_key.pop(row, None)
             self._open = None
-        ready = Ready(
-            policy_version=max(0, self.durable),
-            needs_warmup=fresh and self.needs_warmup,
-            onnx={"main": b""},
-            weights_sha256="",
-            num_parameters=1,
-            device="cpu",
-            counters=Counters() if self.durable <= 0 else self.run_core.progress.counters,
-        )
+        ready = ready_learner(max(0, self.durable), needs_warmup=fresh and self.needs_warmup)
+        if self.durable > 0:
+            ready = ready.model_copy(update={"counters": self.run_core.progress.counters})
 
         def came() -> None:
             newest = self.committed[-1] if self.committed else None
@@ -301,15 +295,7 @@ class RunSimulation(Simulation):
         self.durable, self._deaths = version, 0
         if train is not None:
             self.published[train.batch_id] = version
-        published = Published(
-            batch_id=None if train is None else train.batch_id,
-            policy_version=version,
-            onnx={"main": b""},
-            checkpoint="",
-            weights_sha256="",
-            metrics={},
-        )
-        self._from_learner(published)
+        self._from_learner(published(version, None if train is None else train.batch_id))
 
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:

@@ -8,8 +8,7 @@ from attract.schema import learner as ipc
 from attract.schema.api import MetricsRow
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS
 
 
 async def finished(world: GatewayWorld) -> RunResult:

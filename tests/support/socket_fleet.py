@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import websockets
 
-from attract.schema import PROTOCOL_VERSION
-from attract.schema.episodes import columns_of
+from attract.schema.base import WireModel
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
@@ -23,25 +22,20 @@ from attract.schema.messages import (
     BlockAck,
     CheckGame,
     EpisodeRecorded,
-    EpisodeResult,
-    EvaluationResult,
     GameChecked,
     GameDescribed,
     GameFailed,
-    Hello,
     HostStatus,
     Lease,
     LeaseVoid,
     Policy,
-    PolicyAck,
     Refused,
-    RolloutClose,
     RunEnded,
     ToBrowser,
     WelcomeHost,
     WelcomeWorker,
 )
-from attract.schema.tensor import from_numpy
+from fake_worker import FakeWorker, host_hello
 from recorded_episodes import recorded
 
 EPISODE_STEPS = 10
@@ -151,22 +145,10 @@ class SocketFleet:
     def _connect(self) -> Any:
         return websockets.connect(self.url, compression=None, max_size=None, origin=self.origin)  # type: ignore[arg-type]
 
-    def _hello(self, **fields: Any) -> bytes:
-        return encode(
-            Hello.model_validate(
-                {
-                    "protocol_version": PROTOCOL_VERSION,
-                    "build": self.build,
-                    "token": self.token,
-                    "host_id": self.host_id,
-                    **fields,
-                }
-            )
-        )
-
     async def _host(self) -> None:
         async with self._connect() as socket:
-            await socket.send(self._hello(role="host", max_workers=self.max_workers))
+            hello = host_hello(self.host_id, max_workers=self.max_workers, build=self.build, token=self.token)
+            await socket.send(encode(hello))
             async for data in socket:
                 match decode_to_browser(data):
                     case Refused() as refused:
@@ -211,196 +193,116 @@ class SocketFleet:
 
     async def _worker(self, run_id: str, index: int) -> None:
         async with self._connect() as socket:
-            key = f"{self.host_id[:24]}{index:08x}"
-            await socket.send(self._hello(role="worker", run_id=run_id, worker_index=index, worker_key=key))
-            worker = _Worker(self, socket, index)
+            fake = FakeWorker(
+                run_id,
+                host_id=self.host_id,
+                worker_index=index,
+                worker_key=f"{self.host_id[:24]}{index:08x}",
+                token=self.token,
+                build=self.build,
+                episode_steps=EPISODE_STEPS,
+            )
+            await socket.send(encode(fake.hello()))
+            worker = _Worker(self, socket, fake)
             async for data in socket:
                 if not await worker.handle(decode_to_browser(data)):
                     return
 
 
 class _Worker:
-    def __init__(self, fleet: SocketFleet, socket: Any, index: int) -> None:
-        self._fleet = fleet
-        self._index = index
-        self._socket = socket
-        self._welcome: WelcomeWorker | None = None
-        self._version = -1
-        self._model: _Model | None = None
-        self._steps = 0
-        self._sent: dict[tuple[int, int], tuple[int, int, int]] = {}
+    """A fake worker at the end of a socket: it plays each lease to its end as soon as that comes."""
 
-    async def _send(self, data: bytes) -> None:
+    def __init__(self, fleet: SocketFleet, socket: Any, worker: FakeWorker) -> None:
+        self._fleet = fleet
+        self._socket = socket
+        self._worker = worker
+        self._first_slot: dict[tuple[int, int], int] = {}
+        """First slot of each block that is not acknowledged, by lease and index."""
+        self._has_failed = False
+
+    async def _send(self, *messages: WireModel | bytes) -> None:
         # A server that closes has said why before it closed: that is still to be read.
         with contextlib.suppress(websockets.ConnectionClosed):
-            await self._socket.send(data)
+            for message in messages:
+                await self._socket.send(message if isinstance(message, bytes) else encode(message))
 
     async def handle(self, message: ToBrowser) -> bool:
         """Deal with a message; False when there is no more to come."""
+        fleet, index = self._fleet, self._worker.worker_index
+        answers = self._worker.deliver(message)
         match message:
             case WelcomeWorker():
-                self._welcome = message
-                for data in self._fleet.stale:
-                    await self._send(data)
+                await self._send(*fleet.stale)
             case Policy():
-                if self._fleet.plays:
-                    self._model = _Model(message.onnx)
+                if fleet.plays:
+                    self._worker.judge = _Model(message.onnx).judge
                 else:
                     assert message.onnx == b"onnx %d" % message.policy_version
-                self._version = message.policy_version
-                self._fleet.policies.append(message.policy_version)
-                if self._index == self._fleet.never_ready:
-                    return True
-                ack = PolicyAck(
-                    run_id=message.run_id,
-                    policy_id="main",
-                    policy_version=message.policy_version,
-                    create_ms=1.0,
-                )
-                await self._send(encode(ack))
+                fleet.policies.append(message.policy_version)
+                if index != fleet.never_ready:
+                    await self._send(*answers)
             case Lease():
-                self._fleet.leases.append(message)
-                if message.purpose == "evaluate":
-                    await self._evaluate(message)
-                else:
-                    await self._play(message)
+                fleet.leases.append(message)
+                await self._play(message)
             case BlockAck():
                 key = (message.lease_id, message.block_index)
                 if message.accepted:
-                    self._fleet.accepted.append(self._sent.pop(key))
+                    fleet.accepted.append((*key, self._first_slot.pop(key)))
                 else:
                     # Blocks of an earlier life of the server were sent by no worker of this one.
-                    self._sent.pop(key, None)
-                    self._fleet.refused_blocks.append(message)
-                async with self._fleet.changed:
-                    self._fleet.changed.notify_all()
+                    self._first_slot.pop(key, None)
+                    fleet.refused_blocks.append(message)
+                async with fleet.changed:
+                    fleet.changed.notify_all()
             case LeaseVoid():
                 pass
             case Refused():
-                self._fleet.refused.append(message)
+                fleet.refused.append(message)
             case RunEnded():
-                async with self._fleet.changed:
-                    self._fleet.workers_ended.append(self._index)
-                    self._fleet.changed.notify_all()
+                async with fleet.changed:
+                    fleet.workers_ended.append(index)
+                    fleet.changed.notify_all()
                 return False
             case other:
                 raise AssertionError(f"a worker was sent {other.type}")
         return True
 
     async def _play(self, lease: Lease) -> None:
-        welcome = self._welcome
-        assert welcome is not None
-        if lease.purpose == "train":
-            assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
-            if self._fleet.failure is not None and self._steps == 0:
-                update = {"run_id": lease.run_id, "worker_index": self._index}
-                await self._send(encode(self._fleet.failure.model_copy(update=update)))
-        slots = np.array(welcome.instance_ids, np.int32)
-        first = self._steps if lease.purpose == "train" else 0
-        for segment in range(lease.num_segments):
-            block = self._block(lease, segment, slots, first + segment * welcome.horizon, welcome.horizon)
-            self._sent[lease.lease_id, segment] = (lease.lease_id, segment, int(slots[0]))
-            if self._fleet.block_error is not None:
-                data, self._fleet.block_error = self._fleet.block_error, None
-                await self._send(data)
-            data = self._fleet.newest_block = encode(block)
+        fleet, worker = self._fleet, self._worker
+        worker.episode_return, worker.evaluation_return = fleet.episode_return, fleet.evaluation_return
+        if lease.purpose == "evaluate":
+            fleet.evaluated.append(lease.seats[0].policy_version)
+        if lease.purpose == "train" and fleet.failure is not None and not self._has_failed:
+            self._has_failed = True
+            update = {"run_id": lease.run_id, "worker_index": worker.worker_index}
+            await self._send(fleet.failure.model_copy(update=update))
+        while worker.leases:
+            for message in worker.play():
+                if isinstance(message, Block):
+                    await self._send_block(message)
+                else:
+                    await self._send(*self._recorded(lease), message)
+
+    async def _send_block(self, block: Block) -> None:
+        fleet = self._fleet
+        first_slot = int(np.frombuffer(block.slot_id.data, "<i4")[0])
+        self._first_slot[block.lease_id, block.block_index] = first_slot
+        if fleet.block_error is not None:
+            data, fleet.block_error = fleet.block_error, None
             await self._send(data)
-        await self._send_episodes(lease)
-        if lease.purpose == "train":
-            self._steps = first + lease.num_segments * welcome.horizon
-        close = RolloutClose(
-            run_id=lease.run_id,
-            lease_id=lease.lease_id,
-            num_blocks=lease.num_segments,
-            slot_id=from_numpy(slots),
-            bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
-            play_seconds=0.1,
-            inference_seconds=0.05,
-            game_seconds=0.01,
-            wait_seconds=0.01,
-        )
-        await self._send(encode(close))
+        fleet.newest_block = encode(block)
+        await self._send(fleet.newest_block)
 
-    def _block(
-        self, lease: Lease, segment: int, slots: np.ndarray[Any, Any], first: int, horizon: int
-    ) -> Block:
-        steps = first + np.arange(horizon)
-        ends = (steps + 1) % EPISODE_STEPS == 0
-        shape = (horizon, len(slots))
-        observation = (1000.0 * slots[None, :] + steps[:, None]).astype(np.float32)[..., None]
-        zeros = np.zeros(shape, np.float32)
-        after = (1000.0 * slots + first + horizon).astype(np.float32)[:, None]
-        log_prob, value, bootstrap = zeros - np.float32(np.log(2)), zeros, np.zeros(len(slots), np.float32)
-        if self._model is not None and lease.purpose == "train":
-            log_prob, value = self._model.judge(observation)
-            # After an episode's last step nothing is worth anything (rule E4).
-            bootstrap = np.where(ends[-1], np.float32(0), self._model.judge(after)[1])
-        # The last reward makes an episode come to what it is to return.
-        rewards = zeros + np.float32(1)
-        rewards[ends] = self._fleet.episode_return - (EPISODE_STEPS - 1)
-        flags = np.zeros(shape, np.uint8)
-        episodes = [
-            self._episode(int(slot), int(first + step) // EPISODE_STEPS, int(step))
-            for step in np.nonzero(ends)[0]
-            for slot in slots
+    def _recorded(self, lease: Lease) -> list[EpisodeRecorded]:
+        """The episodes that it sends with the end of a lease that asks for some."""
+        returns = [] if lease.record == "none" else self._fleet.recorded[: len(lease.episodes) or None]
+        version = lease.seats[0].policy_version
+        return [
+            EpisodeRecorded(
+                run_id=lease.run_id, lease_id=lease.lease_id, episode=recorded(value, version=version)
+            )
+            for value in returns
         ]
-        return Block(
-            run_id=lease.run_id,
-            lease_id=lease.lease_id,
-            segment_index=segment,
-            block_index=segment,
-            policy_version=lease.seats[0].policy_version,
-            slot_id=from_numpy(slots),
-            first_step=from_numpy(np.full(len(slots), first, np.int32)),
-            observation={"obs": from_numpy(observation)},
-            action=from_numpy(np.zeros(shape, np.int32)),
-            log_prob=from_numpy(log_prob),
-            value=from_numpy(value),
-            reward=from_numpy(rewards),
-            terminated=from_numpy((flags + ends[:, None]).astype(np.uint8)),
-            truncated=from_numpy(flags),
-            valid=from_numpy(flags + np.uint8(1)),
-            executed_ticks=from_numpy((flags + 1).astype(np.uint16)),
-            bootstrap_observation={"obs": from_numpy(after)},
-            bootstrap_value=from_numpy(bootstrap),
-            episodes=columns_of(episodes if lease.purpose == "train" else []),
-        )
-
-    def _episode(self, instance: int, episode: int, step: int) -> EpisodeResult:
-        return EpisodeResult(
-            instance_id=instance,
-            episode=episode,
-            step=step,
-            returns=[self._fleet.episode_return],
-            length_steps=EPISODE_STEPS,
-            length_ticks=EPISODE_STEPS,
-            end_reason="terminated",
-        )
-
-    async def _send_episodes(self, lease: Lease) -> None:
-        if lease.record == "none":
-            return
-        for value in self._fleet.recorded[: len(lease.episodes) or None]:
-            episode = recorded(value, version=lease.seats[0].policy_version)
-            message = EpisodeRecorded(run_id=lease.run_id, lease_id=lease.lease_id, episode=episode)
-            await self._send(encode(message))
-
-    async def _evaluate(self, lease: Lease) -> None:
-        assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
-        self._fleet.evaluated.append(lease.seats[0].policy_version)
-        await self._send_episodes(lease)
-        results = [
-            self._episode(order.index, 0, 0).model_copy(update={"returns": [self._fleet.evaluation_return]})
-            for order in lease.episodes
-        ]
-        result = EvaluationResult(
-            run_id=lease.run_id,
-            lease_id=lease.lease_id,
-            policy_version=lease.seats[0].policy_version,
-            episodes=results,
-            play_seconds=0.1,
-        )
-        await self._send(encode(result))
 
 
 class _Model:
@@ -415,8 +317,8 @@ class _Model:
         self._session = onnxruntime.InferenceSession(onnx, options)
 
     def judge(self, observation: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Log-probability of action 0, and value, of observations [..., 1]; both [...] float32."""
+        """Log-probabilities [..., A] and values [...] of observations [..., 1]; float32."""
         logits, value = self._session.run(["logits", "value"], {"obs": observation.reshape(-1, 1)})
         shape = observation.shape[:-1]
-        log_prob = logits[:, 0] - np.logaddexp(logits[:, 0], logits[:, 1])
-        return log_prob.reshape(shape).astype(np.float32), value.reshape(shape).astype(np.float32)
+        log_probs = logits - np.logaddexp.reduce(logits, -1, keepdims=True)
+        return log_probs.reshape(*shape, -1).astype(np.float32), value.reshape(shape).astype(np.float32)

@@ -18,6 +18,8 @@ from typing import Final
 
 import psutil
 
+from waiting import WAIT_SECONDS
+
 PROMPT: Final = re.compile(r"\[ended with (\d+)\]\$ ")
 MOVES: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 """What moves a terminal's cursor or colours text."""
@@ -93,7 +95,7 @@ class Terminal:
         for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGTERM)
-        _gone, alive = psutil.wait_procs(below, timeout=10)
+        _gone, alive = psutil.wait_procs(below, timeout=WAIT_SECONDS)
         for process in alive:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()

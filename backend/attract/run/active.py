@@ -410,6 +410,8 @@ class ActiveRun:
         # What a full disk still refuses is given up.
         await self._record.disk.wait_unless_full(self._writes.idle)
         await self._keepings.idle.wait()
+        # Reports name the episodes that were kept since the state changed last.
+        await self._notifications.keep(self.view())
         ended = self._progress.error or self._progress.state
         log.info("run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error")
         try:

@@ -96,9 +96,13 @@ class Notifications:
 
     async def changed(self, view: RunView) -> None:
         """The run's state changed to this: keep it and tell everyone."""
+        await self.keep(view)
+        self.publish("status", view)
+
+    async def keep(self, view: RunView) -> None:
+        """Keep this for when the run is no longer active."""
         if self._keep:
             await self._record.keep_view(view)
-        self.publish("status", view)
 
     def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
         """An event for every page that listens, and for the command line."""

@@ -10,6 +10,7 @@ import pytest
 
 from attract.browser.process import HostProcess
 from served_page import served_page
+from waiting import WAIT_SECONDS
 
 PAGE = "<!doctype html><title>host</title><script>console.error('seen ' + location.hash)</script>"
 
@@ -33,7 +34,7 @@ async def test_it_opens_the_page_reports_the_console_and_leaves_no_process(page_
     assert any("chrom" in process.name() for process in family)
     assert all("token=abc" not in " ".join(process.cmdline()) for process in [psutil.Process(host.pid)])
     await host.stop()
-    _gone, alive = psutil.wait_procs(family, timeout=5)
+    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []
 
 

@@ -15,6 +15,7 @@ from attract.cluster.trials import MAX_LOSSES, ClusterRunner, parallel_on
 from attract.errors import AwayError, ClusterError, TrialError
 from attract.settings.run import RunSettings
 from attract.tuning.runner import Progress, TrialOrder
+from waiting import WAIT_SECONDS
 
 
 def order_of(game: str, **settings: object) -> TrialOrder:
@@ -81,7 +82,7 @@ async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_pat
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=WAIT_SECONDS)[1] == []
 
 
 class Lost:

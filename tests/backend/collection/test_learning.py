@@ -6,21 +6,9 @@ import pytest
 from attract.collection import effects, inputs
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
-from attract.schema.learner import Counters, GroupState, Published, Ready, RejectedRow, Trained
+from attract.schema.learner import Counters, GroupState, RejectedRow, Trained
 from attract.schema.messages import LeaseVoid, Seed
-from driven_core import DrivenCore, small_config
-
-
-def ready(version: int, **counters: int) -> Ready:
-    return Ready(
-        policy_version=version,
-        needs_warmup=False,
-        onnx={"main": b""},
-        weights_sha256="",
-        num_parameters=1,
-        device="cpu",
-        counters=Counters(**counters),
-    )
+from driven_core import DrivenCore, published, ready_learner, small_config
 
 
 def batch(version: int) -> ClosedBatch:
@@ -38,16 +26,16 @@ def batch(version: int) -> ClosedBatch:
 @pytest.mark.parametrize(("version", "outcome"), [(5, "same"), (6, "finished"), (4, "lost"), (7, "lost")])
 def test_what_a_learner_that_came_back_means_for_its_batch(version: int, outcome: str) -> None:
     learner = LearnerState()
-    learner.ready(ready(5))
+    learner.ready(ready_learner(5))
     learner.begin(batch(5))
-    assert learner.ready(ready(version)) == outcome
+    assert learner.ready(ready_learner(version)) == outcome
     assert learner.phase == ("busy" if outcome == "same" else "idle")
     assert learner.version == version
 
 
 def test_D2_a_fresh_learner_brings_its_counters() -> None:
     learner = LearnerState()
-    assert learner.ready(ready(5, agent_steps=70, updates=5)) == "fresh"
+    assert learner.ready(ready_learner(5, agent_steps=70, updates=5)) == "fresh"
     train = learner.begin(batch(5))
     assert (train.counters.agent_steps, train.counters.updates) == (78, 6)
     assert learner.counters.snapshot().agent_steps == 70, "not counted before it is committed"
@@ -56,19 +44,9 @@ def test_D2_a_fresh_learner_brings_its_counters() -> None:
 @pytest.mark.parametrize(("rejected", "steps"), [([], 8), ([RejectedRow(row=1, largest_difference=1.0)], 4)])
 def test_T4_rejected_rows_do_not_count(rejected: list[RejectedRow], steps: int) -> None:
     learner = LearnerState()
-    learner.ready(ready(5))
+    learner.ready(ready_learner(5))
     learner.begin(batch(5))
-    published = Published(
-        batch_id=4,
-        policy_version=6,
-        onnx={"main": b""},
-        checkpoint="",
-        weights_sha256="",
-        metrics={},
-        valid_steps=4,
-        rejected=rejected,
-    )
-    learner.commit(batch(5), published)
+    learner.commit(batch(5), published(6, 4, valid_steps=4, rejected=rejected))
     assert learner.counters.agent_steps == steps
     assert learner.version == 6
 
@@ -285,7 +263,7 @@ def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> N
 
 def test_T4_a_cell_goes_on_from_what_all_cells_have_come_to() -> None:
     learner = LearnerState()
-    learner.ready(ready(5, agent_steps=70, collected_steps=80, episodes=3, updates=5))
+    learner.ready(ready_learner(5, agent_steps=70, collected_steps=80, episodes=3, updates=5))
     # This cell collected 10 of its own, of which the batch's 8 will be trained.
     learner.counters.collected_steps += 10
     train = learner.begin(batch(5))

@@ -314,19 +314,22 @@ def test_hostile_D5_a_worker_that_only_talks_costs_little(
 def test_hostile_D5_a_visitor_that_only_talks_is_not_waited_for_in_its_first_minute(
     schedule: str, lies: str, local: bool
 ) -> None:
-    def first_minute(lies: str) -> int:
-        config = small_config(schedule=schedule, warmup_steps=256, instances_per_worker=2, horizon=64)
-        simulation = Simulation(changed(config, batch_segments=12), seed=7, local=local)
-        simulation.segment_seconds = (1.0,)
-        simulation.start()
-        if lies:
-            simulation.add_guest("deadbeef@192.0.2.99").lies = lies
-        simulation.run(60.0, until=lambda: bool(simulation.leases))
-        simulation.run(60.0)
-        return len(simulation.updates)
-
-    beside, alone = first_minute(lies), first_minute("")
+    beside, alone = (updates_of_a_first_minute(schedule, said, local) for said in (lies, ""))
     assert beside >= 0.8 * alone > 12, f"{beside} of {alone}"
+
+
+@cache
+def updates_of_a_first_minute(schedule: str, lies: str, local: bool) -> int:
+    """What is trained in the minute after a visitor came that only talks; empty: none came."""
+    config = small_config(schedule=schedule, warmup_steps=256, instances_per_worker=2, horizon=64)
+    simulation = Simulation(changed(config, batch_segments=12), seed=7, local=local)
+    simulation.segment_seconds = (1.0,)
+    simulation.start()
+    if lies:
+        simulation.add_guest("deadbeef@192.0.2.99").lies = lies
+    simulation.run(60.0, until=lambda: bool(simulation.leases))
+    simulation.run(60.0)
+    return len(simulation.updates)
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
@@ -356,7 +359,7 @@ def test_C3_a_slow_visitor_takes_part_once_its_first_block_came(
 def test_C3_slow_games_and_slow_machines_keep_their_leases(
     schedule: str, segment_seconds: tuple[float, ...]
 ) -> None:
-    config = small_config(schedule=schedule, num_workers=3, horizon=3000, rollout_segments=2)
+    config = small_config(schedule=schedule, num_workers=3, horizon=300, rollout_segments=2)
     simulation = Simulation(config, segment_seconds=segment_seconds, speaks=True)
     simulation.start()
     simulation.run(20_000.0, until=lambda: len(simulation.updates) > 10)

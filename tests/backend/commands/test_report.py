@@ -10,8 +10,8 @@ from attract.commands import report
 from attract.commands.report import pack_report
 from attract.errors import ConfigurationError
 from gateway_world import gateway
+from waiting import WAIT_SECONDS
 
-WAIT_SECONDS = 20.0
 PLANTED = {
     "token": "pT7-" + "kQ2_" * 9 + "end",
     "cookie": "planted-session",

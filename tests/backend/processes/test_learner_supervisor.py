@@ -9,8 +9,7 @@ from attract.processes.learner_supervisor import MAX_DEATHS, LearnerSupervisor
 from attract.schema.learner import Begin, Dropped, Export, Published, Ready, Trained
 from fake_learner import FakeLearner
 from socket_fleet import DESCRIPTION
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS
 
 
 class Owner:

@@ -11,8 +11,7 @@ from attract.schema.api import MetricsRow, RunView
 from attract.schema.frames import encode
 from attract.schema.messages import GameFailed
 from gateway_world import gateway
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS
 
 
 async def test_hostile_02_a_fault_in_dealing_with_a_browsers_words_closes_its_socket_and_not_the_run(

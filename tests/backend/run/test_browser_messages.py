@@ -16,26 +16,16 @@ from attract.run.browser_messages import BrowserSide
 from attract.run.effect_runner import EffectRunner
 from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
-from attract.schema.learner import Counters, Ready
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Hello, Lease, Observe
 from attract.schema.pictures import REPEATS, PackedPictures, PackedStacks
 from attract.schema.spaces import BoxSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
-from driven_core import HOST, small_config
+from driven_core import HOST, ready_learner, small_config
 from fake_worker import SHA256, FakeWorker, counting_description, host_hello
 from run_simulation import RunSimulation
 
 WORKER = 10
-READY = Ready(
-    policy_version=0,
-    needs_warmup=False,
-    onnx={"main": b""},
-    weights_sha256="",
-    num_parameters=1,
-    device="cpu",
-    counters=Counters(),
-)
 
 
 class FakeStore:
@@ -105,7 +95,7 @@ class World:
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description())
         self.side.handle_message(HOST, described)
         self.connected(self.worker.hello(), WORKER)
-        self.runner.do(inputs.LearnerReady(READY))
+        self.runner.do(inputs.LearnerReady(ready_learner()))
         self.deliver()
         return self
 

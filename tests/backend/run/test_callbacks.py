@@ -10,8 +10,8 @@ from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
 from socket_fleet import SocketFleet
 from started_run import start_run
+from waiting import WAIT_SECONDS
 
-WAIT_SECONDS = 20.0
 LESSONS: dict[str, Any] = {
     "every_episodes": 4,
     "lessons": [

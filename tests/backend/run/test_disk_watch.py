@@ -11,9 +11,9 @@ from attract.runs.metrics import MetricsStore
 from attract.schema.api import MetricsRow, RunView
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
+from waiting import WAIT_SECONDS
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
-WAIT_SECONDS = 20.0
 ROOM, NO_ROOM = 1 << 30, 1
 
 

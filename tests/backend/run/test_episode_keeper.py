@@ -26,9 +26,9 @@ from attract.schema.game import GameDescription
 from attract.settings.run import RecordingSettings, RunSettings
 from fake_worker import SHA256, counting_description, counting_game
 from recorded_episodes import recorded
+from waiting import WAIT_SECONDS
 
 FLEET = FleetView(hosts=[], steps_per_second=7.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
-WAIT_SECONDS = 20.0
 
 
 class World:

@@ -9,8 +9,8 @@ import pytest
 from attract.schema.api import MetricsRow
 from gateway_world import GatewayWorld, gateway
 from started_run import start_run
+from waiting import WAIT_SECONDS
 
-WAIT_SECONDS = 20.0
 OF_THE_MOMENT = ("time/", "fleet/", "rollout/episodes", "rollout/time_limit_share")
 """Metrics that tell of the moment when they were taken: a repaired row has them as its update began."""
 

@@ -11,8 +11,8 @@ from attract.run.life import PauseReason
 from attract.run.progress import WAITING_SECONDS, RunProgress
 from attract.schema.api import EvaluationView, FleetView, MetricsRow, PolicyView, RandomPlay
 from attract.schema.episodes import Episode
-from attract.schema.learner import Counters, Ready
-from driven_core import DrivenCore, small_config
+from attract.schema.learner import Counters
+from driven_core import DrivenCore, ready_learner, small_config
 from fake_worker import counting_description
 from run_state import run_state
 
@@ -38,18 +38,6 @@ def nobody(last_left_seconds: float | None = None) -> FleetView:
 
 def somebody() -> FleetView:
     return DrivenCore.started().core.fleet_view(0.0)
-
-
-def ready(version: int, agent_steps: int) -> Ready:
-    return Ready(
-        policy_version=version,
-        needs_warmup=False,
-        onnx={"main": b""},
-        weights_sha256="",
-        num_parameters=1,
-        device="cpu",
-        counters=Counters(agent_steps=agent_steps),
-    )
 
 
 def evaluation(return_mean: float) -> EvaluationView:
@@ -90,10 +78,10 @@ def test_time_runs_from_the_first_lease_to_the_end() -> None:
 
 def test_D2_a_resumed_run_counts_the_time_of_before_once_and_its_speed_from_now_on() -> None:
     one = progress()
-    one.ready(ready(10, agent_steps=1_000), 300.0)
+    one.ready(ready_learner(10, agent_steps=1_000), 300.0)
     one.leased(20.0)
     # Its learner died: another brings the newest checkpoint, of this session.
-    one.ready(ready(12, agent_steps=1_500), 310.0)
+    one.ready(ready_learner(12, agent_steps=1_500), 310.0)
     assert (one.elapsed_seconds(30.0), one.policy_version, one.counters.agent_steps) == (310.0, 12, 1_500)
     one.ended(70.0)
     result = one.result(None, None, 99.0)

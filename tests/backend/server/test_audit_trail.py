@@ -13,9 +13,7 @@ from attract.server import audit_trail
 from attract.server.audit_trail import AUDIT_FILE, AuditTrail
 from attract.server.guard import token_key
 from gateway_world import GatewayWorld, gateway
-from waiting import until
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS, until
 
 
 def lines(runs_dir: Path) -> list[dict[str, Any]]:

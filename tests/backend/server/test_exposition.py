@@ -10,9 +10,8 @@ from attract.schema.api import MetricsRow
 from attract.server.exposition import Exposition, ServerNumbers
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
-from waiting import until
+from waiting import WAIT_SECONDS, until
 
-WAIT_SECONDS = 20.0
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 

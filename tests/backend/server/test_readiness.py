@@ -11,8 +11,7 @@ from attract.server.readiness import PROBE_SECONDS, Readiness, try_write
 from fake_learner import FakeLearner
 from gateway_world import SMALL, GatewayWorld, gateway
 from started_run import start_run
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS
 
 
 async def ready(world: GatewayWorld) -> tuple[int, dict[str, str]]:

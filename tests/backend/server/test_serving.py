@@ -10,9 +10,9 @@ from fastapi import FastAPI, Request, WebSocket
 from attract.server.serving import uvicorn_options
 from attract.settings.run import ServerSettings
 from running_server import running_server
+from waiting import WAIT_SECONDS
 
 DEADLINE_SECONDS = 0.25
-PATIENCE_SECONDS = 10.0
 MANY_FRAMES = 200_000
 
 
@@ -52,7 +52,7 @@ async def drip(writer: asyncio.StreamWriter, first: bytes) -> None:
 
 async def hung_up(reader: asyncio.StreamReader) -> bytes:
     """What still came before the server closed the connection."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(WAIT_SECONDS):
         with contextlib.suppress(ConnectionError):
             return await reader.read()
     return b""

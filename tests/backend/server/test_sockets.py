@@ -20,8 +20,7 @@ from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings
 from blocks import played_block
 from running_server import running_server
-
-PATIENCE_SECONDS = 10.0
+from waiting import WAIT_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +127,7 @@ async def test_after_a_good_hello_messages_go_both_ways_and_the_end_is_told_once
 
 async def test_without_a_hello_the_socket_is_closed():
     async with served(hello_seconds=0.05) as world, world.connect() as socket:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             refused, code = await refusal(socket)
         assert (refused.code, code) == ("timeout", 4008)
         assert not world.handler.connections
@@ -320,7 +319,7 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
         with contextlib.suppress(websockets.ConnectionClosed):
             for _ in range(1000):
                 await socket.send(STATUS_FRAME)
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             refused, code = await refusal(socket)
         assert (refused.code, code) == ("full", 1013)
         assert f"{20 * unit} {setting.split('_')[0]} a second" in refused.reason
@@ -343,7 +342,7 @@ async def test_0058_packed_blocks_count_as_what_they_are_unpacked_to():
         assert await world.handler.messages.get() == block
         with contextlib.suppress(websockets.ConnectionClosed):
             await socket.send(frame)
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             refused, code = await refusal(socket)
         assert (refused.code, code) == ("full", 1013)
         assert world.handler.messages.empty()
@@ -362,7 +361,7 @@ async def test_a_connection_that_ends_in_the_middle_of_a_frame_ends_alone(how: s
                     line = other.transport.get_extra_info("socket")
                     line.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
                 other.transport.abort()
-                async with asyncio.timeout(PATIENCE_SECONDS):
+                async with asyncio.timeout(WAIT_SECONDS):
                     assert await world.handler.gone.get() == connection_id
         await socket.send(STATUS_FRAME)
         assert await world.handler.messages.get() == HostStatus(run_id=None, num_workers=2)

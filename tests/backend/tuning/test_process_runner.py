@@ -11,6 +11,7 @@ from attract.errors import TrialError
 from attract.settings.run import RunSettings
 from attract.tuning.process_runner import ProcessRunner, environment_of_trials
 from attract.tuning.runner import Progress, TrialOrder
+from waiting import WAIT_SECONDS
 
 
 def order_of(game: str, **settings: object) -> TrialOrder:
@@ -65,5 +66,5 @@ async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_pat
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
     assert alive == []

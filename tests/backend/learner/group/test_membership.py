@@ -6,9 +6,9 @@ from attract.learner.group import membership
 from attract.learner.group.membership import HEARTBEAT_SECONDS, NOTHING, Heartbeats, Membership, in_words
 from attract.learner.group.store import KeyValueStore, StoreLostError
 from free_port import free_port
+from waiting import WAIT_SECONDS
 
 LIMIT_SECONDS = 30.0
-WAIT_SECONDS = 20.0
 
 
 class Served:

@@ -1,9 +1,13 @@
 """A run keeps episodes of its evaluations and of training; whoever evaluates a past run can have them all."""
 
 import asyncio
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from attract.runs.episodes import FOLDER
+import pytest
+
+from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
 from attract.schema.game_messages import GameFailed
 from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 from gateway_world import SMALL, GatewayWorld, gateway
@@ -78,7 +82,15 @@ async def test_who_asks_gets_every_episode_and_the_past_run_stays_as_it_is(tmp_p
         assert not (world.runs_dir / run_id / FOLDER).exists()
 
 
-async def test_a_failure_is_kept_and_its_report_names_it(tmp_path: Path):
+async def test_a_failure_is_kept_and_its_report_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    add = EpisodeStore.add
+
+    def add_slowly(store: EpisodeStore, episodes: Sequence[NewEpisode]) -> list[EpisodeEntry]:
+        time.sleep(0.5)
+        return add(store, episodes)
+
+    # The run ends before its failure is on the disk.
+    monkeypatch.setattr(EpisodeStore, "add", add_slowly)
     async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
         fleet.failure = GameFailed(
             run_id="any",

@@ -10,8 +10,7 @@ from attract.schema.api import (
     MetricsView,
 )
 from gateway_world import GatewayWorld
-
-WAIT_SECONDS = 20.0
+from waiting import WAIT_SECONDS
 
 
 async def events_of(world: GatewayWorld, run_id: str, count: int, last_id: int | None = None) -> list[Any]:

@@ -6,6 +6,7 @@ import { SandboxThread } from "@attract/worker/game/game-thread";
 import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
 import type { Decision, PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
 import { serverUrl } from "../api/client.ts";
+import { FrameWait } from "./frame-wait.ts";
 
 /** More would cost a phone's battery for nothing anyone sees. */
 const MAX_PIXEL_RATIO = 2;
@@ -44,11 +45,9 @@ export class Stage {
   readonly #options: StageOptions;
   readonly #thread: SandboxThread;
   #handle = 0;
-  /** When the frame was asked for that has not come yet. */
-  #askedAt: number | null = null;
+  readonly #wait = new FrameWait();
   #isLoaded = false;
   #isOver = false;
-  #lastNow = 0;
   /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
   #goesTo = -1;
   #arrivedAt = -2;
@@ -109,17 +108,14 @@ export class Stage {
 
   readonly #onFrame = (now: number): void => {
     this.#handle = requestAnimationFrame(this.#onFrame);
-    // While the page was hidden there were no frames, and a picture may be on its way.
-    const wasAway = now - this.#lastNow > 1000;
-    this.#lastNow = now;
-    if (this.#askedAt !== null) {
-      if (wasAway) this.#askedAt = now;
+    const waitedMs = this.#wait.frame(now);
+    if (waitedMs !== null) {
       const limitMs = this.#isLoaded ? HANG_MS : LOAD_MS;
-      if (now - this.#askedAt > limitMs) this.#fail(`The game did not come back within ${limitMs / 1000} s.`);
+      if (waitedMs > limitMs) this.#fail(`The game did not come back within ${limitMs / 1000} s.`);
       return;
     }
     const { canvas } = this.#options;
-    this.#askedAt = now;
+    this.#wait.asked();
     this.send({
       type: "frame",
       now,
@@ -138,7 +134,7 @@ export class Stage {
         this.#options.onOpened?.(message);
         break;
       case "picture":
-        this.#askedAt = null;
+        this.#wait.answered();
         this.score = Number(message.score);
         this.steps = Number(message.steps);
         if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
