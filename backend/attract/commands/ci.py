@@ -22,10 +22,11 @@ from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
 from attract.playtest.outcomes import Outcomes
+from attract.playtest.plan import Plan
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Report
-from attract.playtest.session import STAGES, Plan, Playtest
+from attract.playtest.session import STAGES, Playtest
 from attract.playtest.unadapted import playable
 from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run

@@ -8,8 +8,8 @@ from typing import Final
 from attract.games.library import GameModule
 from attract.games.page_listing import PageListing
 from attract.playtest.outcomes import LENGTH, RETURN, Outcomes
+from attract.playtest.plan import Confirmed, Played
 from attract.playtest.report import ORACLES, Finding, OracleId, OracleState, PlayerOutcome
-from attract.playtest.session import Confirmed, Played
 from attract.run.episode_keeper import build_hashes
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode

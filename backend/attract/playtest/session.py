@@ -3,14 +3,13 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import Judged, judge_changes, judge_play
 from attract.playtest.outcomes import Outcome, Outcomes
-from attract.schema.base import Seed
+from attract.playtest.plan import Confirmed, Host, Plan, Played
 from attract.schema.game import GameReference
 from attract.schema.playtest import (
     AlarmId,
@@ -21,7 +20,6 @@ from attract.schema.playtest import (
     PlaytestDrilled,
     PlaytestGame,
     PlaytestPlays,
-    PlaytestPolicy,
 )
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -56,62 +54,6 @@ REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
 DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
-
-
-class Host(Protocol):
-    """Plays an order; see `GameChecker.playtest`."""
-
-    async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
-        """Play it. Raises: AttractError: no browser, or it does not answer."""
-        ...
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is played, and for how long."""
-
-    players: Sequence[str]
-    seed: Seed
-    policies: Sequence[PlaytestPolicy] = ()
-    recorded: Sequence[RecordedEpisode] = ()
-    """What the players `recorded-K` play."""
-    max_steps: int | None = None
-    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
-    tick_seconds: float = 1.0
-    has_page: bool = False
-    needs_fresh_pages: bool = False
-    """Whether the game's own restart is known to leave something behind."""
-    is_judged_by_score: bool = True
-    """False for a page of which no score is known."""
-    seconds: float = 120.0
-
-
-@dataclass(frozen=True)
-class Confirmed:
-    """A cause that was found, or a judgement, with the episode that shows it."""
-
-    id: str
-    text: str
-    cause: Cause | None
-    judged: Judged | None
-    player: str | None
-    alarm: PlaytestAlarm | None
-    episode: RecordedEpisode | None
-    times: int
-
-
-@dataclass
-class Played:
-    """All that a playtest saw."""
-
-    outcomes: Outcomes = field(default_factory=Outcomes)
-    findings: list[Confirmed] = field(default_factory=list[Confirmed])
-    measured: dict[str, float] = field(default_factory=dict[str, float])
-    """What drills measured, as `Baseline.measured`."""
-    problems: dict[str, str] = field(default_factory=dict[str, str])
-    """Why an oracle did not judge, by its id."""
-    drilled: set[str] = field(default_factory=set[str])
-    """Drills that came to an end."""
 
 
 class Playtest:

@@ -8,7 +8,8 @@ from typing import Final
 
 from attract.errors import ConfigurationError
 from attract.playtest.outcomes import Outcomes
-from attract.playtest.session import ORDER_SECONDS, Host, not_played
+from attract.playtest.plan import Host
+from attract.playtest.session import ORDER_SECONDS, not_played
 from attract.schema.base import Seed
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.playtest import PlaytestGame, PlaytestPlays, PlaytestPolicy

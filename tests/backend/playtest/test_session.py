@@ -3,7 +3,8 @@ import random
 from collections.abc import Callable
 
 from attract.playtest.outcomes import Outcomes
-from attract.playtest.session import Plan, Played, Playtest
+from attract.playtest.plan import Plan, Played
+from attract.playtest.session import Playtest
 from attract.schema.base import Seed
 from attract.schema.playtest import (
     GamePlaytested,
