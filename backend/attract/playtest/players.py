@@ -24,7 +24,7 @@ def held_actions(action: ActionSpace) -> int:
 
 
 def crowd(description: GameDescription, policies: Sequence[str], num_recorded: int) -> list[str]:
-    """Names of all players of a game.
+    """Names of all players of a game, in the order of their turns: a short budget reaches the first alone.
 
     Args:
         policies: names of the policies that take part.
@@ -34,4 +34,4 @@ def crowd(description: GameDescription, policies: Sequence[str], num_recorded: i
     trained = [f"{TRAINED}:{how}" for how in HOWS] if TRAINED in policies else []
     younger = [f"{name}:greedy" for name in policies if name != TRAINED]
     recorded = [f"recorded-{k}" for k in range(num_recorded)]
-    return ["idle", *held, "random", "sticky", "novelty", *trained, *younger, *recorded]
+    return ["idle", "random", "sticky", "novelty", *trained, *younger, *recorded, *held]

@@ -37,6 +37,8 @@ CROWD_SHARE: Final = 0.6
 DRILL_SHARE: Final = 0.8
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 DRILL_SECONDS: Final = 12.0
+ONE_DRILL_SHARE: Final = 0.15
+"""Of the time, for one drill: a slow page leaves time for the other drills too."""
 LEAST_DRILL_SECONDS: Final = 2.0
 """However little is left: it began in time."""
 CONFIRMATIONS: Final = 2
@@ -49,9 +51,13 @@ TICK_SHARE: Final = 0.05
 """A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
+ENOUGH_RECORDED: Final = 6
+"""Of these: where so many are recorded already, no others are played again for it."""
+SELF_PROVEN: Final = "leak"
+"""Its drill measures a second time, after a pause, before it raises an alarm: it takes too long for a third."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
-LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
+LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "leak", "dead-key")
 DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
 
@@ -107,7 +113,8 @@ class Playtest:
     @property
     def _drill_seconds(self) -> float:
         """A drill that begins now does not outlast the budget."""
-        return max(LEAST_DRILL_SECONDS, min(DRILL_SECONDS, self._plan.seconds - self._seconds))
+        whole = self._plan.seconds
+        return max(LEAST_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
 
     async def _order(
         self,
@@ -172,7 +179,8 @@ class Playtest:
             # What they played after one another depends on their order.
             self._is_fresh = True
             self._played.outcomes.players.clear()
-            await self._play(first)
+            self._recorded.clear()
+            await self._play(first, record=True)
 
     async def _play_until(self, stage: int) -> bool:
         """Whether every player has played as many episodes as this stage has."""
@@ -211,9 +219,16 @@ class Playtest:
         chosen = self._without_end()
         if not chosen:
             return None
-        missing = [PlaytestPlays(player=player, first=index, count=1) for player, index in chosen]
-        answer = await self._order(missing, record=True)
-        return [episode.recorded for episode in answer.episodes if episode.recorded is not None]
+        known = [self._recorded[one] for one in chosen if one in self._recorded]
+        missing = [
+            PlaytestPlays(player=player, first=index, count=1)
+            for player, index in chosen
+            if (player, index) not in self._recorded
+        ]
+        if not missing or len(known) >= ENOUGH_RECORDED:
+            return known
+        answer = await self._order(missing, record=True, seconds=self._drill_seconds)
+        return known + [episode.recorded for episode in answer.episodes if episode.recorded is not None]
 
     def _without_end(self) -> list[tuple[str, int]]:
         """Episodes that the game did not end, those that it ended in the baseline first, of many players."""
@@ -252,6 +267,8 @@ class Playtest:
         (drilled,) = answer.drilled
         if drilled.problem is not None:
             self._played.problems[drill.kind] = drilled.problem
+        elif drill.kind == "retry-broken" and drilled.numbers.get("episodes") == 0.0:
+            self._played.problems[drill.kind] = "each episode loads the page anew: no restart is judged"
         else:
             self._played.drilled.add(drill.kind)
         for name, value in drilled.numbers.items():
@@ -291,14 +308,15 @@ class Playtest:
         seen = await self._replayed([cause for cause in causes if cause.oracle in REPLAYED])
         for cause in causes:
             if cause.oracle not in REPLAYED:
-                seen[cause.key] = await self._drilled_again(cause) if self._has_time(1.0) else 0
+                is_open = cause.oracle != SELF_PROVEN and self._has_time(1.0)
+                seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
             text = cause.text
             if times < CONFIRMATIONS and cause.oracle in REPLAYED and len(cause.sightings) >= SEEN_OFTEN:
                 # A page whose restart leaves a little behind does not go the same way in a fresh one.
                 count = len(cause.sightings)
                 text = f"{text} (in {count} episodes; the shortest goes otherwise in a fresh page)"
-            elif times < CONFIRMATIONS:
+            elif times < CONFIRMATIONS and cause.oracle != SELF_PROVEN:
                 why = (
                     "seen once and not again when replayed"
                     if self._has_time(1.0)
@@ -354,7 +372,7 @@ class Playtest:
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
             times += plain_text(cause.shortest.alarm.text) in texts or (
-                cause.oracle in ("leak", "slow") and bool(texts)
+                cause.oracle == "slow" and bool(texts)
             )
         return times
 

@@ -14,6 +14,7 @@ from attract.schema.playtest import (
     PlaytestGame,
     PlaytestPlays,
 )
+from attract.schema.recorded_episode import RecordedEnd
 from recorded_episodes import recorded
 
 RECORDED = recorded()
@@ -32,6 +33,7 @@ class ScriptedHost:
         self.per_order = per_order
         self.orders: list[PlaytestGame] = []
         self.hangs_at: tuple[str, int] | None = None
+        self.end_reason: RecordedEnd = "terminated"
         self.drilled: dict[str, PlaytestDrilled] = {}
 
     async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
@@ -56,7 +58,7 @@ class ScriptedHost:
                     episode_return=chance.random(),
                     num_steps=10,
                     num_ticks=10,
-                    end_reason="terminated",
+                    end_reason=self.end_reason,
                     play_seconds=0.0,
                     alarms=alarms,
                     recorded=RECORDED if order.record or alarms else None,
@@ -194,11 +196,39 @@ def test_a_spent_budget_leaves_oracles_unjudged() -> None:
     assert played.outcomes.num_episodes == 0
 
 
-def test_no_drill_is_given_more_time_than_is_left() -> None:
+def test_a_drill_is_given_a_share_of_the_time() -> None:
     host = ScriptedHost()
     alarm = PlaytestAlarm(oracle="leak", text="10 kB an episode", step=0)
     host.drilled["leak"] = PlaytestDrilled(kind="leak", alarms=[alarm], recorded=[RECORDED])
-    run(host, seconds=5.0)
+    run(host, seconds=20.0)
     drills = [order for order in host.orders if order.drills]
     assert [order.drills[0].kind for order in drills].count("leak") == 3  # Two of them confirm it.
-    assert all(2.0 <= order.budget_seconds <= 5.0 for order in drills)
+    assert all(2.0 <= order.budget_seconds <= 3.0 for order in drills)
+
+
+def test_the_soft_lock_drill_begins_in_episodes_that_are_recorded_already() -> None:
+    host = ScriptedHost()
+    host.end_reason = "time_limit"
+    plan = Plan(players=["idle", "random", "sticky"], seed=Seed(low=0, high=0))
+    asyncio.run(Playtest(plan, host, lambda stack, method: (stack, None)).run())
+    (drill,) = [
+        order.drills[0] for order in host.orders if order.drills and order.drills[0].kind == "soft-lock"
+    ]
+    assert len(drill.episodes) == 6
+    assert len([order for order in host.orders if order.record]) == 1
+
+
+def test_what_is_recorded_before_pages_are_fresh_is_not_used() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
+    run(host, has_page=True)
+    assert [order.fresh for order in host.orders if order.record] == [False, True]
+
+
+def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> None:
+    host = ScriptedHost()
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", numbers={"episodes": 0.0})
+    played = run(host, has_page=True)
+    assert "retry-broken" not in played.drilled
+    assert played.problems["retry-broken"] == "each episode loads the page anew: no restart is judged"
