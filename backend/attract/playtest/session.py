@@ -54,7 +54,7 @@ SEEN_OFTEN: Final = 3
 ENOUGH_RECORDED: Final = 6
 """Of these: where so many are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"
-"""Its drill measures a second time, after a pause, before it raises an alarm: it takes too long for a third."""
+"""Its drill measures a second time before it raises an alarm: it takes too long for a third."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
 LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "leak", "dead-key")

@@ -165,6 +165,8 @@ function watchSource(
   time: VirtualTime,
   portals: Portals,
 ): void {
+  // Some pages put something of their own in its place.
+  const { Event } = window;
   const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
   const watched = (element: EventTarget): void => {
     const settled = new Promise<void>((resolve) => {
@@ -176,7 +178,7 @@ function watchSource(
     ...source,
     set(this: EventTarget, value: unknown) {
       const dispatch = (name: string): unknown =>
-        time.add(() => this.dispatchEvent(new window.Event(name)), 0, [], false, false);
+        time.add(() => this.dispatchEvent(new Event(name)), 0, [], false, false);
       if (portals.install(value)) {
         dispatch("load");
         return;

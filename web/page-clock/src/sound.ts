@@ -65,6 +65,8 @@ export function installSound(window: Page, time: VirtualTime): void {
 }
 
 function installContexts(window: Page, time: VirtualTime): void {
+  // Some pages put something of their own in its place.
+  const { Event } = window;
   class NullParameter {
     value = 1;
     defaultValue = 1;
@@ -122,7 +124,7 @@ function installContexts(window: Page, time: VirtualTime): void {
     #endIn(seconds: number): void {
       time.remove(this.#ending);
       const end = (): void => {
-        const event = new window.Event("ended");
+        const event = new Event("ended");
         if (this.onended !== null) time.call(this.onended, [event], this);
         this.dispatchEvent(event);
       };
@@ -181,12 +183,14 @@ function installContexts(window: Page, time: VirtualTime): void {
 }
 
 function installMedia(window: Page, time: VirtualTime): void {
+  // Some pages put something of their own in its place.
+  const { Event } = window;
   const media = window.HTMLMediaElement.prototype;
   const sources = new WeakMap<object, string>();
   const paused = new WeakMap<object, boolean>();
   const dispatch = (element: HTMLMediaElement, ...names: string[]): void => {
     const send = (): void => {
-      for (const name of names) element.dispatchEvent(new window.Event(name));
+      for (const name of names) element.dispatchEvent(new Event(name));
     };
     time.add(send, 0, [], false, false);
   };

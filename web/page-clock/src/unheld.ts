@@ -106,6 +106,7 @@ function isHeld({ contentWindow }: HTMLIFrameElement): boolean {
 
 /** A socket whose other end never answers: it tells of an error, then that it is closed. */
 function deadSocket(window: Page, time: VirtualTime, said: Set<string>, what: string): unknown {
+  const { Event } = window;
   return class DeadSocket extends window.EventTarget {
     static readonly CONNECTING = 0;
     static readonly OPEN = 1;
@@ -134,7 +135,7 @@ function deadSocket(window: Page, time: VirtualTime, said: Set<string>, what: st
     send(): void {}
     close(): void {}
     #dispatch(name: string, listener: unknown): void {
-      const event = new window.Event(name);
+      const event = new Event(name);
       if (typeof listener === "function") time.call(listener, [event], this);
       this.dispatchEvent(event);
     }

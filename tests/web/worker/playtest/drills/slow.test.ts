@@ -73,7 +73,7 @@ test("long ticks are found where they are more than one in a hundred, within a s
 
 test("a machine that is busy in two rounds of three raises nothing", async () => {
   let calls = 0;
-  const { alarms, numbers } = await run(() => (calls++ < 12_600 ? 100 : 2));
+  const { alarms, numbers } = await run(() => (calls++ < 12_120 ? 100 : 2));
   expect(calls).toBeGreaterThan(18_000);
   expect([alarms, numbers.microseconds_per_tick]).toEqual([[], 2_000]);
 });
@@ -85,6 +85,6 @@ test("a game is left as it was found, and one that fails or gets no time is a pr
   });
   expect(failing.problem).toContain("out of road");
   // 60 s for three rounds: of ticks of a second, 20 each.
-  const { problem } = await run((tick) => (tick < 150 ? 0 : 1_000), 0.02, 60);
+  const { problem } = await run((tick) => (tick < 120 ? 0 : 1_000), 0.02, 60);
   expect(problem).toMatch(/^only \d+ of 100 ticks were played in the time given$/);
 });

@@ -19,6 +19,9 @@ const LONG_TICKS = 3;
 const LONG_MS = 50;
 /** Long ticks are allowed this share of all. */
 const LONG_SHARE = 0.01;
+/** A single tick is a hitch where it takes so many tick times, and so many milliseconds, each time it is played. */
+const HITCH_TICKS = 1.5;
+const HITCH_MS = 100;
 
 export async function slow({ definition, options }: Drill): Promise<Drilled> {
   const copy = new DrillCopy(definition, { isFresh: false }, options);
@@ -53,15 +56,18 @@ export async function slow({ definition, options }: Drill): Promise<Drilled> {
     long_frames_share: longShare,
     ticks: numTicks,
   };
+  const longest = sorted[numTicks - 1];
   const text =
     median > tickMs
       ? `a tick takes ${median.toFixed(1)} ms in the median, longer than the ${tickMs.toFixed(1)} ms of game time it stands for`
       : longShare > LONG_SHARE
         ? `${(100 * longShare).toFixed(1)} % of the ticks take longer than ${longMs.toFixed(0)} ms, the longest ` +
-          `${sorted[numTicks - 1].toFixed(0)} ms; a tick stands for ${tickMs.toFixed(1)} ms`
-        : null;
+          `${longest.toFixed(0)} ms; a tick stands for ${tickMs.toFixed(1)} ms`
+        : longest > Math.max(HITCH_MS, HITCH_TICKS * tickMs)
+          ? `a tick takes ${longest.toFixed(0)} ms and stands for ${tickMs.toFixed(1)} ms of game time`
+          : null;
   if (text === null) return clean(numbers);
-  const tick = fastest.indexOf(sorted[numTicks - 1]);
+  const tick = fastest.indexOf(longest);
   const step = rounds[0].steps[tick];
   const alarm = {
     oracle: "slow",
