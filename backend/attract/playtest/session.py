@@ -38,8 +38,8 @@ DRILL_SHARE: Final = 0.8
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 DRILL_SECONDS: Final = 12.0
 ONE_DRILL_SHARE: Final = 0.15
-"""Of the time, for one drill: a slow page leaves time for the other drills too."""
-LEAST_DRILL_SECONDS: Final = 2.0
+"""Share of the time for one drill: a slow page leaves time for the other drills too."""
+MIN_DRILL_SECONDS: Final = 2.0
 """However little is left: it began in time."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
@@ -52,7 +52,7 @@ TICK_SHARE: Final = 0.05
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
 ENOUGH_RECORDED: Final = 6
-"""Of these: where so many are recorded already, no others are played again for it."""
+"""Where so many of them are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"
 """Its drill measures a second time before it raises an alarm: it takes too long for a third."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
@@ -114,7 +114,7 @@ class Playtest:
     def _drill_seconds(self) -> float:
         """A drill that begins now does not outlast the budget."""
         whole = self._plan.seconds
-        return max(LEAST_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
+        return max(MIN_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
 
     async def _order(
         self,

@@ -12,16 +12,22 @@ KEYS: Final = {
     "enter": ["Enter"],
 }
 """What is pressed where no key was found to do anything."""
+UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
+  observe: () => [0],"""
+"""In place of pixels: an agent's pixels turn off the WebGL that a page may draw by."""
 UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
 
 
 def playable(adapter: str, unfinished: list[str]) -> str:
     """The text of a probe's adapter without its `unfinished`, so that it can be played.
 
-    Without a score each frame alive counts, and without something to see an agent sees nothing: oracles that
-    need neither judge all the same.
+    Without a score each frame alive counts, and without something to see an agent sees nothing, not even
+    pixels: oracles that need neither judge all the same.
     """
     text = UNFINISHED.sub("", adapter)
+    if "\n  pixels: {},\n" in text:
+        text = text.replace("pixels: {},", UNSEEN, 1)
+        text = re.sub(r"import \{ (?!box)", "import { box, ", text, count=1)
     if "keys" not in unfinished:
         return text
     labels = ", ".join(f'"{label}"' for label in ("nothing", *KEYS))

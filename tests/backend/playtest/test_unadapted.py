@@ -33,3 +33,13 @@ def test_usual_keys_stand_in_for_those_that_were_not_found() -> None:
 @pytest.mark.parametrize("text", ["", FOUND.replace("unfinished", "finished")])
 def test_what_is_finished_stays_as_it_is(text: str) -> None:
     assert playable(text, []) == text
+
+
+def test_pixels_are_left_out_so_that_a_page_draws_as_it_does_without_an_agent() -> None:
+    adapter = 'import { definePageGame, discrete } from "attract/page";\n' + FOUND.replace(
+        "  size: [800, 600],\n", "  size: [800, 600],\n  // The agent sees its canvas.\n  pixels: {},\n"
+    )
+    text = playable(adapter, ["score"])
+    assert "pixels: {}" not in text
+    assert "  observation: box({ low: -1, high: 1, shape: [1] }),\n  observe: () => [0],\n" in text
+    assert text.startswith("import { box, definePageGame, discrete }")
