@@ -168,8 +168,10 @@ def json_object(view: CheckView, saved: Saved | None = None) -> dict[str, Any]:
 def _replay_command(view: CheckView, file: Path) -> str:
     """What plays it again; the build of a game of one's own is named, for no run keeps it."""
     # A bundled game has a name and no path.
-    game = f" --game {shlex.quote(shown_path(Path(view.game)))}" if Path(view.game).suffix else ""
-    return f"attract replay {shlex.quote(shown_path(file))}{game}"
+    shown = shlex.quote(shown_path(file))
+    if not Path(view.game).suffix:
+        return f"attract replay {shown}"
+    return f"attract replay {shown} --game {shlex.quote(shown_path(Path(view.game)))}"
 
 
 def _text(path: Path | None) -> str | None:

@@ -38,12 +38,12 @@ from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
 
 MAX_STEPS: Final = 3_000
-"""Of an episode: a game without an end would be played for ever."""
+"""Limit of an episode: a game without an end would be played for ever."""
 CHECK_SECONDS: Final = 3.0
 PROBE_SHARE: Final = 0.35
-"""Of the seconds of a page without an adapter: after that the probe tries nothing further."""
-LEAST_SECONDS: Final = 10.0
-"""Of play, however long the browser and the page took to begin."""
+"""Share of the seconds that the probe of a page without an adapter may take."""
+MIN_SECONDS: Final = 10.0
+"""Time for play, however long the browser and the page took to begin."""
 HOST_SECONDS: Final = 30.0
 MAX_FRAME_BYTES: Final = 256 << 20
 """An answer has thousands of outcomes, and recorded episodes."""
@@ -76,7 +76,7 @@ class Given:
     recorded: Sequence[RecordedEpisode]
     baseline: Baseline | None
     path: Path | None
-    """Of the baseline, whether it is there or not."""
+    """File of the baseline, whether it is there or not."""
     has_score: bool
     began: float
     """When the command began, on the event loop's clock."""
@@ -138,7 +138,9 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 else:
                     played_build = build
                     known = (
-                        [] if baseline is None else [one.text for one in baseline.known if one.id == "error"]
+                        []
+                        if baseline is None
+                        else [finding.text for finding in baseline.known if finding.id == "error"]
                     )
                     tested = tested_game(gateway, build, game, known)
                     given = Given(policies, recorded, baseline, path, has_score, began)
@@ -255,7 +257,9 @@ async def _judged(
     checker = gateway.service.membership.checker
     seed = Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32) if baseline is None else baseline.seed
     before = None if baseline is None else comparable(baseline, policies, order, console)
-    known = {} if baseline is None else {(one.id, one.text): one for one in baseline.known}
+    known: set[tuple[str, str]] = (
+        set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
+    )
     plan = Plan(
         players=crowd(description, [policy.name for policy in policies], len(recorded)),
         seed=seed,
@@ -267,7 +271,7 @@ async def _judged(
         has_page=description.page is not None,
         needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
         is_judged_by_score=given.has_score,
-        seconds=max(LEAST_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
+        seconds=max(MIN_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
@@ -288,7 +292,7 @@ async def _judged(
             lambda text: status.update(f"playing: {text}"),
         )
         played = await playtest.run()
-    findings = [finding_of(one, build) for one in played.findings]
+    findings = [finding_of(confirmed, build) for confirmed in played.findings]
     if order.update_baseline and path is not None:
         if not played.outcomes.num_episodes:
             raise AttractError("no episode was played: there is nothing to write a baseline of")
@@ -298,21 +302,21 @@ async def _judged(
             seed=seed,
             max_steps=plan.max_steps,
             policies=hashes(policies),
-            known=[KnownFinding(id=one.id, text=plain_text(one.text)) for one in findings],
+            known=[KnownFinding(id=finding.id, text=plain_text(finding.text)) for finding in findings],
             measured=played.measured,
         )
         with writing(path):
             kept = await asyncio.to_thread(write_baseline, path, whole, played.outcomes, STAGES[-1])
         _say(console, f"wrote {path}: at most {kept} episodes of each of {len(plan.players)} players")
-        known = {(one.id, one.text): one for one in whole.known}
-    new = [one for one in findings if (one.id, plain_text(one.text)) not in known]
+        known = {(finding.id, finding.text) for finding in whole.known}
+    new = [finding for finding in findings if (finding.id, plain_text(finding.text)) not in known]
     return Report(
         game=order.game,
         build=build.sha256,
         baseline_build=None if baseline is None else baseline.build,
         verdict="findings" if new else "plays",
         findings=new,
-        known=[one for one in findings if one not in new],
+        known=[finding for finding in findings if finding not in new],
         oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
         players=players_of(played.outcomes),
         episodes=played.outcomes.num_episodes,

@@ -44,7 +44,7 @@ class TestedGame:
     module: Path | None
     """None: bundled with Attract, or a page's."""
     site: Path | str | None
-    """Of a game in a page: the adapter's folder, or its address."""
+    """The adapter's folder, or the address, of a game in a page."""
     known: Sequence[str]
     """Texts of errors that the baseline has."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 FALSE_ALARM: Final = 0.01
-LEAST_EFFECT: Final = 0.03
+MIN_EFFECT: Final = 0.03
 """A change that matters, as a share of the mean or of the spread, whichever is larger."""
 
 Direction = Literal["higher", "lower"]
@@ -50,7 +50,7 @@ def threshold(least: Sequence[float]) -> float:
 
 
 def least_p_value(before: Mapping[int, float], now: Mapping[int, float]) -> float:
-    """Of `compare`: with all pairs that differ on one side."""
+    """The smallest that `compare` could give: with all pairs that differ on one side."""
     num_changed = sum(now[index] != before[index] for index in before.keys() & now.keys())
     return min(1.0, 2.0 ** (1 - num_changed))
 
@@ -74,7 +74,7 @@ def compare(
     differences = [now[index] - before[index] for index in indices]
     mean_before = math.fsum(before[index] for index in indices) / len(indices)
     mean_now = math.fsum(now[index] for index in indices) / len(indices)
-    if abs(mean_now - mean_before) < LEAST_EFFECT * max(abs(mean_before), _spread(list(before.values()))):
+    if abs(mean_now - mean_before) < MIN_EFFECT * max(abs(mean_before), _spread(list(before.values()))):
         return None
     p_value = _signed_ranks([value for value in differences if value != 0.0])
     if p_value >= limit:

@@ -31,7 +31,7 @@ class Build:
 
     @property
     def sha256(self) -> str:
-        """Of the page's files, or else of the module."""
+        """Hash of the page's files, or else of the module."""
         return self.module.reference.sha256 if self.listing is None else self.listing.sha256
 
 

@@ -12,8 +12,8 @@ from attract.playtest.report import OracleId
 EXPLOIT_DEVIATIONS: Final = 5.0
 EASY_SHARE: Final = 0.5
 """An agent that does nothing wins where it reaches so much of what a trained one does."""
-LEAST_EPISODES: Final = 8
-"""Of a player, before anything is said of all of its episodes."""
+MIN_EPISODES: Final = 8
+"""A player has played so many before anything is said of all of them."""
 SPOKEN: Final = {
     RETURN: "the return",
     LENGTH: "the length of an episode",
@@ -120,14 +120,14 @@ def _unreached(name: str, both: _Both) -> Judged | None:
         return None
     for player in both.players:
         value, chance = both.beyond(player, name)
-        # Nobody of the crowd reaches it.
+        # No player reaches it.
         if value is None or chance >= both.limit or value <= best:
             continue
         number = name.removeprefix("info ")
         was = list(before.values(player, name).values())
-        share = sum(one >= value for one in was) / len(was)
+        share = sum(reached >= value for reached in was) / len(was)
         text = (
-            f"nobody reaches {number} = {value:g} any more, the best is {best:g}; "
+            f"no player reaches {number} = {value:g} any more, the best is {best:g}; "
             f"in the baseline {player} did in {100 * share:.0f} % of its episodes"
         )
         top = max(now.values(player, name).items(), key=lambda item: item[1])[0]
@@ -138,14 +138,14 @@ def _unreached(name: str, both: _Both) -> Judged | None:
 def _exploit(both: _Both) -> Judged | None:
     was = {player: list(both.before.values(player, RETURN).values()) for player in both.players}
     known = [value for values in was.values() for value in values]
-    if len(known) < LEAST_EPISODES:
+    if len(known) < MIN_EPISODES:
         return None
     best = max(known)
     limit = best + EXPLOIT_DEVIATIONS * max(*map(_deviation, was.values()), 1e-3 * abs(best))
     for player in both.players:
         for index, value in both.now.values(player, RETURN).items():
             if value > limit:
-                text = f"{player} scores {value:g}; nobody had more than {best:g} in the baseline"
+                text = f"{player} scores {value:g}; no player had more than {best:g} in the baseline"
                 return Judged("score-exploit", "score-exploit", text, player, index)
     return None
 
@@ -161,17 +161,17 @@ def _endless(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
     """Episodes of a player that ended before, or of every player, go on for ever."""
     for player, episodes in now.players.items():
         played = [outcome for outcome in episodes.values() if outcome.end_reason != "failed"]
-        if len(played) < LEAST_EPISODES or any(outcome.end_reason != "stopped" for outcome in played):
+        if len(played) < MIN_EPISODES or any(outcome.end_reason != "stopped" for outcome in played):
             continue
         if before is None:
             if all(outcome.end_reason == "stopped" for outcome in now.each()):
                 steps = max(outcome.numbers[LENGTH] for outcome in played)
-                text = f"no episode ended within {steps:g} steps, whoever played"
+                text = f"no episode of any player ended within {steps:g} steps"
                 yield Judged("endless", "endless", text, player, next(iter(episodes)))
                 return
             continue
         was = list(before.players.get(player, {}).values())
-        if len(was) >= LEAST_EPISODES and all(
+        if len(was) >= MIN_EPISODES and all(
             outcome.end_reason not in ("stopped", "failed") for outcome in was
         ):
             text = f"no episode of {player} ends any more; in the baseline all of {len(was)} did"
@@ -188,7 +188,7 @@ def _cannot_be_lost(before: Outcomes | None, now: Outcomes) -> Iterator[Judged]:
             continue
         now_ends = [outcome.end_reason for outcome in episodes.values() if outcome.end_reason != "failed"]
         was_ends = [outcome.end_reason for outcome in before.players.get(player, {}).values()]
-        if min(len(now_ends), len(was_ends)) < LEAST_EPISODES:
+        if min(len(now_ends), len(was_ends)) < MIN_EPISODES:
             continue
         if all(end == "terminated" for end in was_ends) and all(end == "time_limit" for end in now_ends):
             text = f"{player} cannot lose: its episodes go on to the time limit; in the baseline it lost all"
@@ -216,7 +216,7 @@ def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judge
 
 def _mean_return(outcomes: Outcomes, player: str) -> float | None:
     values = list(outcomes.values(player, RETURN).values())
-    return math.fsum(values) / len(values) if len(values) >= LEAST_EPISODES else None
+    return math.fsum(values) / len(values) if len(values) >= MIN_EPISODES else None
 
 
 def _deviation(values: Sequence[float]) -> float:

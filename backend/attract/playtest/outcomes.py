@@ -24,7 +24,7 @@ class Outcome:
 
     @classmethod
     def of(cls, episode: PlaytestEpisode) -> "Outcome":
-        """Of an episode as a host tells it."""
+        """The outcome of an episode as a host reports it."""
         numbers = {
             RETURN: episode.episode_return,
             LENGTH: float(episode.num_steps),
@@ -48,7 +48,7 @@ class Outcomes:
 
     @property
     def num_episodes(self) -> int:
-        """Of all players."""
+        """Episodes of all players together."""
         return sum(map(len, self.players.values()))
 
     def names(self) -> list[str]:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 STAGES: Final = (16, 64, 256)
 """Episodes that every player has played before any of them plays more: a spent budget is spent evenly."""
 ORDER_SECONDS: Final = 10.0
-"""Of one order: its answer has what a browser's frame holds."""
+"""Limit of one order: its answer has what a browser's frame holds."""
 FIRST_EPISODES: Final = 2
 """Episodes of each player that are recorded first: the drills begin in them."""
 HELD_EPISODES: Final = 64
@@ -219,7 +219,7 @@ class Playtest:
         chosen = self._without_end()
         if not chosen:
             return None
-        known = [self._recorded[one] for one in chosen if one in self._recorded]
+        known = [self._recorded[place] for place in chosen if place in self._recorded]
         missing = [
             PlaytestPlays(player=player, first=index, count=1)
             for player, index in chosen
@@ -406,9 +406,13 @@ class Playtest:
         judged = list(judge_play(self._before, played.outcomes))
         if self._before is not None:
             judged += judge_changes(self._before, played.outcomes)
-        for one in judged:
-            recorded, times = await self._shown(one)
-            self._add(Confirmed(one.id, one.text, None, one, one.player, None, recorded, times))
+        for judgement in judged:
+            recorded, times = await self._shown(judgement)
+            self._add(
+                Confirmed(
+                    judgement.id, judgement.text, None, judgement, judgement.player, None, recorded, times
+                )
+            )
 
     async def _shown(self, judged: Judged) -> tuple[RecordedEpisode | None, int]:
         """The episode that shows a judgement, and how often it goes the same way again."""

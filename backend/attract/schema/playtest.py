@@ -63,7 +63,7 @@ class PlaytestGame(FiniteModel):
     episodes: Annotated[list[RecordedEpisode], Field(max_length=64)] = []
     """What the players `recorded-K` play."""
     parameters: Annotated[dict[Name, float], Field(max_length=1024)] = {}
-    """Of every episode; a missing one has its default."""
+    """Parameters of every episode; a missing one has its default."""
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
     """An episode is stopped after so many steps; None: by the game alone."""
     fresh: bool = False

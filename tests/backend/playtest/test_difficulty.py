@@ -129,7 +129,7 @@ def test_without_one_it_is_the_place_among_the_returns_of_all_values() -> None:
 def test_equal_returns_say_nothing_of_difficulty() -> None:
     same = outcomes(idle=[outcome(3.0)] * 8)
     rows, (step,) = measure([1.0, 2.0], [same, same], ["idle"], Wins("ended"), {})
-    assert [one.difficulty for one in rows] == [None, None]
+    assert [row.difficulty for row in rows] == [None, None]
     assert not step.differs
     assert rank_correlation(rows) is None
 

@@ -10,7 +10,9 @@ def report(*difficulties: float | None) -> DifficultyReport:
     rows = [
         ValueDifficulty(
             value=float(place),
-            difficulty=None if one is None else Estimate(mean=one, low=one, high=one),
+            difficulty=None
+            if difficulty is None
+            else Estimate(mean=difficulty, low=difficulty, high=difficulty),
             win_rate=Estimate(mean=0.0, low=0.0, high=0.1),
             attempts=nothing,
             episode_return=Estimate(mean=1.0, low=None, high=None),
@@ -18,7 +20,7 @@ def report(*difficulties: float | None) -> DifficultyReport:
             episodes=8,
             outside={"win_rate": "below"} if place == 0 else {},
         )
-        for place, one in enumerate(difficulties)
+        for place, mean in enumerate(difficulties)
     ]
     return DifficultyReport(
         game="<b>game</b>",

@@ -1172,7 +1172,7 @@ export interface PlaytestGame {
    */
   episodes: RecordedEpisode[];
   /**
-   * Of every episode; a missing one has its default.
+   * Parameters of every episode; a missing one has its default.
    */
   parameters: {
     [k: string]: number;
