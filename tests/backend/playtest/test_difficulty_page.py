@@ -10,9 +10,7 @@ def report(*difficulties: float | None) -> DifficultyReport:
     rows = [
         ValueDifficulty(
             value=float(place),
-            difficulty=None
-            if difficulty is None
-            else Estimate(mean=difficulty, low=difficulty, high=difficulty),
+            difficulty=None if mean is None else Estimate(mean=mean, low=mean, high=mean),
             win_rate=Estimate(mean=0.0, low=0.0, high=0.1),
             attempts=nothing,
             episode_return=Estimate(mean=1.0, low=None, high=None),
