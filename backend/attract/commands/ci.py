@@ -324,7 +324,7 @@ async def _judged(
 
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
-    """Whether the baseline has it: by its text, but for a restart that leaves something behind in many forms."""
+    """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
     if finding.id == "retry-broken":
         return any(name == finding.id for name, _ in known)
     return (finding.id, plain_text(finding.text)) in known
