@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { drilled, played } from "./drilled.ts";
 
 /** Walks on a field; `moves` says what each choice does, "fire" is seen for a step where there is something to be hit. */
-function field(moves: readonly (readonly [number, number])[], { mask = false, cost = 0 } = {}) {
+function field(moves: readonly (readonly [number, number])[], { mask = false } = {}) {
   return defineGame({
     id: "Field-v1",
     tickSeconds: 0.1,
@@ -21,8 +21,6 @@ function field(moves: readonly (readonly [number, number])[], { mask = false, co
           return [x, y];
         },
         update(_: number, action: number) {
-          const until = performance.now() + cost;
-          while (performance.now() < until);
           [x, y] = [x + moves[action][0], y + moves[action][1]];
           return { observation: [x, y], reward: 0 };
         },
@@ -102,10 +100,16 @@ test("what is only drawn counts as well: a horn that nobody observes", async () 
 });
 
 test("without episodes or without time it says so, and has no numbers to compare", async () => {
-  const game = field(MOVES, { cost: 0.1 });
+  const game = field(MOVES);
   expect((await drilled("dead-key", game, [])).problem).toBe("no episode of this game was given to begin in");
   const episodes = await played(game, 2, 300);
-  const { numbers, problem } = await drilled("dead-key", game, episodes, { seconds: 1.5 });
+  // Time passes only where it is asked for, which is once a step.
+  let ms = 0;
+  const now = () => {
+    ms += 0.05;
+    return ms;
+  };
+  const { numbers, problem } = await drilled("dead-key", game, episodes, { now, seconds: 0.3 });
   expect(problem).toMatch(/^only \d+ of 20 states were looked at in the time given$/);
   expect(Object.keys(numbers)).toEqual(["states"]);
   const other = { ...episodes[0], game_id: "Other-v1" };

@@ -19,8 +19,9 @@ const MAX_ROW = 2_000;
 /** In a page, numbers are the same within this share of what they go through in the episode, or of the largest. */
 const SAME_SPREAD = 0.05;
 const SAME_SHARE = 0.01;
-/** Game time after a slight difference in which a larger one is no consequence of it, if it lasts for so many steps. */
-const WATCHED_SECONDS = 1;
+/** Game time after a slight difference in which a larger one is no consequence of it, if it lasts for so many steps: a ball bounces
+ * elsewhere within a second. */
+const WATCHED_SECONDS = 0.25;
 const LASTING_STEPS = 3;
 
 /** What was seen of an episode, row by row, and how the game failed. */
