@@ -58,7 +58,7 @@ async def test_the_build_is_asked_for_where_nothing_here_is_it(
     server = ServerSettings.from_mapping({"runs_dir": tmp_path / "runs", "project_dir": tmp_path, "port": 0})
     recorded = Recorded("one.json", one())
     directory, server = run_of(None, recorded, None, server)
-    with pytest.raises(ConfigurationError, match=r"(?s)CartPole-v1, is not known here.*--game PATH"):
+    with pytest.raises(ConfigurationError, match=r"(?s)Counting-v1, is not known here.*--game PATH"):
         await find_build(GameLibrary(tmp_path), None, directory, recorded, server)
 
 

@@ -38,5 +38,5 @@ def test_a_difference_is_said_with_its_second_and_its_step():
         "differs at 12.3 s (step 184): the agent sees something else"
     )
     equal = replay.model_copy(update={"equal": True, "difference": None, "num_steps": 3, "returns": [3.0]})
-    assert module.replay_text(recorded, equal) == "equal: 3 steps (0.1 s), return 3, terminated"
+    assert module.replay_text(recorded, equal) == "equal: 3 steps (0.1 s), return 3, time_limit"
     assert json.dumps(replay.model_dump(mode="json"))
