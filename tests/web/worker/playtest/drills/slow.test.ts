@@ -71,6 +71,16 @@ test("long ticks are found where they are more than one in a hundred, within a s
   }
 });
 
+test("a tick that is long each time it is played is a hitch, however rare", async () => {
+  const { alarms } = await run((tick) => (tick === 300 ? 101 : 1));
+  expect(alarms.map(({ text, step }) => [text, step])).toEqual([
+    ["a tick takes 101 ms and stands for 20.0 ms of game time, in each of 3 rounds", 300],
+  ]);
+  expect((await run((tick) => (tick === 300 ? 99 : 1))).alarms).toEqual([]);
+  let calls = 0;
+  expect((await run(() => (calls++ === 900 ? 500 : 1))).alarms).toEqual([]);
+});
+
 test("a machine that is busy in two rounds of three raises nothing", async () => {
   let calls = 0;
   const { alarms, numbers } = await run(() => (calls++ < 12_120 ? 100 : 2));

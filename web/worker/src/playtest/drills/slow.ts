@@ -19,8 +19,7 @@ const LONG_TICKS = 3;
 const LONG_MS = 50;
 /** Long ticks are allowed this share of all. */
 const LONG_SHARE = 0.01;
-/** A single tick is a hitch where it takes so many tick times, and so many milliseconds, each time it is played. */
-const HITCH_TICKS = 1.5;
+/** A single tick is a hitch where it takes longer than its own game time, and than so many milliseconds, each time it is played. */
 const HITCH_MS = 100;
 
 export async function slow({ definition, options }: Drill): Promise<Drilled> {
@@ -63,7 +62,7 @@ export async function slow({ definition, options }: Drill): Promise<Drilled> {
       : longShare > LONG_SHARE
         ? `${(100 * longShare).toFixed(1)} % of the ticks take longer than ${longMs.toFixed(0)} ms, the longest ` +
           `${longest.toFixed(0)} ms; a tick stands for ${tickMs.toFixed(1)} ms`
-        : longest > Math.max(HITCH_MS, HITCH_TICKS * tickMs)
+        : longest > Math.max(HITCH_MS, tickMs)
           ? `a tick takes ${longest.toFixed(0)} ms and stands for ${tickMs.toFixed(1)} ms of game time`
           : null;
   if (text === null) return clean(numbers);
