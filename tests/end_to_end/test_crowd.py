@@ -107,12 +107,16 @@ async def browser(folder: Path, game: str) -> AsyncIterator[tuple[GameChecker, G
 def order(*plays: tuple[str, int], **fields: Any) -> PlaytestGame:
     entries = [PlaytestPlays(player=player, first=0, count=count) for player, count in plays]
     return PlaytestGame(
-        playtest_id=0,
         game=ANY_GAME,
         seed=Seed(low=7, high=1),
         plays=entries,
         **{"budget_seconds": 60, **fields},
     )
+
+
+def of(module: GameModule, crowd: PlaytestGame) -> PlaytestGame:
+    """The order for this game."""
+    return crowd.model_copy(update={"game": module.reference})
 
 
 def rows(answer: GamePlaytested) -> list[dict[str, Any]]:
@@ -154,8 +158,8 @@ async def test_a_module_is_played_twice_alike_and_its_faults_are_told_with_their
     # In 29 steps nobody does 30 times what hangs.
     crowd = order(*((player, 9) for player in players), max_steps=29, record=True)
     async with browser(tmp_path, "walk.ts") as (checker, module):
-        answer = await checker.playtest(module, crowd, 90.0)
-        again = await checker.playtest(module, crowd, 90.0)
+        answer = await checker.playtest(module, of(module, crowd), 90.0)
+        again = await checker.playtest(module, of(module, crowd), 90.0)
         written, thrown = (
             checker.own_place(module, episode.alarms[0].stack, None)[1]
             for name in ("hold-3", "hold-1")
@@ -183,7 +187,9 @@ async def test_a_module_is_played_twice_alike_and_its_faults_are_told_with_their
 async def test_a_hang_is_given_up_and_what_was_played_before_it_is_kept(tmp_path: Path) -> None:
     (tmp_path / "walk.ts").write_text(MODULE)
     async with browser(tmp_path, "walk.ts") as (checker, module):
-        answer = await checker.playtest(module, order(("idle", 3), ("hold-4", 3), ("hold-0", 3)), 90.0)
+        answer = await checker.playtest(
+            module, of(module, order(("idle", 3), ("hold-4", 3), ("hold-0", 3))), 90.0
+        )
     assert [episode.play for episode in answer.episodes] == [0, 0, 0]
     assert answer.problem == (
         "the game did not come back within 10 s, during episode 0 of hold-4: a hang leaves no stack"
@@ -198,8 +204,8 @@ async def test_a_page_is_played_twice_alike_and_in_fresh_pages_too(tmp_path: Pat
     players = ("idle", "random", "novelty", "hold-1", "hold-2", "hold-3")
     crowd = order(*((player, 3) for player in players), record=True)
     async with browser(tmp_path, "game.page.ts") as (checker, module):
-        answer = await checker.playtest(module, crowd, 90.0)
-        fresh = await checker.playtest(module, crowd.model_copy(update={"fresh": True}), 90.0)
+        answer = await checker.playtest(module, of(module, crowd), 90.0)
+        fresh = await checker.playtest(module, of(module, crowd.model_copy(update={"fresh": True})), 90.0)
     assert answer.problem is None
     assert len(answer.episodes) == 3 * len(players)
     assert rows(answer) == rows(fresh)

@@ -13,10 +13,9 @@ from typing import Any
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.destination import check_writable, shown_path, writing
 from attract.commands.output import CommandConsole
+from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
 from attract.processes.exit_codes import DONE, FAILED
@@ -25,7 +24,6 @@ from attract.runs.episode_files import SUFFIX, written
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
 BUDGET_SECONDS = 6.0
@@ -57,24 +55,16 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
 
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
-            _say(console, f"browser: {event.get('text')}")
-
     # A check leaves nothing behind, not even who asked for it.
     with tempfile.TemporaryDirectory() as folder:
         server = server.model_copy(update={"runs_dir": Path(folder)})
-        async with running_gateway(server, port_is_fixed=False) as gateway:
-            url = join_url(gateway.url, gateway.guard.issue("worker"), 1)
-            host = await HostProcess.start(url, on_event)
+        async with gateway_with_host(server, console) as gateway:
             try:
                 view = await gateway.service.check_game(
                     order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS, record=True
                 )
             except GameError as error:
                 view = _not_loaded(order.game, error)
-            finally:
-                await host.stop()
     saved = Saved() if order.save is None else await asyncio.to_thread(save_checked, order.save, view)
     for line in check_lines(view, saved):
         _say(console, line)

@@ -2,22 +2,22 @@
 
 import asyncio
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
-from attract.commands.probe import SIZE, found_in, found_lines
+from attract.commands.own_host import gateway_with_host
+from attract.commands.probe import SIZE, found_in
+from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
 from attract.games.project import find_project_dir
-from attract.playtest.baseline import Baseline, KnownFinding, read_baseline, write_baseline
+from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
@@ -34,11 +34,13 @@ from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.server.in_process import Gateway, running_gateway
+from attract.server.in_process import Gateway
 from attract.settings.run import ServerSettings
 
 MAX_STEPS: Final = 3_000
 """Limit of an episode: a game without an end would be played for ever."""
+MAX_EPISODES: Final = 64
+"""Recorded ones that an order can have."""
 CHECK_SECONDS: Final = 3.0
 PROBE_SHARE: Final = 0.35
 """Share of the seconds that the probe of a page without an adapter may take."""
@@ -65,7 +67,6 @@ class CiOptions:
     """A folder of recorded episodes that are played, too."""
     outputs: Outputs = field(default_factory=lambda: Outputs(Path("attract-ci")))
     json_output: bool = False
-    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)
@@ -82,77 +83,66 @@ class Given:
     """When the command began, on the event loop's clock."""
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The game that is played."""
+
+    game: str
+    """A bundled name, or the whole path of a module or an adapter."""
+    place: PagePlace | None = None
+    """Of a page that was named: where its adapter is, or is guessed for."""
+    is_guessed: bool = False
+    """Whether the adapter was made for this once."""
+    has_score: bool = True
+
+    @property
+    def baseline(self) -> Path | None:
+        """Where its baseline is by default: beside a game that is a file of its own."""
+        path = Path(self.game)
+        return None if self.is_guessed or not path.suffix else path.parent / NAME
+
+
 async def play_build(order: CiOptions, server: ServerSettings) -> int:
     """Play, judge and report; 0: it plays, 1: there are findings, 2: it could not be played.
 
-    Raises: ConfigurationError: an option is wrong. FileError: the baseline is damaged. AttractError: no
-        browser.
+    Raises: ConfigurationError: an option is wrong. FileError: the baseline is damaged.
     """
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
-    path = order.baseline or default_baseline(order.game)
-    baseline = None if order.update_baseline or path is None or not path.is_file() else read_baseline(path)
-    if order.baseline is not None and baseline is None and not order.update_baseline:
-        raise ConfigurationError(
-            f"there is no {order.baseline}", setting="--baseline", fix="write it by --update-baseline"
-        )
-    if order.update_baseline:
-        if path is None:
-            raise ConfigurationError(
-                f"{order.game} has no folder of its own",
-                setting="--update-baseline",
-                fix="add --baseline FILE",
-            )
-        check_writable(path)
     order.outputs.check()
     recorded = [] if order.episodes is None else read_folder(order.episodes)
     began = asyncio.get_running_loop().time()
-
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
-            _say(console, f"browser: {event.get('text')}")
-
     with tempfile.TemporaryDirectory() as folder:
         own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
         if order.policy is None or is_exported(order.policy):
             # Nothing is left behind.
             own["runs_dir"] = Path(folder) / "runs"
-        game, page, has_score = order.game, None, True
-        played_build: Build | None = None
+        chosen = await choose_game(order, server, Path(folder), console)
+        path, baseline = find_baseline(order, chosen)
+        if chosen.place is not None:
+            adapter = Path(chosen.game)
+            own["project_dir"] = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
+        build: Build | None = None
         tested = TestedGame(None, None, [])
-        if names_page(game):
-            page = page_place(game, server.runs_dir)
-            game, has_score = await adapter_for(page, order, server, Path(folder), console)
-            project = Path(game).parent if game.startswith(folder) else find_project_dir(Path(game))
-            own["project_dir"] = project
-        async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
-            host = await HostProcess.start(
-                join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event, exposes_heap=True
-            )
+        async with gateway_with_host(server.model_copy(update=own), console, exposes_heap=True) as gateway:
             try:
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, order.policy)
-                build = await find_build(gateway, game, page)
-                if isinstance(build, str):
-                    report = Report(game=order.game, build="", verdict="not_played", problem=build)
-                else:
-                    played_build = build
-                    known = (
-                        []
-                        if baseline is None
-                        else [finding.text for finding in baseline.known if finding.id == "error"]
-                    )
-                    tested = tested_game(gateway, build, game, known)
-                    given = Given(policies, recorded, baseline, path, has_score, began)
-                    report = await _judged(order, gateway, build, given, console)
-            finally:
-                await host.stop()
+                build = await find_build(gateway, chosen.game, chosen.place)
+                tested = tested_game(gateway, build, chosen.game, baseline)
+                given = Given(policies, recorded, baseline, path, chosen.has_score, began)
+                report = await _judged(order, gateway, build, given, console)
+            except ConfigurationError:
+                raise
+            except AttractError as error:
+                # The exit code of these is that of findings.
+                report = Report(game=order.game, build="", verdict="not_played", problem=str(error))
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     curve: Sequence[tuple[float, float]] = ()
     if order.outputs.github and order.policy is not None and not is_exported(order.policy):
         directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, order.policy))
         curve = await asyncio.to_thread(return_curve, directory.metrics_path)
-    report, lines = write_outputs(order.outputs, report, played_build, tested, curve)
+    report, lines = write_outputs(order.outputs, report, build, tested, curve)
     for line in lines:
         _say(console, line)
     if order.json_output:
@@ -160,27 +150,16 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
     return report.exit_code
 
 
-def default_baseline(game: str) -> Path | None:
-    """Beside a game that is a file."""
-    path = Path(game)
-    return path.parent / "attract-ci.json" if path.suffix else None
+async def choose_game(
+    order: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
+) -> Chosen:
+    """What is played: of a page its own adapter, or one that is guessed into `folder`.
 
-
-def read_folder(folder: Path) -> list[RecordedEpisode]:
-    """Its recorded episodes. Raises: ConfigurationError: there is none. FileError: one is damaged."""
-    files = sorted(folder.glob(f"*{SUFFIX}"))
-    if not files:
-        raise ConfigurationError(f"no file in {folder} ends in {SUFFIX}", setting="--episodes")
-    return [read_episode(file, folder) for file in files[:64]]
-
-
-async def adapter_for(
-    page: PagePlace, order: CiOptions, server: ServerSettings, folder: Path, console: CommandConsole
-) -> tuple[str, bool]:
-    """The adapter that a page is played with, and whether it knows a score: its own, or one made in `folder`.
-
-    Raises: ConfigurationError: it has several, or a baseline is asked of a page without one.
+    Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
     """
+    if not names_page(order.game):
+        return Chosen(order.game)
+    page = page_place(order.game, server.runs_dir)
     known = page.adapters()
     if len(known) > 1:
         names = ", ".join(path.name for path in known)
@@ -189,7 +168,7 @@ async def adapter_for(
         )
     if known:
         _say(console, f"{order.game} is played with the adapter {known[0].name}")
-        return str(known[0]), True
+        return Chosen(str(known[0]), page)
     if order.update_baseline or order.baseline is not None:
         raise ConfigurationError(
             f"{order.game} has no adapter: what is guessed may differ from build to build",
@@ -198,29 +177,78 @@ async def adapter_for(
         )
     _say(console, f"{order.game} has no adapter: probing the page")
     found = await found_in(page, server, SIZE, PROBE_SHARE * order.seconds)
-    for line in found_lines(found)[3:4]:
-        _say(console, line)
-    path = folder / ADAPTER
-    path.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
-    return str(path), "score" not in found["unfinished"]
+    _say(
+        console, printable(f"  controls: {', '.join(found['moves']) or 'none found: usual keys are pressed'}")
+    )
+    adapter = folder / ADAPTER
+    adapter.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
+    return Chosen(str(adapter), page, is_guessed=True, has_score="score" not in found["unfinished"])
 
 
-async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None) -> Build | str:
-    """The game, or why it cannot be played. Raises: ConfigurationError: there is none.
+def find_baseline(order: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
+    """Where the baseline is or will be, and what is in it; None: there is none to compare with.
+
+    Raises: ConfigurationError: it is not there, or has no place. FileError: it is damaged.
+    """
+    path = order.baseline or chosen.baseline
+    if order.update_baseline:
+        if path is None:
+            raise ConfigurationError(
+                f"{order.game} has no folder of its own",
+                setting="--update-baseline",
+                fix="add --baseline FILE",
+            )
+        check_writable(path)
+        return path, None
+    if path is not None and path.is_file():
+        return path, read_baseline(path)
+    if order.baseline is not None:
+        raise ConfigurationError(
+            f"there is no {order.baseline}", setting="--baseline", fix="write it by --update-baseline"
+        )
+    return path, None
+
+
+def check_game(path: Path, baseline: Baseline, game_id: str) -> None:
+    """Raises: ConfigurationError: it is the baseline of another game, such as a second one in the folder."""
+    if baseline.game != game_id:
+        raise ConfigurationError(
+            f"{path} is the baseline of {baseline.game}, and the game is {game_id}",
+            setting="--baseline",
+            fix="name a file of its own: --baseline FILE",
+        )
+
+
+def read_folder(folder: Path) -> list[RecordedEpisode]:
+    """Its recorded episodes.
+
+    Raises: ConfigurationError: there is none, or there are too many. FileError: one is damaged.
+    """
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    if not 1 <= len(files) <= MAX_EPISODES:
+        raise ConfigurationError(
+            f"{folder} has {len(files)} files that end in {SUFFIX}; 1 to {MAX_EPISODES} can be played",
+            setting="--episodes",
+        )
+    return [read_episode(file, folder) for file in files]
+
+
+async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None) -> Build:
+    """The game.
 
     Args:
         place: of the page whose adapter `game` is, wherever that lies.
+
+    Raises: ConfigurationError: there is none. AttractError: it cannot be played, or there is no browser.
     """
     games = gateway.service.games
-    try:
-        module = await games.resolve(game)
-    except GameError as error:
-        return error.text
+    module = await games.resolve(game)
     if place is not None:
         games.place_page(module.reference.name, place.folder)
     view = await gateway.service.membership.checker.check(module, CHECK_SECONDS, HOST_SECONDS)
     if view.description is None:
-        return next((finding.text for finding in view.findings), "the game could not be loaded")
+        problem = next((finding.text for finding in view.findings), "the game could not be loaded")
+        raise GameError("load", problem)
     folder = games.adapter_folder(module.reference)
     listing = await asyncio.to_thread(list_played_page, view.description, folder)
     return Build(module, view.description, listing)
@@ -235,8 +263,9 @@ async def find_policies(gateway: Gateway, given: str | None) -> list[PlaytestPol
     return await run_policies(gateway.service, given, gateway.settings.runs_dir)
 
 
-def tested_game(gateway: Gateway, build: Build, game: str, known: Sequence[str]) -> TestedGame:
+def tested_game(gateway: Gateway, build: Build, game: str, baseline: Baseline | None) -> TestedGame:
     """Where tests of this build find it."""
+    known = [finding.text for finding in (baseline.known if baseline else []) if finding.id == "error"]
     page = build.description.page
     if page is not None:
         is_address = "://" in page
@@ -256,17 +285,21 @@ async def _judged(
     policies, recorded = given.policies, given.recorded
     checker = gateway.service.membership.checker
     seed = Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32) if baseline is None else baseline.seed
+    if baseline is not None and path is not None:
+        check_game(path, baseline, description.id)
+    if order.update_baseline and order.baseline is None and path is not None and path.is_file():
+        check_game(path, read_baseline(path), description.id)
     before = None if baseline is None else comparable(baseline, policies, order, console)
     known: set[tuple[str, str]] = (
         set() if baseline is None else {(finding.id, finding.text) for finding in baseline.known}
     )
     plan = Plan(
+        game=build.module.reference,
         players=crowd(description, [policy.name for policy in policies], len(recorded)),
         seed=seed,
         policies=policies,
         recorded=recorded,
         max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
-        parameters=order.parameters,
         tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
         needs_fresh_pages=any(key[0] == "retry-broken" for key in known),

@@ -10,8 +10,6 @@ from typing import Any, Final, cast
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.ci import (
     HOST_SECONDS,
     MAX_FRAME_BYTES,
@@ -22,7 +20,8 @@ from attract.commands.ci import (
 )
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
-from attract.errors import ConfigurationError
+from attract.commands.own_host import gateway_with_host
+from attract.errors import AttractError, ConfigurationError
 from attract.playtest.difficulty import (
     DIFFICULTY,
     WON,
@@ -44,7 +43,7 @@ from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
 from attract.runs.directory import write_atomically
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame
-from attract.server.in_process import Gateway, running_gateway
+from attract.server.in_process import Gateway
 from attract.settings.file import read_settings_file
 from attract.settings.run import ServerSettings
 
@@ -87,25 +86,20 @@ async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> 
     console = CommandConsole(stderr=order.json_output)
     began = asyncio.get_running_loop().time()
 
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
-            _say(console, f"browser: {event.get('text')}")
-
     with tempfile.TemporaryDirectory() as folder:
         own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
         if order.policy is None or is_exported(order.policy):
             # Nothing is left behind.
             own["runs_dir"] = Path(folder) / "runs"
-        async with running_gateway(server.model_copy(update=own), port_is_fixed=False) as gateway:
-            host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 1), on_event)
+        async with gateway_with_host(server.model_copy(update=own), console) as gateway:
             try:
                 build = await find_build(gateway, order.game)
-                if isinstance(build, str):
-                    report = not_played(order.game, parameter, build)
-                else:
-                    report = await _measured(order, gateway, build, parameter, values, bands, console)
-            finally:
-                await host.stop()
+                report = await _measured(order, gateway, build, parameter, values, bands, console)
+            except ConfigurationError:
+                raise
+            except AttractError as error:
+                # The code of any other error is that of a game outside its bands.
+                report = not_played(order.game, parameter, str(error))
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     if order.html is not None and report.values:
         with writing(order.html):
@@ -165,6 +159,7 @@ async def _measured(
     policies = await find_policies(gateway, order.policy)
     players = crowd(description, [policy.name for policy in policies], 0)
     plan = SweepPlan(
+        game=build.module.reference,
         parameter=parameter,
         values=values,
         players=[player for player in players if ":" in player] or players,

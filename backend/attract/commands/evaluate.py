@@ -8,13 +8,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
+from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
 from attract.errors import AttractError, ConfigurationError
 from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
@@ -25,7 +23,6 @@ from attract.runs.directory import GAME, RunDirectory, find_run, is_locked, writ
 from attract.runs.episode_files import SUFFIX, written
 from attract.schema.api import EvaluationView
 from attract.schema.recorded_episode import RecordedEpisode
-from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
 
@@ -66,10 +63,6 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
 
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
-            console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
-
     recorded: list[RecordedEpisode] = []
     best = directory.marked("best")
     async with contextlib.AsyncExitStack() as stack:
@@ -77,25 +70,20 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             runs_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             await asyncio.to_thread(copy_version, directory, version, runs_dir)
             server, version = server.model_copy(update={"runs_dir": runs_dir}), None
-        gateway = await stack.enter_async_context(running_gateway(server, port_is_fixed=False))
+        workers = directory.read_settings().collection.num_workers
+        gateway = await stack.enter_async_context(gateway_with_host(server, console, workers))
         game, _ = directory.read_game()
         if game is not None and folder is not None:
             gateway.service.games.place_page(game.name, folder)
-        workers = directory.read_settings().collection.num_workers
-        url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-        host = await HostProcess.start(url, on_event)
-        try:
-            view = await gateway.service.evaluate(
-                run_id,
-                episodes=order.episodes,
-                deterministic=order.deterministic,
-                seed=order.seed,
-                version=version,
-                take=None if order.save is None else recorded.extend,
-            )
-            verdict = await _judge(gateway.service, run_id, view)
-        finally:
-            await host.stop()
+        view = await gateway.service.evaluate(
+            run_id,
+            episodes=order.episodes,
+            deterministic=order.deterministic,
+            seed=order.seed,
+            version=version,
+            take=None if order.save is None else recorded.extend,
+        )
+        verdict = await _judge(gateway.service, run_id, view)
     if order.save is not None:
         await asyncio.to_thread(save_episodes, order.save, recorded)
     if order.json_output:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from attract.browser.chromium import require_chromium
-from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.episodes import Chosen, Recorded, find_build, find_recorded, run_of
 from attract.commands.output import CommandConsole
+from attract.commands.own_host import gateway_with_host
+from attract.errors import AttractError
 from attract.games.library import GameModule
 from attract.processes.exit_codes import DONE, FAILED, USAGE
 from attract.run.game_checker import GameChecker
 from attract.schema.recorded_episode import EpisodeReplay
-from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
 HOST_SECONDS: Final = 30.0
@@ -47,24 +46,16 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
     directory, server = run_of(run_id, recorded[0], order.game, server)
     console = CommandConsole(stderr=order.json_output)
 
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
-            console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
-
     results: list[tuple[Recorded, EpisodeReplay]] = []
     problem: str | None = None
-    async with running_gateway(server, port_is_fixed=False) as gateway:
+    async with gateway_with_host(server, console) as gateway:
         module = await find_build(gateway.service.games, order.game, directory, recorded[0], server)
-        host = await HostProcess.start(join_url(gateway.url, gateway.guard.issue("worker"), 0), on_event)
-        try:
-            async for entry, replay in _replayed(gateway.service.membership.checker, module, recorded):
-                if isinstance(replay, str):
-                    problem = f"{entry.name}: {replay}"
-                    break
-                results.append((entry, replay))
-                _say(console, entry, replay, module)
-        finally:
-            await host.stop()
+        async for entry, replay in _replayed(gateway.service.membership.checker, module, recorded):
+            if isinstance(replay, str):
+                problem = f"{entry.name}: {replay}"
+                break
+            results.append((entry, replay))
+            _say(console, entry, replay, module)
     if problem is not None:
         console.print(f"error: {problem}", markup=False, highlight=False, soft_wrap=True)
     elif len(results) > 1:
@@ -85,7 +76,11 @@ async def _replayed(
     """Each episode with its replay, or with why it was not played, which ends it."""
     for part in in_orders(recorded):
         episodes = [entry.episode for entry in part]
-        answer = await checker.replay(module, episodes, BUDGET_SECONDS, HOST_SECONDS)
+        try:
+            answer = await checker.replay(module, episodes, BUDGET_SECONDS, HOST_SECONDS)
+        except AttractError as error:
+            yield part[0], str(error)
+            return
         for entry, replay in zip(part, answer.replays, strict=False):
             yield entry, replay
         if len(answer.replays) < len(part):

@@ -1,13 +1,14 @@
 """What a playtest is to do, and what came of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from attract.errors import ConfigurationError
 from attract.playtest.causes import Cause
-from attract.playtest.judge import Judged
 from attract.playtest.outcomes import Outcomes
 from attract.schema.base import Seed
+from attract.schema.game import GameReference
 from attract.schema.playtest import GamePlaytested, PlaytestAlarm, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 
@@ -20,17 +21,27 @@ class Host(Protocol):
         ...
 
 
+def check_all_play(answer: GamePlaytested) -> None:
+    """Raises: ConfigurationError: a policy or a recorded episode is not of this game."""
+    if answer.left_out:
+        raise ConfigurationError(
+            answer.left_out[0],
+            setting="--policy, --episodes",
+            fix="it is of another game, or the game sees or does something else now: train or record again",
+        )
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is played, and for how long."""
 
+    game: GameReference
     players: Sequence[str]
     seed: Seed
     policies: Sequence[PlaytestPolicy] = ()
     recorded: Sequence[RecordedEpisode] = ()
     """What the players `recorded-K` play."""
     max_steps: int | None = None
-    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     tick_seconds: float = 1.0
     has_page: bool = False
     needs_fresh_pages: bool = False
@@ -47,7 +58,6 @@ class Confirmed:
     id: str
     text: str
     cause: Cause | None
-    judged: Judged | None
     player: str | None
     alarm: PlaytestAlarm | None
     episode: RecordedEpisode | None

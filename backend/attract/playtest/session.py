@@ -9,8 +9,7 @@ from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import Judged, judge_changes, judge_play
 from attract.playtest.outcomes import Outcome, Outcomes
-from attract.playtest.plan import Confirmed, Host, Plan, Played
-from attract.schema.game import GameReference
+from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
     AlarmId,
     DrillKind,
@@ -104,6 +103,10 @@ class Playtest:
         return played
 
     @property
+    def _is_hung(self) -> bool:
+        return len(self._hangs) >= CONFIRMATIONS
+
+    @property
     def _seconds(self) -> float:
         return time.monotonic() - self._began
 
@@ -129,20 +132,20 @@ class Playtest:
         plan = self._plan
         wanted = {play.player.split(":")[0] for play in plays}
         order = PlaytestGame(
-            playtest_id=0,
-            game=GameReference(name="-", sha256="0" * 64, url="-"),
+            game=plan.game,
             seed=plan.seed,
             plays=list(plays),
             drills=list(drills),
             policies=[policy for policy in plan.policies if policy.name in wanted],
             episodes=list(plan.recorded if episodes is None else episodes),
-            parameters=dict(plan.parameters),
             max_steps=plan.max_steps,
             fresh=self._is_fresh if fresh is None else fresh,
             record=record,
             budget_seconds=seconds,
         )
-        return await self._host(order)
+        answer = await self._host(order)
+        check_all_play(answer)
+        return answer
 
     async def _play(self, plays: Sequence[PlaytestPlays], *, record: bool = False) -> bool:
         """Play in as many orders as it takes; whether all was played."""
@@ -158,10 +161,12 @@ class Playtest:
                     self._recorded[player, episode.index] = episode.recorded
                 self._causes.add(Sighting(alarm, player, episode.recorded) for alarm in episode.alarms)
             if answer.problem is not None:
+                # A machine that stands still for a while is no game that hangs: that does so again.
                 self._hangs.append(answer.problem)
-                return False
+                if self._is_hung:
+                    return False
             still_open = [left for play in open_plays for left in not_played(play, outcomes)]
-            if not answer.episodes and still_open:
+            if not answer.episodes and still_open and answer.problem is None:
                 return False
             open_plays = still_open
         return not open_plays
@@ -172,7 +177,7 @@ class Playtest:
         first = [PlaytestPlays(player=player, first=0, count=FIRST_EPISODES) for player in plan.players]
         await self._play(first, record=True)
         samples = self._samples(8)
-        if not samples or self._hangs:
+        if not samples or self._is_hung:
             return
         drilled = await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
         if plan.has_page and not self._is_fresh and drilled is not None and drilled.alarms:
@@ -184,7 +189,7 @@ class Playtest:
 
     async def _play_until(self, stage: int) -> bool:
         """Whether every player has played as many episodes as this stage has."""
-        if self._hangs:
+        if self._is_hung:
             return False
         plays: list[PlaytestPlays] = []
         for player in self._plan.players:
@@ -203,7 +208,7 @@ class Playtest:
 
     async def _begin_drill(self, kind: DrillKind, episodes: Sequence[RecordedEpisode]) -> None:
         """Drill, if the game can be played and there is time."""
-        if self._hangs:
+        if self._is_hung:
             self._played.problems[kind] = "the game hangs"
         elif not self._has_time(DRILL_SHARE):
             self._played.problems[kind] = "no time was left"
@@ -214,7 +219,7 @@ class Playtest:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
-        if kind != "soft-lock" or self._hangs or not self._has_time(DRILL_SHARE):
+        if kind != "soft-lock" or self._is_hung or not self._has_time(DRILL_SHARE):
             return []
         chosen = self._without_end()
         if not chosen:
@@ -283,6 +288,9 @@ class Playtest:
         before, now = self._measured_before.get(TICK_NAME), self._played.measured.get(TICK_NAME)
         if before is None or now is None or not _is_slower(before, now, self._plan.tick_seconds):
             return
+        if self._causes_of("slow"):
+            # The drill itself has found it so.
+            return
         text = f"a tick takes {now:.3g} microseconds; in the baseline it took {before:.3g}"
         self._causes.add([Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None)])
 
@@ -300,10 +308,12 @@ class Playtest:
                 self._causes.add([Sighting(alarm, None, None)])
 
     async def _confirm_causes(self) -> None:
-        for hang in dict.fromkeys(map(plain_text, self._hangs)):
-            text = next(text for text in self._hangs if plain_text(text) == hang)
+        if self._is_hung:
+            text = self._hangs[0]
             alarm = PlaytestAlarm(oracle="error", text=text, step=0)
-            self._add(Confirmed("error", text, None, None, None, alarm, None, 0))
+            self._add(Confirmed("error", text, None, None, alarm, None, len(self._hangs) - 1))
+        elif self._hangs:
+            self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
         causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
         seen = await self._replayed([cause for cause in causes if cause.oracle in REPLAYED])
         for cause in causes:
@@ -330,7 +340,6 @@ class Playtest:
                     cause.oracle,
                     text,
                     cause,
-                    None,
                     shortest.player,
                     shortest.alarm,
                     shortest.recorded,
@@ -406,28 +415,32 @@ class Playtest:
         judged = list(judge_play(self._before, played.outcomes))
         if self._before is not None:
             judged += judge_changes(self._before, played.outcomes)
-        for judgement in judged:
-            recorded, times = await self._shown(judgement)
-            self._add(
-                Confirmed(
-                    judgement.id, judgement.text, None, judgement, judgement.player, None, recorded, times
-                )
-            )
+        for judgement, (recorded, times) in zip(judged, await self._shown(judged), strict=True):
+            self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 
-    async def _shown(self, judged: Judged) -> tuple[RecordedEpisode | None, int]:
-        """The episode that shows a judgement, and how often it goes the same way again."""
-        if judged.player is None or judged.index is None:
-            return None, 0
-        outcome = self._played.outcomes.players[judged.player][judged.index]
-        play = PlaytestPlays(player=judged.player, first=judged.index, count=1)
-        recorded: RecordedEpisode | None = None
-        times = 0
-        for _ in range(CONFIRMATIONS):
-            answer = await self._order([play], record=True, fresh=True)
-            for episode in answer.episodes:
-                recorded = episode.recorded or recorded
-                times += Outcome.of(episode) == outcome
-        return recorded, times
+    async def _shown(self, judged: Sequence[Judged]) -> list[tuple[RecordedEpisode | None, int]]:
+        """Of each judgement the episode that shows it, and how often that goes the same way again."""
+        shown: list[tuple[RecordedEpisode | None, int]] = [(None, 0)] * len(judged)
+        places = [
+            (place, judgement.player, judgement.index)
+            for place, judgement in enumerate(judged)
+            if judgement.player is not None and judgement.index is not None
+        ]
+        plays = [
+            PlaytestPlays(player=player, first=index, count=1)
+            for _, player, index in places
+            for _ in range(CONFIRMATIONS)
+        ]
+        if not plays:
+            return shown
+        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
+        answer = await self._order(plays, record=True, fresh=True, seconds=seconds)
+        for episode in answer.episodes:
+            place, player, index = places[episode.play // CONFIRMATIONS]
+            recorded, times = shown[place]
+            is_same = Outcome.of(episode) == self._played.outcomes.players[player][index]
+            shown[place] = (recorded or episode.recorded, times + is_same)
+        return shown
 
     def _add(self, confirmed: Confirmed) -> None:
         self._played.findings.append(confirmed)

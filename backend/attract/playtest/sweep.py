@@ -8,7 +8,7 @@ from typing import Final
 
 from attract.errors import ConfigurationError
 from attract.playtest.outcomes import Outcomes
-from attract.playtest.plan import Host
+from attract.playtest.plan import Host, check_all_play
 from attract.playtest.session import ORDER_SECONDS, not_played
 from attract.schema.base import Seed
 from attract.schema.game import GameDescription, GameReference
@@ -24,6 +24,7 @@ FORMS: Final = "speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2"
 class SweepPlan:
     """What is played at each value of `parameter`, and for how long."""
 
+    game: GameReference
     parameter: str
     values: Sequence[float]
     players: Sequence[str]
@@ -127,8 +128,7 @@ async def _play(
             return False
         names = {play.player.split(":")[0] for play in left}
         order = PlaytestGame(
-            playtest_id=0,
-            game=GameReference(name="-", sha256="0" * 64, url="-"),
+            game=plan.game,
             seed=plan.seed,
             plays=left,
             policies=[policy for policy in plan.policies if policy.name in names],
@@ -137,6 +137,7 @@ async def _play(
             budget_seconds=seconds,
         )
         answer = await host(order)
+        check_all_play(answer)
         outcomes.take_in(left, answer.episodes)
         for episode in answer.episodes:
             for alarm in episode.alarms if episode.end_reason == "failed" else ():

@@ -123,12 +123,13 @@ class GameChecker:
         """What a browser of this machine saw in the episodes and drills of `order`.
 
         Args:
-            order: its id and its game are set here.
+            module: of `order.game`.
+            order: its id is set here.
 
         Raises: AttractError: as `check`.
         """
         playtest_id = next(self._ids)
-        order = order.model_copy(update={"playtest_id": playtest_id, "game": module.reference})
+        order = order.model_copy(update={"playtest_id": playtest_id})
         return await self._ask(module, playtest_id, order, wait_seconds, GamePlaytested)
 
     def own_place(

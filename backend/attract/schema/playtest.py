@@ -52,7 +52,8 @@ class PlaytestGame(FiniteModel):
     """Host: load this game in a thread of its own, play it as ordered and answer `game_playtested`."""
 
     type: Literal["playtest_game"] = "playtest_game"
-    playtest_id: Count
+    playtest_id: Count = 0
+    """Set where it is sent."""
     game: GameReference
     seed: Seed
     plays: Annotated[list[PlaytestPlays], Field(max_length=256)] = []
@@ -125,6 +126,8 @@ class GamePlaytested(FiniteModel):
     playtest_id: Count
     episodes: Annotated[list[PlaytestEpisode], Field(max_length=100_000), FailFast()]
     drilled: Annotated[list[PlaytestDrilled], Field(max_length=16), FailFast()] = []
+    left_out: Annotated[list[Text], Field(max_length=256), FailFast()] = []
+    """Players that cannot play this game, each with the reason; the others have played."""
     problem: Text | None = None
     """Why the game could not be played on, such as a hang."""
     seconds: float

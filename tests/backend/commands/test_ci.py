@@ -1,5 +1,22 @@
-from attract.commands.ci import is_known
+from pathlib import Path
+
+import pytest
+
+from attract.commands.ci import (
+    Chosen,
+    CiOptions,
+    check_game,
+    find_baseline,
+    is_known,
+    read_folder,
+)
+from attract.errors import ConfigurationError
+from attract.playtest.baseline import Baseline, write_baseline
+from attract.playtest.outcomes import Outcomes
 from attract.playtest.report import Finding
+from attract.schema.base import Seed
+
+BASELINE = Baseline(game="Snake-v1", build="a" * 64, seed=Seed(low=0, high=0), max_steps=3000)
 
 
 def finding(name: str, text: str) -> Finding:
@@ -17,3 +34,39 @@ def test_a_restart_that_leaves_something_behind_is_known_in_every_form() -> None
     known = {("retry-broken", "episode #: observation[#] is # instead of #")}
     assert is_known(finding("retry-broken", "episode 4: it is over"), known)
     assert not is_known(finding("retry-broken", "episode 4: it is over"), set())
+
+
+def test_a_baseline_lies_beside_a_game_that_is_a_file_of_its_own(tmp_path: Path) -> None:
+    game = Chosen(str(tmp_path / "src" / "game.ts"))
+    assert game.baseline == tmp_path / "src" / "attract-ci.json"
+    assert Chosen("snake").baseline is None
+    assert Chosen(str(tmp_path / "game.page.ts"), is_guessed=True).baseline is None
+
+
+def test_the_baseline_that_is_there_is_read_and_one_that_is_named_must_be(tmp_path: Path) -> None:
+    game = Chosen(str(tmp_path / "game.ts"))
+    path = tmp_path / "attract-ci.json"
+    assert find_baseline(CiOptions("game.ts"), game) == (path, None)
+    write_baseline(path, BASELINE, Outcomes(), 256)
+    assert find_baseline(CiOptions("game.ts"), game) == (path, BASELINE)
+    # A new one is compared with none.
+    assert find_baseline(CiOptions("game.ts", update_baseline=True), game) == (path, None)
+    with pytest.raises(ConfigurationError, match="there is no"):
+        find_baseline(CiOptions("game.ts", baseline=tmp_path / "other.json"), game)
+    with pytest.raises(ConfigurationError, match="no folder of its own"):
+        find_baseline(CiOptions("snake", update_baseline=True), Chosen("snake"))
+
+
+def test_the_baseline_of_another_game_is_refused(tmp_path: Path) -> None:
+    check_game(tmp_path / "attract-ci.json", BASELINE, "Snake-v1")
+    with pytest.raises(ConfigurationError, match="baseline of Snake-v1, and the game is Maze-v1"):
+        check_game(tmp_path / "attract-ci.json", BASELINE, "Maze-v1")
+
+
+def test_more_recorded_episodes_than_can_be_played_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="has 0 files"):
+        read_folder(tmp_path)
+    for number in range(65):
+        (tmp_path / f"{number}.episode.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match="has 65 files"):
+        read_folder(tmp_path)

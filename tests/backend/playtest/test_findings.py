@@ -19,7 +19,7 @@ BUILD = Build(MODULE, DESCRIPTION)
 def test_a_finding_has_its_place_its_moment_and_the_build_in_its_episode() -> None:
     alarm = PlaytestAlarm(oracle="error", text="gone", step=4)
     cause = Cause("error", "error gone", "at f", Place("src/a.ts", 3, 9), [Sighting(alarm, "idle", None)])
-    confirmed = Confirmed("error", "gone", cause, None, "idle", alarm, recorded(), 2)
+    confirmed = Confirmed("error", "gone", cause, "idle", alarm, recorded(), 2)
     finding = finding_of(confirmed, BUILD)
     assert (finding.file, finding.line, finding.column, finding.stack) == ("src/a.ts", 3, 9, "at f")
     assert (finding.step, finding.confirmed, finding.player) == (4, 2, "idle")
@@ -31,7 +31,7 @@ def test_a_finding_has_its_place_its_moment_and_the_build_in_its_episode() -> No
 
 def test_what_is_measured_over_many_episodes_happens_in_no_step() -> None:
     alarm = PlaytestAlarm(oracle="leak", text="8 kB an episode", step=0)
-    finding = finding_of(Confirmed("leak", "8 kB", None, None, None, alarm, None, 0), BUILD)
+    finding = finding_of(Confirmed("leak", "8 kB", None, None, alarm, None, 0), BUILD)
     assert (finding.step, finding.seconds, finding.episode) == (None, None, None)
 
 
@@ -50,7 +50,7 @@ def test_oracles_are_judged_as_far_as_there_is_what_they_need() -> None:
     assert "baseline" in states["changed"].note
     assert "policy" in states["won-without-input"].note
     alarm = PlaytestAlarm(oracle="error", text="gone", step=0)
-    finding = finding_of(Confirmed("error", "gone", None, None, None, alarm, None, 0), BUILD)
+    finding = finding_of(Confirmed("error", "gone", None, None, alarm, None, 0), BUILD)
     states = {state.oracle: state for state in oracle_states(played, [finding], True, has_policy=True)}
     assert (states["error"].state, states["changed"].state) == ("found", "passed")
 

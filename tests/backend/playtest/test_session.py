@@ -2,7 +2,10 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from attract.playtest.outcomes import Outcomes
+import pytest
+
+from attract.errors import ConfigurationError
+from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.session import Playtest
 from attract.schema.base import Seed
@@ -15,9 +18,11 @@ from attract.schema.playtest import (
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEnd
+from fake_worker import counting_game
 from recorded_episodes import recorded
 
 RECORDED = recorded()
+GAME = counting_game()
 Alarms = Callable[[str, int], list[PlaytestAlarm]]
 
 
@@ -33,6 +38,8 @@ class ScriptedHost:
         self.per_order = per_order
         self.orders: list[PlaytestGame] = []
         self.hangs_at: tuple[str, int] | None = None
+        self.num_hangs = 99
+        self.left_out: list[str] = []
         self.end_reason: RecordedEnd = "terminated"
         self.drilled: dict[str, PlaytestDrilled] = {}
 
@@ -46,7 +53,8 @@ class ScriptedHost:
             for index in range(play.first, play.first + play.count)
         ]
         for place, player, index in asked[: self.per_order]:
-            if (player, index) == self.hangs_at:
+            if (player, index) == self.hangs_at and self.num_hangs > 0:
+                self.num_hangs -= 1
                 problem = f"the game did not come back within 10 s, while {player} played episode {index}"
                 break
             alarms = self.alarms(player, index)
@@ -65,11 +73,18 @@ class ScriptedHost:
                 )
             )
         drilled = [self.drilled.get(drill.kind, PlaytestDrilled(kind=drill.kind)) for drill in order.drills]
-        return GamePlaytested(playtest_id=0, episodes=episodes, drilled=drilled, problem=problem, seconds=0.0)
+        return GamePlaytested(
+            playtest_id=0,
+            episodes=episodes,
+            drilled=drilled,
+            left_out=self.left_out,
+            problem=problem,
+            seconds=0.0,
+        )
 
 
 def run(host: ScriptedHost, before: Outcomes | None = None, **options: object) -> Played:
-    plan = Plan(players=["idle", "random"], seed=Seed(low=0, high=0), **options)  # type: ignore[arg-type]
+    plan = Plan(game=GAME, players=["idle", "random"], seed=Seed(low=0, high=0), **options)  # type: ignore[arg-type]
     playtest = Playtest(plan, host, lambda stack, method: (stack, None), before)
     return asyncio.run(playtest.run())
 
@@ -137,7 +152,7 @@ def test_ticks_five_times_as_long_as_in_the_baseline_are_slow() -> None:
     def measured(now: float, tick_seconds: float) -> list[str]:
         host = ScriptedHost()
         host.drilled["slow"] = PlaytestDrilled(kind="slow", numbers={"microseconds_per_tick": now})
-        plan = Plan(players=["idle"], seed=Seed(low=0, high=0), tick_seconds=tick_seconds)
+        plan = Plan(game=GAME, players=["idle"], seed=Seed(low=0, high=0), tick_seconds=tick_seconds)
         before = {"slow/microseconds_per_tick": 10.0}
         playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, before)
         return [found.id for found in asyncio.run(playtest.run()).findings]
@@ -148,14 +163,58 @@ def test_ticks_five_times_as_long_as_in_the_baseline_are_slow() -> None:
     assert measured(51.0, 0.1) == []
 
 
-def test_a_hang_is_a_finding_and_ends_the_play() -> None:
+def test_a_game_that_hangs_twice_is_a_finding_and_ends_the_play() -> None:
     host = ScriptedHost()
     host.hangs_at = ("random", 20)
     played = run(host)
     (found,) = played.findings
-    assert found.id == "error"
+    assert (found.id, found.times) == ("error", 1)
     assert "while random played episode 20" in found.text
     assert played.problems["leak"] == "the game hangs"
+
+
+def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
+    host = ScriptedHost()
+    host.hangs_at = ("random", 20)
+    host.num_hangs = 1
+    played = run(host)
+    assert played.findings == []
+    assert played.outcomes.num_episodes == 64 + 256
+    assert played.problems["error"].startswith("once and not again: the game did not come back")
+
+
+def test_a_policy_of_another_game_is_refused_with_its_reason() -> None:
+    host = ScriptedHost()
+    host.left_out = ["the player trained:greedy cannot play: expected 14 numbers, got 26"]
+    with pytest.raises(ConfigurationError, match="expected 14 numbers, got 26"):
+        run(host)
+
+
+def test_ticks_that_two_rules_call_slow_are_one_finding() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="slow", text="a tick takes 120 ms in the median", step=0)
+    numbers = {"microseconds_per_tick": 120_000.0}
+    host.drilled["slow"] = PlaytestDrilled(kind="slow", alarms=[alarm], recorded=[None], numbers=numbers)
+    plan = Plan(game=GAME, players=["idle"], seed=Seed(low=0, high=0), tick_seconds=0.1)
+    before = {"slow/microseconds_per_tick": 10.0}
+    playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, before)
+    (found,) = asyncio.run(playtest.run()).findings
+    assert (found.id, found.text) == ("slow", "a tick takes 120 ms in the median")
+
+
+def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
+    before = Outcomes()
+    host = ScriptedHost()
+    for player in ("idle", "random"):
+        before.players[player] = {
+            index: Outcome("terminated", {"return": 5.0 + index / 100, "length": 30.0, "ended": 1.0})
+            for index in range(64)
+        }
+    found = {finding.id: finding for finding in run(host, before).findings}
+    assert set(found) == {"changed:return:lower", "changed:length:lower"}
+    assert [(finding.episode, finding.times) for finding in found.values()] == [(RECORDED, 2)] * 2
+    (shown,) = [order for order in host.orders if order.plays and len(order.plays) == 4 and order.record]
+    assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
 
 def test_a_page_whose_restart_leaves_something_behind_gets_fresh_pages() -> None:
@@ -182,7 +241,7 @@ def test_modules_are_always_fresh_and_are_not_played_twice() -> None:
 def test_an_action_that_was_unlike_all_others_and_does_nothing_now() -> None:
     host = ScriptedHost()
     host.drilled["dead-key"] = PlaytestDrilled(kind="dead-key", numbers={"action 0": 0.5, "action 1": 0.0})
-    plan = Plan(players=["idle", "random"], seed=Seed(low=0, high=0))
+    plan = Plan(game=GAME, players=["idle", "random"], seed=Seed(low=0, high=0))
     measured = {"dead-key/action 0": 0.6, "dead-key/action 1": 0.9}
     playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, measured)
     (found,) = asyncio.run(playtest.run()).findings
@@ -209,7 +268,7 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
 def test_the_soft_lock_drill_begins_in_episodes_that_are_recorded_already() -> None:
     host = ScriptedHost()
     host.end_reason = "time_limit"
-    plan = Plan(players=["idle", "random", "sticky"], seed=Seed(low=0, high=0))
+    plan = Plan(game=GAME, players=["idle", "random", "sticky"], seed=Seed(low=0, high=0))
     asyncio.run(Playtest(plan, host, lambda stack, method: (stack, None)).run())
     (drill,) = [
         order.drills[0] for order in host.orders if order.drills and order.drills[0].kind == "soft-lock"

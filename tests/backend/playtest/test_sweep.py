@@ -8,7 +8,7 @@ from attract.playtest.sweep import MAX_SEEDS, MAX_VALUES, SweepPlan, Swept, chec
 from attract.schema.base import Seed
 from attract.schema.game import ParameterRange
 from attract.schema.playtest import GamePlaytested, PlaytestAlarm, PlaytestEpisode, PlaytestGame
-from fake_worker import counting_description
+from fake_worker import counting_description, counting_game
 
 SPEED = {"speed": ParameterRange(default=1, low=0.5, high=2)}
 
@@ -50,6 +50,7 @@ class Host:
 
 def swept(host: Host, seconds: float = 60.0) -> Swept:
     plan = SweepPlan(
+        game=counting_game(),
         parameter="speed",
         values=[0.5, 2.0],
         players=["idle", "random"],

@@ -818,6 +818,12 @@ export interface GamePlaytested {
    */
   drilled: PlaytestDrilled[];
   /**
+   * Players that cannot play this game, each with the reason; the others have played.
+   *
+   * @maxItems 256
+   */
+  left_out: string[];
+  /**
    * Why the game could not be played on, such as a hang.
    */
   problem: string | null;
@@ -1146,6 +1152,9 @@ export interface PlaytestDrill {
  */
 export interface PlaytestGame {
   type: "playtest_game";
+  /**
+   * Set where it is sent.
+   */
   playtest_id: number;
   game: GameReference;
   seed: Seed;

@@ -139,6 +139,7 @@ test("what was played and drilled is in the answer to a playtest", () => {
     playtest_id: 4,
     episodes: [],
     drilled: [],
+    left_out: [],
     problem: null,
     seconds: 2,
   };
@@ -161,6 +162,7 @@ test("a playtest that is silent for ten seconds is a hang, with what was played 
       playtest_id: 4,
       episodes: [EPISODE],
       drilled: [],
+      left_out: [],
       problem: "the game did not come back within 10 s, during episode 4 of hold-2: a hang leaves no stack",
       seconds: 1,
     },

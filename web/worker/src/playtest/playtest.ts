@@ -41,17 +41,21 @@ export async function playtestGame(
 ): Promise<GamePlaytested> {
   const playtest = new Playtest(order, game, errors, began, post);
   const problem = await playtest.run();
+  const leftOut = [...playtest.leftOut];
   return {
     type: "game_playtested",
     playtest_id: order.playtest_id,
     episodes: [],
     drilled: [],
+    left_out: leftOut,
     problem,
     seconds: (performance.now() - began) / 1000,
   };
 }
 
 class Playtest {
+  /** Players that cannot play, with the reason. */
+  readonly leftOut = new Set<string>();
   readonly #order: PlaytestGame;
   readonly #game: GameDefinition;
   readonly #began: number;
@@ -138,7 +142,7 @@ class Playtest {
   }
 
   #cannotPlay(name: string, error: unknown): void {
-    this.#problems.add(`the player ${name} cannot play: ${textOf(error)}`);
+    this.leftOut.add(`the player ${name} cannot play: ${textOf(error)}`);
   }
 
   /** Null where it cannot be had: the others play all the same. */
