@@ -243,6 +243,7 @@ FROM_BROWSER: list[WireModel] = [
                 recorded=RECORDED,
             )
         ],
+        description=DESCRIPTION,
         left_out=["the player trained:greedy cannot play: expected 4 numbers, got 2"],
         drilled=[PlaytestDrilled(kind="dead-key", numbers={"action 0": 0.5}, problem="no time was left")],
         problem="the game did not come back",

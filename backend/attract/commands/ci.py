@@ -41,7 +41,7 @@ MAX_STEPS: Final = 3_000
 """Limit of an episode: a game without an end would be played for ever."""
 MAX_EPISODES: Final = 64
 """Recorded ones that an order can have."""
-CHECK_SECONDS: Final = 3.0
+LOAD_SECONDS: Final = 10.0
 PROBE_SHARE: Final = 0.35
 """Share of the seconds that the probe of a page without an adapter may take."""
 MIN_SECONDS: Final = 10.0
@@ -136,7 +136,8 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 raise
             except AttractError as error:
                 # The exit code of these is that of findings.
-                report = Report(game=order.game, build="", verdict="not_played", problem=str(error))
+                problem = error.text if isinstance(error, GameError) else str(error)
+                report = Report(game=order.game, build="", verdict="not_played", problem=problem)
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     curve: Sequence[tuple[float, float]] = ()
     if order.outputs.github and order.policy is not None and not is_exported(order.policy):
@@ -245,13 +246,14 @@ async def find_build(gateway: Gateway, game: str, place: PagePlace | None = None
     module = await games.resolve(game)
     if place is not None:
         games.place_page(module.reference.name, place.folder)
-    view = await gateway.service.membership.checker.check(module, CHECK_SECONDS, HOST_SECONDS)
-    if view.description is None:
-        problem = next((finding.text for finding in view.findings), "the game could not be loaded")
-        raise GameError("load", problem)
+    # Without a play it is loaded alone: a game that hangs is found where it is played.
+    order = PlaytestGame(game=module.reference, seed=Seed(low=0, high=0), budget_seconds=LOAD_SECONDS)
+    answer = await gateway.service.membership.checker.playtest(module, order, HOST_SECONDS)
+    if answer.description is None:
+        raise GameError("load", answer.problem or "the game could not be loaded")
     folder = games.adapter_folder(module.reference)
-    listing = await asyncio.to_thread(list_played_page, view.description, folder)
-    return Build(module, view.description, listing)
+    listing = await asyncio.to_thread(list_played_page, answer.description, folder)
+    return Build(module, answer.description, listing)
 
 
 async def find_policies(gateway: Gateway, given: str | None) -> list[PlaytestPolicy]:

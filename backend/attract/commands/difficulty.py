@@ -21,7 +21,7 @@ from attract.commands.ci import (
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
-from attract.errors import AttractError, ConfigurationError
+from attract.errors import AttractError, ConfigurationError, GameError
 from attract.playtest.difficulty import (
     DIFFICULTY,
     WON,
@@ -99,7 +99,8 @@ async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> 
                 raise
             except AttractError as error:
                 # The code of any other error is that of a game outside its bands.
-                report = not_played(order.game, parameter, str(error))
+                problem = error.text if isinstance(error, GameError) else str(error)
+                report = not_played(order.game, parameter, problem)
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     if order.html is not None and report.values:
         with writing(order.html):

@@ -8,6 +8,8 @@ from attract.runs.plain_text import plain
 
 MAX_LINE: Final = 400
 """Characters of a quoted text: a game's error may have any size."""
+MAX_LINES: Final = 20
+"""Further lines of what a bundler says."""
 SHORT_HASH: Final = 12
 
 
@@ -19,6 +21,9 @@ def text_lines(report: Report, folder: str = "") -> list[str]:
 
     Returns: lines without control characters, whatever the game's errors hold.
     """
+    if report.verdict == "not_played":
+        first, *others = (report.problem or "no reason is known").strip().splitlines()
+        return [f"{plain(report.game)} was not played: {plain(first)}", *map(plain, others[:MAX_LINES])]
     lines = [_build_line(report), _played_line(report), *_player_lines(report)]
     for finding in report.findings:
         lines += ["", *_finding_lines(finding, folder)]
@@ -32,7 +37,8 @@ def text_lines(report: Report, folder: str = "") -> list[str]:
 def verdict_text(report: Report) -> str:
     """The verdict in one line."""
     if report.verdict == "not_played":
-        return f"not played: {plain(report.problem or 'no reason is known', MAX_LINE)}"
+        first, *_ = (report.problem or "no reason is known").strip().splitlines()
+        return f"not played: {plain(first, MAX_LINE)}"
     if report.verdict == "plays":
         return "plays: no finding"
     number = len(report.findings)

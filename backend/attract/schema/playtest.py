@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import FailFast, Field
 
 from attract.schema.base import Amount, Count, FiniteModel, Name, Seed, Text, WireBytes
-from attract.schema.game import GameReference, MetricName
+from attract.schema.game import GameDescription, GameReference, MetricName
 from attract.schema.game_messages import MethodSource
 from attract.schema.recorded_episode import MAX_STEPS, RecordedEnd, RecordedEpisode
 
@@ -126,6 +126,8 @@ class GamePlaytested(FiniteModel):
     playtest_id: Count
     episodes: Annotated[list[PlaytestEpisode], Field(max_length=100_000), FailFast()]
     drilled: Annotated[list[PlaytestDrilled], Field(max_length=16), FailFast()] = []
+    description: GameDescription | None = None
+    """None: the game could not be loaded, or did not come back."""
     left_out: Annotated[list[Text], Field(max_length=256), FailFast()] = []
     """Players that cannot play this game, each with the reason; the others have played."""
     problem: Text | None = None

@@ -39,9 +39,15 @@ def test_what_the_baseline_shows_too_is_one_line_each_and_no_finding() -> None:
     ]
 
 
-def test_a_game_that_was_not_played_says_why_last() -> None:
-    lines = text_lines(report(verdict="not_played", problem="start() throws", players=[], oracles=[]))
-    assert lines[-1] == "not played: start() throws"
+def test_a_game_that_was_not_played_says_why_in_the_lines_of_its_bundler() -> None:
+    problem = "could not be bundled\n\x1b[31m✘ Expected }\n\n  src/game.ts:2:0:"
+    lines = text_lines(report(verdict="not_played", problem=problem, players=[], oracles=[]))
+    assert lines == [
+        "src/game.ts was not played: could not be bundled",
+        "\\x1b[31m✘ Expected }",
+        "",
+        "  src/game.ts:2:0:",
+    ]
 
 
 def test_a_finding_without_place_and_player_has_no_empty_line() -> None:

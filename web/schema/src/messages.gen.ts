@@ -818,6 +818,10 @@ export interface GamePlaytested {
    */
   drilled: PlaytestDrilled[];
   /**
+   * None: the game could not be loaded, or did not come back.
+   */
+  description: GameDescription | null;
+  /**
    * Players that cannot play this game, each with the reason; the others have played.
    *
    * @maxItems 256

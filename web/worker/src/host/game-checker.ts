@@ -185,6 +185,7 @@ export function failedPlaytest(order: PlaytestGame, problem: string, seconds: nu
     playtest_id: order.playtest_id,
     episodes: [],
     drilled: [],
+    description: null,
     left_out: [],
     problem,
     seconds,

@@ -3,6 +3,7 @@
 import type { GamePlaytested, PlaytestGame } from "@attract/schema";
 import { Deadline } from "attract/check-finding";
 import type { GameDefinition } from "attract/contract";
+import { describe } from "attract/description";
 import { EpisodeTape } from "../episode/episode-tape.ts";
 import { type CheckNews, LOADING_MS } from "../host/game-checker.ts";
 import { Yielder } from "../rollout/yielding.ts";
@@ -47,6 +48,7 @@ export async function playtestGame(
     playtest_id: order.playtest_id,
     episodes: [],
     drilled: [],
+    description: describe(game) as GamePlaytested["description"],
     left_out: leftOut,
     problem,
     seconds: (performance.now() - began) / 1000,
