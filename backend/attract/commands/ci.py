@@ -262,7 +262,7 @@ async def find_policies(gateway: Gateway, given: str | None) -> list[PlaytestPol
         return []
     if is_exported(given):
         return await asyncio.to_thread(exported_policy, Path(given))
-    return await run_policies(gateway.service, given, gateway.settings.runs_dir)
+    return await run_policies(gateway.service.models, given, gateway.settings.runs_dir)
 
 
 def tested_game(gateway: Gateway, build: Build, game: str, baseline: Baseline | None) -> TestedGame:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attract.errors import ConfigurationError
 from attract.files import MAX_JSON_BYTES, parse_object, read_file
-from attract.run.service import RunService
+from attract.run.models import RunModels
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import DOCUMENT_FILE, model_file
 from attract.schema.playtest import PlaytestPolicy
@@ -37,15 +37,17 @@ def exported_policy(folder: Path) -> list[PlaytestPolicy]:
     return [PlaytestPolicy(name=TRAINED, document=text.decode(), model=model)]
 
 
-async def run_policies(service: RunService, run: str, runs_dir: Path) -> list[PlaytestPolicy]:
+async def run_policies(models: RunModels, run: str, runs_dir: Path) -> list[PlaytestPolicy]:
     """The best version of a run and two younger ones.
 
     Raises: ConfigurationError: there is no such run, or it has no policy. UnknownRunError: nothing exported.
     """
     run_id = find_run(runs_dir, run)
     directory = RunDirectory.view(runs_dir, run_id)
-    document = json.loads(service.models.document(run_id))
+    document = json.loads(models.document(run_id))
     _check_single(document, run)
+    # Models that are made of checkpoints have no masks in their graph; the player masks what they give.
+    document.get("inputs", {}).pop("action_mask", None)
     known = directory.versions()
     best = directory.marked("best") or max(known)
     chosen = [best, *younger(known, best)]
@@ -54,7 +56,7 @@ async def run_policies(service: RunService, run: str, runs_dir: Path) -> list[Pl
         PlaytestPolicy(
             name=name,
             document=json.dumps({**document, "policy_version": version}),
-            model=await service.models.model(run_id, version),
+            model=await models.model(run_id, version),
         )
         for name, version in zip(names, chosen, strict=True)
     ]

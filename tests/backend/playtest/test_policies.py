@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.playtest.policies import exported_policy, hashes, is_exported, younger
+from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies, younger
+from attract.runs.directory import RunDirectory
 
 TRAINED = Path(__file__).parents[3] / "web" / "page-games" / "meteors" / "trained"
 
@@ -35,6 +36,38 @@ def test_several_policies_are_refused(tmp_path: Path) -> None:
     assert is_exported(str(tmp_path))
     with pytest.raises(ConfigurationError, match="several policies"):
         exported_policy(tmp_path)
+
+
+class KnownModels:
+    """As `RunModels`: a masked game's document, and models that name their version."""
+
+    def document(self, run_id: str) -> bytes:
+        inputs = {"obs": {"key": "obs"}, "action_mask": {}}
+        return json.dumps({"policy_version": 12, "inputs": inputs, "game": {"action_mask": True}}).encode()
+
+    async def model(self, run_id: str, version: int) -> bytes:
+        return b"onnx %d" % version
+
+
+async def test_a_run_has_its_best_version_and_two_younger_ones_without_masks_in_their_graphs(
+    tmp_path: Path,
+) -> None:
+    directory = RunDirectory.create(tmp_path, "a")
+    for version in (0, 3, 6, 9, 12):
+        (directory.checkpoints / str(version)).mkdir(parents=True)
+    directory.mark("best", 9)
+    directory.close()
+    policies = await run_policies(KnownModels(), "a", tmp_path)  # type: ignore[arg-type]
+    assert [(policy.name, policy.model) for policy in policies] == [
+        ("trained", b"onnx 9"),
+        ("younger-1", b"onnx 3"),
+        ("younger-2", b"onnx 6"),
+    ]
+    documents = [json.loads(policy.document) for policy in policies]
+    assert [document["policy_version"] for document in documents] == [9, 3, 6]
+    # The game masks; a model that was made of a checkpoint has no input for it.
+    assert all(document["inputs"] == {"obs": {"key": "obs"}} for document in documents)
+    assert all(document["game"]["action_mask"] for document in documents)
 
 
 @pytest.mark.parametrize(
