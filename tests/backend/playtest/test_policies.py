@@ -7,6 +7,7 @@ import pytest
 from attract.errors import ConfigurationError
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies, younger
 from attract.runs.directory import RunDirectory
+from attract.settings.run import RunSettings
 
 TRAINED = Path(__file__).parents[3] / "web" / "page-games" / "meteors" / "trained"
 
@@ -53,6 +54,7 @@ async def test_a_run_has_its_best_version_and_two_younger_ones_without_masks_in_
     tmp_path: Path,
 ) -> None:
     directory = RunDirectory.create(tmp_path, "a")
+    directory.write_config("counting", RunSettings.from_mapping({}).model_dump(mode="json"))
     for version in (0, 3, 6, 9, 12):
         (directory.checkpoints / str(version)).mkdir(parents=True)
     directory.mark("best", 9)
