@@ -60,6 +60,8 @@ def test_as_many_episodes_are_kept_as_fit(tmp_path: Path) -> None:
     path = tmp_path / "attract-ci.json"
     kept = write_baseline(path, baseline(), outcomes(256, num_info=120), 256)
     assert kept < 256
+    # Twice as many do not fit.
+    assert write_baseline(tmp_path / "other.json", baseline(), outcomes(256, num_info=120), 2 * kept) == kept
     assert path.stat().st_size <= MAX_BYTES
     assert len(read_baseline(path).outcomes().players["idle"]) == kept
 

@@ -18,7 +18,7 @@ def by_stack(stack: str | None, method: object) -> tuple[str | None, Place | Non
 def test_alarms_of_one_place_are_one_cause_whatever_they_say() -> None:
     causes = Causes(by_stack)
     causes.add([sighting("a is undefined", stack="7"), sighting("b is undefined", stack="7")])
-    causes.add([sighting("a is undefined", stack="8")])
+    causes.add([sighting("c is undefined", stack="8")])
     assert [len(cause.sightings) for cause in causes.all.values()] == [2, 1]
 
 

@@ -100,6 +100,9 @@ def test_a_weak_player_that_always_lost_and_never_does_now() -> None:
     (found,) = judge_play(before, now)
     assert (found.id, found.player) == ("cannot-be-lost", "idle")
     assert list(judge_play(None, now)) == []
+    # One episode of the baseline that went to the time limit says that idling can survive.
+    before.players["idle"][3] = outcome(1.0, "time_limit")
+    assert list(judge_play(before, now)) == []
 
 
 def test_an_agent_that_does_nothing_and_gets_half_of_a_trained_one() -> None:

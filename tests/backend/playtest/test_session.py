@@ -17,7 +17,7 @@ from attract.schema.playtest import (
     PlaytestGame,
     PlaytestPlays,
 )
-from attract.schema.recorded_episode import RecordedEnd
+from attract.schema.recorded_episode import RecordedEnd, RecordedEpisode
 from fake_worker import counting_game
 from recorded_episodes import recorded
 
@@ -39,9 +39,15 @@ class ScriptedHost:
         self.orders: list[PlaytestGame] = []
         self.hangs_at: tuple[str, int] | None = None
         self.num_hangs = 99
+        self.is_steady = True
         self.left_out: list[str] = []
         self.end_reason: RecordedEnd = "terminated"
         self.drilled: dict[str, PlaytestDrilled] = {}
+
+    @staticmethod
+    def record_of(order: PlaytestGame) -> RecordedEpisode:
+        """One that says by its instance whether it was played in a fresh page."""
+        return RECORDED.model_copy(update={"instance": 1}) if order.fresh else RECORDED
 
     async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
         self.orders.append(order)
@@ -58,7 +64,7 @@ class ScriptedHost:
                 problem = f"the game did not come back within 10 s, while {player} played episode {index}"
                 break
             alarms = self.alarms(player, index)
-            chance = random.Random(f"{player} {index}")
+            chance = random.Random(f"{player} {index}" if self.is_steady else None)
             episodes.append(
                 PlaytestEpisode(
                     play=place,
@@ -69,7 +75,7 @@ class ScriptedHost:
                     end_reason=self.end_reason,
                     play_seconds=0.0,
                     alarms=alarms,
-                    recorded=RECORDED if order.record or alarms else None,
+                    recorded=self.record_of(order) if order.record or alarms else None,
                 )
             )
         drilled = [self.drilled.get(drill.kind, PlaytestDrilled(kind=drill.kind)) for drill in order.drills]
@@ -202,6 +208,18 @@ def test_ticks_that_two_rules_call_slow_are_one_finding() -> None:
     assert (found.id, found.text) == ("slow", "a tick takes 120 ms in the median")
 
 
+def test_a_judgement_whose_episode_goes_otherwise_is_shown_no_times() -> None:
+    before = Outcomes()
+    before.players["random"] = {
+        index: Outcome("terminated", {"return": 5.0 + index / 100, "length": 10.0, "ended": 1.0})
+        for index in range(64)
+    }
+    host = ScriptedHost()
+    host.is_steady = False
+    (found,) = run(host, before).findings
+    assert (found.id, found.times) == ("changed:return:lower", 0)
+
+
 def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     before = Outcomes()
     host = ScriptedHost()
@@ -212,7 +230,8 @@ def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
         }
     found = {finding.id: finding for finding in run(host, before).findings}
     assert set(found) == {"changed:return:lower", "changed:length:lower"}
-    assert [(finding.episode, finding.times) for finding in found.values()] == [(RECORDED, 2)] * 2
+    assert [finding.times for finding in found.values()] == [2, 2]
+    assert all(finding.episode is not None and finding.episode.instance == 1 for finding in found.values())
     (shown,) = [order for order in host.orders if order.plays and len(order.plays) == 4 and order.record]
     assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
@@ -226,6 +245,9 @@ def test_a_page_whose_restart_leaves_something_behind_gets_fresh_pages() -> None
     first, *others = [order for order in host.orders if order.plays]
     assert not first.fresh
     assert all(order.fresh for order in others)
+    # What drills begin in was played in fresh pages, too.
+    (locks,) = [order for order in host.orders if order.drills and order.drills[0].kind == "dead-key"]
+    assert {episode.instance for episode in locks.drills[0].episodes} == {1}
     assert len(played.outcomes.players["random"]) == 256
 
 
