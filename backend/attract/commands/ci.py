@@ -90,7 +90,7 @@ class Chosen:
     game: str
     """A bundled name, or the whole path of a module or an adapter."""
     place: PagePlace | None = None
-    """Of a page that was named: where its adapter is, or is guessed for."""
+    """The page that was named; None: none was."""
     is_guessed: bool = False
     """Whether the adapter was made for this once."""
     has_score: bool = True

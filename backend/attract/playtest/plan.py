@@ -26,7 +26,6 @@ def check_all_play(answer: GamePlaytested) -> None:
     if answer.left_out:
         raise ConfigurationError(
             answer.left_out[0],
-            setting="--policy, --episodes",
             fix="it is of another game, or the game sees or does something else now: train or record again",
         )
 

@@ -419,7 +419,7 @@ class Playtest:
             self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 
     async def _shown(self, judged: Sequence[Judged]) -> list[tuple[RecordedEpisode | None, int]]:
-        """Of each judgement the episode that shows it, and how often that goes the same way again."""
+        """Per judgement the episode that shows it, and how often that goes the same way again."""
         shown: list[tuple[RecordedEpisode | None, int]] = [(None, 0)] * len(judged)
         places = [
             (place, judgement.player, judgement.index)

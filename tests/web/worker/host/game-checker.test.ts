@@ -164,7 +164,7 @@ test("a playtest that is silent for ten seconds is a hang, with what was played 
       episodes: [EPISODE],
       drilled: [],
       description: null,
-    left_out: [],
+      left_out: [],
       problem: "the game did not come back within 10 s, during episode 4 of hold-2: a hang leaves no stack",
       seconds: 1,
     },
