@@ -76,7 +76,7 @@ class RunEpisodes:
             _check_game(episode, description)
         elif not is_its_build:
             raise ConfigurationError(
-                f"the episode is of another build of {episode.game_id} than the run's, which is not described yet",
+                f"another build of {episode.game_id} than the run's, which is not described yet",
                 setting="game_sha256",
             )
         for entry in store.add([NewEpisode(episode, "person")]):
