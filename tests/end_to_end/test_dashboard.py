@@ -267,7 +267,7 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
 
 async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
     parts = urlsplit(address)
-    proxy = PrefixProxy("127.0.0.1", int(parts.port or 0), "user/me/proxy/8000")
+    proxy = PrefixProxy(int(parts.port or 0), "user/me/proxy/8000")
     port = await proxy.start()
     try:
         prefixed = f"http://127.0.0.1:{port}/user/me/proxy/8000/#{parts.fragment}"
@@ -276,7 +276,7 @@ async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
             await wait_for_more(page, RETURN_CHART, "data-points", 3)
             await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
     finally:
-        await proxy.stop()
+        await proxy.cut()
 
 
 @pytest.mark.long

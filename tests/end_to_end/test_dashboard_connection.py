@@ -12,6 +12,7 @@ from playwright.async_api import Page, expect
 from attract.games.library import PACKAGE_DIR
 from dashboard_page import check_accessible, chromium, photograph
 from gateway_world import GatewayWorld, gateway
+from tcp_proxy import TcpProxy
 from waiting import WAIT_SECONDS, until
 
 expect.set_options(timeout=60_000)
@@ -27,57 +28,11 @@ CANVASES = """async () => {
 """What every chart shows, to the pixel."""
 
 
-class CuttableProxy:
-    """A TCP proxy before a server that can be cut off: what was open breaks, what comes is refused."""
-
-    def __init__(self) -> None:
-        self.target = 0
-        self.port = 0
-        self._open: set[asyncio.StreamWriter] = set()
-        self._server: asyncio.Server | None = None
-
-    async def start(self) -> None:
-        """Listen, on the same port each time."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def cut(self) -> None:
-        """Break every connection and take no more."""
-        assert self._server is not None
-        self._server.close()
-        await self._server.wait_closed()
-        for writer in self._open:
-            writer.transport.abort()
-        await until(lambda: not self._open, WAIT_SECONDS)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            there, back = await asyncio.open_connection("127.0.0.1", self.target)
-        except ConnectionError:
-            writer.close()
-            return
-        ends = {writer, back}
-        self._open |= ends
-        await asyncio.gather(_pump(reader, back), _pump(there, writer))
-        for end in ends:
-            with contextlib.suppress(ConnectionError):
-                await end.wait_closed()
-        self._open -= ends
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
-
-
 @contextlib.asynccontextmanager
-async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, CuttableProxy]]:
+async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, TcpProxy]]:
     """A gateway with the real dashboard and the fake learner, reached through the proxy."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    proxy = CuttableProxy()
+    proxy = TcpProxy()
     await proxy.start()
     address = f"http://127.0.0.1:{proxy.port}"
     async with gateway(folder, public_url=address) as world:
@@ -90,7 +45,7 @@ async def behind_proxy(folder: Path) -> AsyncGenerator[tuple[GatewayWorld, Cutta
 
 
 @contextlib.asynccontextmanager
-async def page_of(world: GatewayWorld, proxy: CuttableProxy, path: str) -> AsyncGenerator[Page]:
+async def page_of(world: GatewayWorld, proxy: TcpProxy, path: str) -> AsyncGenerator[Page]:
     """A signed-in page at that route."""
     async with chromium() as browser:
         context = await browser.new_context(viewport={"width": 1440, "height": 900})

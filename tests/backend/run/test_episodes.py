@@ -97,7 +97,7 @@ def test_runs_and_games_that_do_not_fit_are_refused(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="2 agents, the game 1"):
         episodes.add("run-1", recorded([1.0, 1.0]))
     (tmp_path / "runs" / "run-1" / "game.json").unlink()
-    with pytest.raises(ConfigurationError, match="another build of Counting-v1 .* not described yet"):
+    with pytest.raises(ConfigurationError, match=r"another build of Counting-v1 .* not described yet"):
         episodes.add("run-1", recorded())
 
 
