@@ -6,6 +6,7 @@ import functools
 import itertools
 import logging
 import os
+import time
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,7 +36,7 @@ from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
-from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RandomPlay, RunState, RunView
@@ -112,6 +113,8 @@ class RunRecord:
         self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
+        self._has_clock = False
+        """Whether the store knows the time of a row of this session."""
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
@@ -127,13 +130,17 @@ class RunRecord:
         Returns: the events, kept but not yet told; `tell` does that once the version is announced.
         """
         texts = [(kind, body.model_dump_json()) for kind, body in bodies]
-        facts, attempts = {VIEW: _plain(view)}, itertools.count()
+        facts: dict[str, Any] = {VIEW: _plain(view)}
+        attempts = itertools.count()
 
         def commit() -> list[Event]:
             if next(attempts):
                 # SQLite may report a refusal after the row went in.
                 self._store.rewind(row.update - 1)
+            if not self._has_clock:
+                facts[CLOCK] = [*(self._store.fact(CLOCK) or []), (row.seconds, time.time())]
             events = self._store.commit_update(row, facts, texts)
+            self._has_clock = True
             # In the same turn of the thread: workers wait for both.
             self.directory.mark("latest", row.policy_version)
             return events

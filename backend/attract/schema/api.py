@@ -405,6 +405,12 @@ class MetricsView(WireModel):
     """The axis that all series share: of each bucket of updates, the mean."""
     seconds: list[float]
     """The same in seconds since the start of the run."""
+    updates: list[float] = []
+    """The same in updates."""
+    episodes: list[float] = []
+    """Episodes that had ended by then."""
+    clock: list[tuple[float, float]] = []
+    """Of the first update of each session of the run: seconds since the start of the run, and Unix time."""
     last_steps: Count | None = None
     """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]

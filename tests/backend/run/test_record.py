@@ -1,6 +1,7 @@
 """What a run leaves behind, when nobody waits for it and when it ends."""
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,3 +87,16 @@ async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):
     archive = RunArchive(tmp_path)
     assert archive.view("best-one").run_id == "best-one"
     assert [run.run_id for run in RunIndex(archive, str.title).summaries()] == ["best-one"]
+
+
+async def test_the_time_of_the_first_row_of_each_session_is_kept(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    before = time.time()
+    for session in (1, 2):
+        record = RunRecord(directory, EventHub())
+        for update in (2 * session - 1, 2 * session):
+            await record.commit_update(replace(row(update), seconds=float(update)), VIEW)
+        await record.close()
+    view = RunArchive(tmp_path).metrics("r", None, from_steps=None, to_steps=None, max_points=10)
+    assert [seconds for seconds, _ in view.clock] == [1.0, 3.0]
+    assert before <= view.clock[0][1] <= view.clock[1][1] <= time.time()
