@@ -15,7 +15,7 @@ from typing import Any
 from attract.errors import FileError
 from attract.files import parse_json
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
-from attract.schema.api import MetricSeries, MetricsView
+from attract.schema.api import ClockStart, MetricSeries, MetricsView
 
 SCHEMA = (
     'CREATE TABLE IF NOT EXISTS updates ("update" INTEGER PRIMARY KEY, agent_steps INTEGER NOT NULL, '
@@ -185,6 +185,10 @@ class MetricsStore:
                 _put_fact(connection, key, data)
             return [_add_event(connection, kind, data) for kind, data in events]
 
+    def clock_with(self, seconds: float, unix_seconds: float) -> list[dict[str, float]]:
+        """`MetricsView.clock` as the fact `CLOCK` keeps it, with the start of another session."""
+        return [*(self.fact(CLOCK) or []), {"seconds": seconds, "unix_seconds": unix_seconds}]
+
     def thin(self, versions: Collection[int]) -> None:
         """Merge old updates, as `thinning.thin`; rows of `versions` stay."""
         with self._transaction() as connection:
@@ -317,7 +321,7 @@ class MetricsStore:
             seconds=[axis[bucket][1] for bucket in used],
             updates=[axis[bucket][2] for bucket in used],
             episodes=ended,
-            clock=self.fact(CLOCK) or [],
+            clock=[ClockStart.model_validate(start) for start in self.fact(CLOCK) or []],
             series=[_series(name, points, place) for name, points in found],
         )
 

@@ -395,6 +395,14 @@ class MetricSeries(WireModel):
     high: list[float] | None = None
 
 
+class ClockStart(WireModel):
+    """The first update of a session of a run."""
+
+    seconds: float
+    """Since the start of the run."""
+    unix_seconds: float
+
+
 class MetricsView(WireModel):
     """Body of `GET /api/runs/{id}/metrics`."""
 
@@ -409,8 +417,8 @@ class MetricsView(WireModel):
     """The same in updates."""
     episodes: list[float] = []
     """Episodes that had ended by then."""
-    clock: list[tuple[float, float]] = []
-    """Of the first update of each session of the run: seconds since the start of the run, and Unix time."""
+    clock: list[ClockStart] = []
+    """Each session of the run, in order."""
     last_steps: Count | None = None
     """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]

@@ -8,6 +8,7 @@ import pytest
 
 from attract.errors import FileError
 from attract.runs.metrics import MetricsStore, UpdateRow, _create_tables
+from attract.schema.api import ClockStart
 
 
 def row(update: int, **values: float) -> UpdateRow:
@@ -92,8 +93,8 @@ def test_each_place_of_the_axis_has_its_updates_and_the_episodes_until_then(stor
 
 
 def test_the_clock_is_what_was_kept(store: MetricsStore):
-    store.commit_update(row(1, a=1), {"clock": [(0.1, 1000.0)]})
-    assert store.query("r").clock == [(0.1, 1000.0)]
+    store.commit_update(row(1, a=1), {"clock": [{"seconds": 0.1, "unix_seconds": 1000.0}]})
+    assert store.query("r").clock == [ClockStart(seconds=0.1, unix_seconds=1000.0)]
 
 
 def test_extremes_of_any_range_are_those_of_its_rows(store: MetricsStore):

@@ -118,6 +118,16 @@ export interface CheckView {
   seconds: number;
 }
 /**
+ * The first update of a session of a run.
+ */
+export interface ClockStart {
+  /**
+   * Since the start of the run.
+   */
+  seconds: number;
+  unix_seconds: number;
+}
+/**
  * One kept demonstration of a game.
  */
 export interface DemonstrationEntry {
@@ -573,9 +583,9 @@ export interface MetricsView {
    */
   episodes: number[];
   /**
-   * Of the first update of each session of the run: seconds since the start of the run, and Unix time.
+   * Each session of the run, in order.
    */
-  clock: unknown[][];
+  clock: ClockStart[];
   /**
    * Agent steps of the newest update that is part of it; None: there is none.
    */
