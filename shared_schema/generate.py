@@ -24,6 +24,7 @@ from attract.schema import (
     access,
     api,
     close_codes,
+    events,
     messages,
     metrics,
     recorded_episode,
@@ -134,7 +135,7 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, metrics, recorded_episode, studies, versions)
+    modules = (api, access, events, metrics, recorded_episode, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

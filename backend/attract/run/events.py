@@ -1,16 +1,12 @@
 """Server-sent events of a run: kept in its database so that a page that was away hears what it missed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from attract.run.effects import Kind
 from attract.runs.metrics import Event
 from attract.schema.base import WireModel
 
-KEEP_ALIVE_SECONDS = 15.0
-RECHECK_SECONDS = 60.0
-"""How often it is asked whether who listens still may; a silent stream asks up to one keep-alive later."""
 MAX_WAITING = 500
 """Events that wait for one slow page; more, and it is cut off to come back with `Last-Event-ID`."""
 
@@ -100,44 +96,6 @@ def format_event(event: Event) -> str:
     lines = "".join(f"data: {line}\n" for line in event.data.splitlines() or [""])
     number = f"id: {event.id}\n" if event.id else ""
     return f"{number}event: {event.kind}\n{lines}\n"
-
-
-async def stream_events(
-    hub: EventHub,
-    run_id: str,
-    first: Callable[[], Event],
-    missed: Callable[[], list[Event]],
-    entry: str | None = None,
-    is_granted: Callable[[], bool] = lambda: True,
-) -> AsyncIterator[str]:
-    """First where the run stands, then what was missed, then what happens; comments keep it open.
-
-    `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
-    the session that listens; the stream ends with it. `is_granted`: whether the listener may still
-    listen; checked about every minute, since a session can expire or be ended by another server unnoticed.
-    """
-    loop = asyncio.get_running_loop()
-    asked = loop.time()
-    with hub.listen(run_id, entry) as listening:
-        now = first()
-        yield "retry: 1000\n\n"
-        for event in missed():
-            yield format_event(event)
-        yield format_event(now)
-        while True:
-            if loop.time() - asked >= RECHECK_SECONDS:
-                asked = loop.time()
-                if not is_granted():
-                    return
-            try:
-                event = await listening.next(KEEP_ALIVE_SECONDS)
-            except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            if event is None:
-                return
-            if event.id == 0 or event.id > now.id:
-                yield format_event(event)
 
 
 def event_of(kind: Kind, body: WireModel, event_id: int = 0) -> Event:

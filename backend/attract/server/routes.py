@@ -22,7 +22,8 @@ from attract.errors import (
 )
 from attract.games.cards import CardFile
 from attract.games.library import GameLibrary
-from attract.run.events import event_of, stream_events
+from attract.run.event_stream import stream_events
+from attract.run.events import event_of
 from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.demonstrations import DemonstrationStore
@@ -53,7 +54,7 @@ from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
-from attract.server.compression import smallest
+from attract.server.compression import compressed_stream, smallest
 from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
@@ -276,10 +277,12 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         def is_granted() -> bool:
             return guard.check_request(request.scope, "viewer") is None
 
+        texts = stream_events(service.events, run_id, first, missed, entry, is_granted)
+        stream, encoding = compressed_stream(texts, request.headers)
         return StreamingResponse(
-            stream_events(service.events, run_id, first, missed, entry, is_granted),
+            stream,
             media_type="text/event-stream",
-            headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
+            headers={"cache-control": NO_STORE, "x-accel-buffering": "no", **encoding},
         )
 
     @app.get("/api/runs/{run_id}/versions")

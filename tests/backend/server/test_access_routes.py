@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from attract.run import events
+from attract.run import event_stream
 from attract.schema.access import AccessView, JoinLink, OpenedSession, ServerInfo
 from attract.server import access_store
 from gateway_world import GatewayWorld, gateway
@@ -165,7 +165,7 @@ async def test_hostile_13_an_event_stream_ends_with_the_session_that_listens(wor
 async def test_hostile_13_an_event_stream_ends_when_its_session_expires(
     world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(events, "RECHECK_SECONDS", 0.2)
+    monkeypatch.setattr(event_stream, "RECHECK_SECONDS", 0.2)
     browser = await Browser(world, "one").sign_in(world.guard.admin_token)
     async with world.fleet().joined():
         view = await world.start(total_steps=10_000_000)

@@ -2,13 +2,14 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import pytest
 from starlette.datastructures import Headers
 
-from attract.server.compression import MIN_BYTES, accepts_gzip
+from attract.server.compression import MIN_BYTES, accepts_gzip, compressed_stream
 from gateway_world import GatewayWorld, gateway
 
 CODE = b"export const text = 'again and again';\n" * 100
@@ -59,7 +60,49 @@ async def test_a_built_file_is_sent_as_it_was_compressed_then(world: GatewayWorl
 async def test_events_come_as_they_happen(world: GatewayWorld):
     view = await world.start()
     async with asyncio.timeout(20), world.client.stream("GET", f"/api/runs/{view.run_id}/events") as stream:
-        assert "content-encoding" not in stream.headers
+        assert stream.headers["content-encoding"] == "gzip"
         async for line in stream.aiter_lines():
             if line == "event: status":
                 return
+
+
+async def test_events_come_as_text_to_who_reads_no_gzip(world: GatewayWorld):
+    view = await world.start()
+    path, headers = f"/api/runs/{view.run_id}/events", {"accept-encoding": "identity"}
+    async with asyncio.timeout(20), world.client.stream("GET", path, headers=headers) as stream:
+        assert "content-encoding" not in stream.headers
+        async for part in stream.aiter_raw():
+            assert part.startswith(b"retry: ")
+            return
+
+
+async def test_each_text_of_a_stream_can_be_read_before_the_next_is_there():
+    closed: list[str] = []
+
+    async def texts() -> AsyncGenerator[str]:
+        try:
+            for number in range(100):
+                yield f"text {number}\n"
+        finally:
+            closed.append("closed")
+
+    stream, headers = compressed_stream(texts(), Headers({"accept-encoding": "gzip"}))
+    assert headers == {"vary": "accept-encoding", "content-encoding": "gzip"}
+    reader = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    assert [reader.decompress(await anext(stream)) for _ in range(3)] == [
+        b"text 0\n",
+        b"text 1\n",
+        b"text 2\n",
+    ]
+    # A page that leaves ends what the events come from.
+    await stream.aclose()
+    assert closed == ["closed"]
+
+
+async def test_a_stream_that_ends_is_a_whole_file():
+    async def texts() -> AsyncGenerator[str]:
+        yield "one\n"
+        yield "two\n"
+
+    stream, _ = compressed_stream(texts(), Headers({"accept-encoding": "gzip"}))
+    assert gzip.decompress(b"".join([part async for part in stream])) == b"one\ntwo\n"

@@ -247,6 +247,58 @@ export interface Finding {
   withdrawn: boolean;
 }
 /**
+ * Server-sent event `fleet_changes`: what changed since the `fleet` event or the changes before it.
+ */
+export interface FleetChanges {
+  /**
+   * The changed fields of `FleetView` but `hosts`.
+   */
+  totals: {
+    [k: string]: unknown;
+  };
+  /**
+   * New ones stand after the others.
+   */
+  hosts: HostChanges[];
+  /**
+   * Ids of the hosts that are no longer in the view.
+   */
+  gone: string[];
+}
+/**
+ * A host that is new, or has changed, or has workers that did.
+ */
+export interface HostChanges {
+  host_id: string;
+  /**
+   * The changed fields of `HostView` but `workers`; all of them for a new one.
+   */
+  facts: {
+    [k: string]: unknown;
+  };
+  /**
+   * New ones stand after the others.
+   */
+  workers: WorkerChanges[];
+  /**
+   * Index and id of each worker that is no longer in the view.
+   */
+  gone: number[][];
+}
+/**
+ * A worker that is new or changed. Both numbers identify it on its host: id 0 may mean "none yet".
+ */
+export interface WorkerChanges {
+  worker_index: number;
+  worker_id: number;
+  /**
+   * The changed fields of `WorkerView`; all fields of a new one. `last_seen_seconds` is not compared.
+   */
+  facts: {
+    [k: string]: unknown;
+  };
+}
+/**
  * The fleet now.
  */
 export interface FleetView {
@@ -526,6 +578,25 @@ export interface MetricInfo {
    * Its name beside other lines of one chart; empty: the title.
    */
   line: string;
+}
+/**
+ * Server-sent event `metric_names`: the columns of the `metrics` events after it on this connection.
+ */
+export interface MetricNames {
+  /**
+   * In the order of the values; sent before the first row, and again when a metric is new.
+   */
+  names: string[];
+}
+/**
+ * Server-sent event `metrics`: rows of one or more updates, oldest first.
+ */
+export interface MetricRows {
+  /**
+   * Each: update, agent steps, seconds, then the values in the order of the names, with 6 significant
+   * digits; None: the update has no such value, or it is not finite. A row may end before the last name.
+   */
+  rows: (number | null)[][];
 }
 /**
  * One metric, downsampled at the server to at most `max_points`.

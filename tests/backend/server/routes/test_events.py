@@ -37,12 +37,22 @@ async def test_events_begin_with_where_the_run_stands_and_can_be_resumed(world: 
     run_id = await world.trained()
     ((last, kind, data),) = await events_of(world, run_id, 1)
     assert (kind, data["state"], data["updates"]) == ("status", "finished", 3)
-    everything = await events_of(world, run_id, last, last_id=0)
-    assert [event_id for event_id, _, _ in everything] == list(range(1, last + 1))
-    assert [body["update"] for _, kind, body in everything if kind == "metrics"] == [1, 2, 3]
-    middle = last // 2
-    missed = await events_of(world, run_id, last - middle, last_id=middle)
-    assert missed == everything[middle:]
+    everything = await events_of(world, run_id, 4, last_id=0)
+    # Packed into one write: the rows are one event, and the last event has the newest id.
+    assert [(event_id, kind) for event_id, kind, _ in everything] == [
+        (0, "metric_names"),
+        (0, "metrics"),
+        (0, "policy"),
+        (last, "status"),
+    ]
+    names = everything[0][2]["names"]
+    rows = everything[1][2]["rows"]
+    assert [(update, steps) for update, steps, *_ in rows] == [(1, 64), (2, 128), (3, 192)]
+    assert [row[3 + names.index("train/loss")] for row in rows] == [1, 2, 3]
+    kept = world.service.history.events_after(run_id, 0)
+    second = [event.id for event in kept if event.kind == "metrics"][1]
+    missed = await events_of(world, run_id, 4, last_id=second - 1)
+    assert [body["rows"] for _, kind, body in missed if kind == "metrics"] == [rows[1:]]
 
 
 async def test_events_go_on_live(world: GatewayWorld):
@@ -52,7 +62,7 @@ async def test_events_go_on_live(world: GatewayWorld):
         events = await listening
         kinds = {kind for _, kind, _ in events}
         assert {"status", "metrics", "policy"} <= kinds
-        updates = [body["update"] for _, kind, body in events if kind == "metrics"]
+        updates = [row[0] for _, kind, body in events if kind == "metrics" for row in body["rows"]]
         assert updates == list(range(updates[0], updates[0] + len(updates)))
 
 

@@ -1,6 +1,6 @@
 /** After a cut of the event stream the page knows what a freshly loaded one knows, however much was missed. */
 
-import type { MetricsRow, MetricsView } from "@attract/schema";
+import type { MetricsView } from "@attract/schema";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { followRun } from "../../../../web/dashboard/src/api/run-feed.ts";
 import {
@@ -30,14 +30,13 @@ class FakeSource extends EventTarget {
   }
 }
 
-function rowOf(update: number): MetricsRow {
-  return {
-    update,
-    policy_version: update,
-    agent_steps: 10 * update,
-    seconds: update / 10,
-    values: { [NAME]: update },
-  } as MetricsRow;
+/** Update, agent steps, seconds, the value. */
+const rowOf = (update: number) => [update, 10 * update, update / 10, update];
+
+/** As the server sends it: the names go before the rows of each connection. */
+function emitRows(...updates: number[]) {
+  newest().emit("metric_names", { names: [NAME] });
+  newest().emit("metrics", { rows: updates.map(rowOf) });
 }
 
 /** Points from a server after an even number of updates: each stands for two updates, at their middle. */
@@ -61,6 +60,9 @@ let refuses: boolean;
 let keepsEpisodes: boolean;
 let state: RunState;
 let leave: () => void;
+let page: EventTarget & { hidden: boolean };
+let asked: string[];
+let runState: string;
 
 function follow() {
   state = EMPTY_RUN;
@@ -79,11 +81,15 @@ beforeEach(async () => {
   vi.useFakeTimers();
   FakeSource.made = [];
   updates = 104;
+  runState = "running";
   refuses = false;
   keepsEpisodes = true;
-  vi.stubGlobal("document", { baseURI: "http://127.0.0.1/", hidden: false });
+  page = Object.assign(new EventTarget(), { baseURI: "http://127.0.0.1/", hidden: false });
+  vi.stubGlobal("document", page);
   vi.stubGlobal("EventSource", FakeSource);
+  asked = [];
   vi.stubGlobal("fetch", async (url: URL) => {
+    asked.push(url.pathname);
     if (url.pathname.endsWith("/metrics")) {
       if (refuses) throw new TypeError("cut");
       return Response.json(metricsOf(updates));
@@ -91,7 +97,7 @@ beforeEach(async () => {
     if (url.pathname.endsWith("/episodes"))
       return keepsEpisodes ? Response.json([{ id: "old" }]) : new Response("", { status: 500 });
     if (url.pathname.endsWith("/log")) return Response.json({ lines: [{ text: `at ${updates}` }] });
-    return Response.json({ run_id: "r", state: "running", reports: [], agent_steps: 0, updates: 0 });
+    return Response.json({ run_id: "r", state: runState, reports: [], agent_steps: 0, updates: 0 });
   });
   leave = follow();
   await settle();
@@ -110,14 +116,18 @@ async function cut(missed: number) {
   newest().emit("error", null);
   updates += missed;
   newest().emit("open", null);
-  for (let update = updates - REPLAYED_UPDATES + 1; update <= updates; update++)
-    newest().emit("metrics", rowOf(update));
+  emitRows(...Array.from({ length: REPLAYED_UPDATES }, (_, index) => updates - REPLAYED_UPDATES + 1 + index));
   await settle();
+}
+
+function show(isShown: boolean) {
+  page.hidden = !isShown;
+  page.dispatchEvent(new Event("visibilitychange"));
 }
 
 describe("followRun", () => {
   it("has the snapshot, and the rows that come after it", async () => {
-    newest().emit("metrics", rowOf(105));
+    emitRows(105);
     await settle();
     expect(stepsShown()?.slice(-3)).toEqual([1015, 1035, 1050]);
   });
@@ -154,8 +164,8 @@ describe("followRun", () => {
 
   it("goes on with the rows that come after the cut, each once", async () => {
     await cut(1400);
-    newest().emit("metrics", rowOf(1505));
-    newest().emit("metrics", rowOf(1505));
+    emitRows(1505);
+    emitRows(1505);
     await settle();
     expect(stepsShown()?.slice(-2)).toEqual([15_035, 15_050]);
   });
@@ -178,5 +188,101 @@ describe("followRun", () => {
     newest().emit("open", null);
     await settle();
     expect(stepsShown()).toHaveLength(1000);
+  });
+
+  it("reads rows by the names that went before them, and a shorter row as one without the last values", async () => {
+    newest().emit("metric_names", { names: [NAME] });
+    newest().emit("metrics", { rows: [rowOf(105)] });
+    newest().emit("metric_names", { names: [NAME, "train/loss", "train/lr"] });
+    newest().emit("metrics", { rows: [rowOf(106), [107, 1070, 10.7, null, 0.5]] });
+    await settle();
+    expect(state.series[NAME].steps.slice(-2)).toEqual([1050, 1060]);
+    expect(state.series["train/loss"]).toMatchObject({ steps: [1070], seconds: [10.7], values: [0.5] });
+    expect(state.series["train/lr"]).toBeUndefined();
+  });
+
+  it("draws once for all that the server sends in one go", async () => {
+    const drawn: RunEvent[][] = [];
+    leave();
+    leave = followRun(
+      "r",
+      (events) => drawn.push(events),
+      () => undefined,
+    );
+    await settle();
+    newest().emit("open", null);
+    await settle();
+    drawn.length = 0;
+    newest().emit("policy", { policy_version: 3 });
+    emitRows(105, 106);
+    await settle();
+    expect(drawn).toHaveLength(1);
+  });
+
+  it("takes the fleet whole, then as changes", async () => {
+    const worker = { worker_index: 0, worker_id: 4, state: "playing", episodes: 1 };
+    newest().emit("fleet", {
+      steps_per_second: 1,
+      hosts: [{ host_id: "h", hidden: false, workers: [worker] }],
+    });
+    const facts = { episodes: 2 };
+    const host = { host_id: "h", facts: {}, workers: [{ worker_index: 0, worker_id: 4, facts }], gone: [] };
+    newest().emit("fleet_changes", { totals: { steps_per_second: 9 }, hosts: [host], gone: [] });
+    await settle();
+    expect(state.fleet?.steps_per_second).toBe(9);
+    expect(state.fleet?.hosts[0].workers).toEqual([{ ...worker, episodes: 2 }]);
+  });
+
+  it("has no stream while the page is hidden, and asks rarely how the run stands", async () => {
+    const [stream] = FakeSource.made;
+    show(false);
+    asked = [];
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(stream.readyState).toBe(FakeSource.CLOSED);
+    expect(new Set(asked)).toEqual(new Set(["/api/runs/r"]));
+    expect(asked.length).toBeGreaterThanOrEqual(4);
+    expect(asked.length).toBeLessThanOrEqual(6);
+    expect(FakeSource.made).toHaveLength(1);
+  });
+
+  it("shows when it is seen again what a page shows that is loaded then", async () => {
+    show(false);
+    updates = 2000;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(stepsShown()).toHaveLength(52);
+    show(true);
+    newest().emit("open", null);
+    await settle();
+    expect(FakeSource.made).toHaveLength(2);
+    expect(stepsShown()).toHaveLength(1000);
+    emitRows(2001);
+    await settle();
+    expect(stepsShown()?.slice(-1)).toEqual([20_010]);
+  });
+
+  it("has the whole run, and no stream, where it ended unseen", async () => {
+    show(false);
+    updates = 2000;
+    runState = "finished";
+    await vi.advanceTimersByTimeAsync(20_000);
+    show(true);
+    await settle();
+    expect(state.run?.state).toBe("finished");
+    expect(FakeSource.made).toHaveLength(1);
+    expect(stepsShown()).toHaveLength(1000);
+  });
+
+  it("opens no stream in a page that is loaded unseen, until it is seen", async () => {
+    leave();
+    show(false);
+    FakeSource.made = [];
+    leave = follow();
+    await settle();
+    expect(state.run?.state).toBe("running");
+    expect(FakeSource.made).toHaveLength(0);
+    show(true);
+    newest().emit("open", null);
+    await settle();
+    expect(stepsShown()).toHaveLength(52);
   });
 });

@@ -1,11 +1,17 @@
-/** One run as it comes from the server: a snapshot, then its events; after every cut of the stream a snapshot again. */
+/**
+ * One run as it comes from the server: a snapshot, then its events; after every cut of the stream a snapshot again. A hidden
+ * page has no stream: it asks now and then how the run stands, and takes a snapshot when it is seen again.
+ */
 
 import type {
   EpisodeEntry,
+  FleetChanges,
   FleetView,
   GameReport,
   LessonView,
   LogLine,
+  MetricNames,
+  MetricRows,
   MetricsRow,
   PolicyView,
   RunView,
@@ -14,11 +20,13 @@ import { isOver, type RunEvent } from "../state/run-state.ts";
 import { MAX_POINTS } from "../state/series.ts";
 import { api, isNoAnswer, runPath, serverUrl } from "./client.ts";
 
-/** Events are gathered this long before the page is drawn again: workers need the processor more. */
-const FLUSH_MS = 250;
+/** The server sends a few times a second, several events each time: they are gathered this long, and the page is drawn once. */
+const FLUSH_MS = 20;
 const RETRY_MS = 2000;
 /** The whole view is asked for this often: events bring it only when the run's state changes. */
 const VIEW_MS = 2000;
+/** And this often while the page is hidden: its title says how the run stands. */
+const HIDDEN_VIEW_MS = 10_000;
 
 /** Listens to a run until the returned function is called. */
 export function followRun(
@@ -34,6 +42,12 @@ export function followRun(
   let source: EventSource | undefined;
   let isEnded = false;
   let isFollowed = false;
+  /** Whether there is no stream because the page is hidden. */
+  let isAway = false;
+  /** When the whole view was asked for last, in ms. */
+  let viewAsked = 0;
+  /** Columns of the rows that come. */
+  let names: readonly string[] = [];
   /** Counts the snapshots that were asked for: the answer to an earlier one is no longer wanted. */
   let snapshot = 0;
 
@@ -56,6 +70,8 @@ export function followRun(
   // The stream opens first and the snapshot is asked for after it, so that no row falls between the two. The server repeats
   // only the newest events of those that were missed: after a cut everything is asked for again.
   const open = () => {
+    isAway = document.hidden;
+    if (isAway) return;
     source = new EventSource(serverUrl(runPath(runId, "/events")));
     source.addEventListener("open", () => {
       put({ type: "connection", connection: "live" });
@@ -72,10 +88,30 @@ export function followRun(
     on<EpisodeEntry>(source, "episode", (entry) => put({ type: "episode", entry }));
     on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
     on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
-    on<MetricsRow>(source, "metrics", (row) => {
-      rows.push(row);
+    on<FleetChanges>(source, "fleet_changes", (changes) => put({ type: "fleet_changes", changes }));
+    on<MetricNames>(source, "metric_names", (header) => {
+      names = header.names;
+    });
+    on<MetricRows>(source, "metrics", (more) => {
+      for (const row of more.rows) rows.push(rowOf(row, names));
       schedule();
     });
+  };
+
+  const onVisibility = () => {
+    if (!document.hidden && isAway) {
+      isAway = false;
+      // It may have ended meanwhile.
+      if (isFollowed) open();
+      else takeSnapshot();
+    } else if (document.hidden && isFollowed) {
+      isAway = true;
+      source?.close();
+      clearTimeout(retry);
+      clearTimeout(retrySnapshot);
+      // One that is under way would be drawn unseen.
+      snapshot += 1;
+    }
   };
 
   /** Until its answer is there, rows that come are kept apart. */
@@ -119,8 +155,10 @@ export function followRun(
     }
   };
   void load();
+  document.addEventListener("visibilitychange", onVisibility);
   const renew = setInterval(() => {
-    if (!isFollowed || document.hidden) return;
+    if (!isFollowed || (document.hidden && Date.now() - viewAsked < HIDDEN_VIEW_MS)) return;
+    viewAsked = Date.now();
     api.run(runId).then(
       (run) => {
         if (isEnded) return;
@@ -134,12 +172,22 @@ export function followRun(
 
   return () => {
     isEnded = true;
+    document.removeEventListener("visibilitychange", onVisibility);
     clearInterval(renew);
     clearTimeout(timer);
     clearTimeout(retry);
     clearTimeout(retrySnapshot);
     source?.close();
   };
+}
+
+function rowOf(row: readonly (number | null)[], names: readonly string[]): MetricsRow {
+  const [update, agentSteps, seconds, ...numbers] = row as number[];
+  const values: Record<string, number> = {};
+  numbers.forEach((value: number | null, column) => {
+    if (value !== null) values[names[column]] = value;
+  });
+  return { update, agent_steps: agentSteps, seconds, values };
 }
 
 function on<T>(source: EventSource, kind: string, take: (body: T) => void): void {

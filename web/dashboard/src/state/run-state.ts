@@ -2,6 +2,7 @@
 
 import type {
   EpisodeEntry,
+  FleetChanges,
   FleetView,
   GameReport,
   LessonView,
@@ -11,6 +12,7 @@ import type {
   PolicyView,
   RunView,
 } from "@attract/schema";
+import { changeFleet } from "./fleet.ts";
 import { plural } from "./format.ts";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
@@ -37,6 +39,7 @@ export interface RunState {
 export type RunEvent =
   | { type: "run"; run: RunView }
   | { type: "fleet"; fleet: FleetView }
+  | { type: "fleet_changes"; changes: FleetChanges }
   /** A snapshot was requested; it may contain rows that also arrive from now on. */
   | { type: "waiting" }
   /** `log`: in place of the lines so far; null: it was not asked for. */
@@ -78,6 +81,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       };
     case "fleet":
       return { ...state, fleet: event.fleet };
+    case "fleet_changes":
+      return state.fleet === null ? state : { ...state, fleet: changeFleet(state.fleet, event.changes) };
     case "waiting":
       return { ...state, early: [] };
     case "snapshot": {
