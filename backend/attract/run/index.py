@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,8 +17,8 @@ from attract.files import parse_model
 from attract.run.index_file import IndexFile, Kept
 from attract.run.indexed_run import IndexedRun, IndexedSummary, indexed_run
 from attract.run.record import UNFINISHED, RunArchive, damage_named, state_now
-from attract.runs.directory import RunDirectory
-from attract.runs.labels import labels_path, read_labels
+from attract.runs.directory import DATABASE, RunDirectory
+from attract.runs.labels import LABELS, read_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary, RunView
 from attract.schema.run_list import RunLabels
@@ -80,9 +81,10 @@ class RunIndex:
         for run_id, entry in known.items():
             if entry.run is None:
                 continue
-            summary = self.titled(entry.run.summary)
+            run, summary = entry.run, self.titled(entry.run.summary)
             state = state_now(self._directory(run_id), summary.state)
-            run = entry.run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
+            if summary is not run.summary or state != summary.state:
+                run = run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
             found.append(run if active is None or active.run_id != run_id else _as_now(run, active))
         return Indexed(found, num_unread)
 
@@ -173,7 +175,7 @@ def _as_now(run: IndexedRun, active: RunView) -> IndexedRun:
 
 def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabels) -> IndexedRun:
     """A row of the list for a run whose folder's name alone is known."""
-    changed_ns, _ = _times(directory.path / "metrics.db")
+    changed_ns, _ = _times(f"{directory.path}/{DATABASE}")
     created = datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat(timespec="seconds")
     summary = IndexedSummary(
         run_id=run_id,
@@ -199,14 +201,14 @@ def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabel
 
 def _stamp(folder: Path) -> str:
     """Changes whenever a file that the list depends on does."""
-    database = folder / "metrics.db"
-    paths = (database, database.with_name("metrics.db-wal"), labels_path(folder))
+    # Texts: a list of a thousand runs makes three paths of each.
+    paths = (f"{folder}/{DATABASE}", f"{folder}/{DATABASE}-wal", f"{folder}/{LABELS}")
     return " ".join(f"{changed_ns} {size}" for changed_ns, size in map(_times, paths))
 
 
-def _times(path: Path) -> tuple[int, int]:
+def _times(path: str) -> tuple[int, int]:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size

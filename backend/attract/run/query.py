@@ -11,7 +11,7 @@ from attract.run.indexed_run import DEFAULTS, IndexedRun, setting_value
 from attract.schema.run_list import SettingValue
 from attract.settings.run import ALGORITHM_SETTINGS
 
-MAX_QUERY: Final = 500
+MAX_QUERY: Final = 1_000
 """Characters of a search."""
 LIVE: Final = ("starting", "running", "paused", "evaluating")
 
@@ -31,7 +31,7 @@ WORDS: Final[Mapping[str, Field]] = {
     "state": lambda run: [run.summary.state],
     "tag": lambda run: run.labels.tags,
 }
-"""Whole words, one of which must be the one searched for."""
+"""Whole words, one of which must be the one searched for, or one of several with commas between."""
 NUMBERS: Final[Mapping[str, Field]] = {
     "return": lambda run: run.summary.episode_return_mean,
     "best": lambda run: run.return_best,
@@ -102,6 +102,7 @@ def parse_query(text: str) -> Query:
 
     A term is a word or `"several words"`, in name, note, tags, game or id; or a field or setting, `:`, `=`,
     `!=`, `>`, `>=`, `<` or `<=`, and a value. `500k` and `2M` are numbers.
+    `tag:a,b`, `state:a,b` and `id=a,b` find either.
 
     Raises: QueryError: naming what cannot be read, and where.
     """
@@ -218,8 +219,8 @@ def _term(name: str, operator: str, value: str, at: int, value_at: int) -> Match
     if name in WORDS:
         if operator not in (":", "=", "!="):
             raise QueryError(f"{name} is no number", at, fix=f"write {name}:{value}")
-        field, wanted = WORDS[name], value.casefold()
-        return lambda run: (wanted in (word.casefold() for word in field(run))) != (operator == "!=")
+        field, wanted = WORDS[name], set(value.casefold().split(","))
+        return lambda run: bool(wanted & {word.casefold() for word in field(run)}) != (operator == "!=")
     return _setting_term(_path(name, at), operator, value, value_at)
 
 
@@ -255,7 +256,8 @@ def _text_term(name: str, operator: str, value: str, at: int) -> Match:
             return lambda run: (
                 (wanted in (run.summary.game.casefold(), run.summary.title.casefold())) != (operator == "!=")
             )
-        return lambda run: (field(run).casefold() == wanted) != (operator == "!=")
+        several = wanted.split(",") if name == "id" else [wanted]
+        return lambda run: (field(run).casefold() in several) != (operator == "!=")
     if name != "created":
         raise QueryError(f"{name} is no number", at, fix=f"write {name}:{value}")
     # Times of ISO 8601 in UTC sort as texts do.

@@ -53,6 +53,10 @@ def found(query: str) -> set[str]:
          if DEFAULTS["policy.hidden_sizes"] == "64,64" else {"snake-1"}),
         ("tag:good", {"snake-1"}),
         ("tag:paper", {"snake-1"}),
+        ("tag:other,good", {"snake-1"}),
+        ("state:failed,stopped", {"pole-1", "snake-2"}),
+        ("id=pole-1,snake-2", {"pole-1", "snake-2"}),
+        ("id!=pole-1,snake-2", {"pole-2", "snake-1"}),
         ("tag:goo", set()),
         ("tag!=good", {"snake-2", "pole-1", "pole-2"}),
         ("-tag:good is:starred", {"snake-2"}),
@@ -103,7 +107,7 @@ def test_a_search_finds(query: str, ids: set[str]):
         ("lr>fast", 3, "no number"),
         ("http://x", 0, "quotes"),
         ("coef>0.1", 0, "several"),
-        ("a" * 501, MAX_QUERY, "at most"),
+        ("a" * 1001, MAX_QUERY, "at most"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(query: str, at: int, text: str):

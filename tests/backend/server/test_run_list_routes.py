@@ -32,7 +32,7 @@ async def test_runs_are_searched_sorted_and_paged(world: GatewayWorld, runs: Non
     ("query", "text"),
     [
         ({"q": "game:snake retrun>20"}, "character 12"),
-        ({"q": "x" * 501}, "at most 500"),
+        ({"q": "x" * 1001}, "at most 1000"),
         ({"sort": "lenght"}, "no field or setting"),
         ({"after": "gone"}, "no row"),
     ],

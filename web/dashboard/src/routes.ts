@@ -8,14 +8,17 @@ export type ChartAxis = "steps" | "time";
 
 /**
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
- * of the run that plays in step with it. `file` is the page for an episode from a file.
+ * of the run, or `RUN:EPISODE` of another, that plays in step with it. `file` is the page for an episode from a file.
  *
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
  * changed of them.
+ *
+ * `search` of the runs: the table's view, which `state/run-table.ts` reads; left out where it is as usual.
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
-  | { view: "runs" }
+  | { view: "runs"; search?: string }
+  | { view: "compare"; runs: readonly string[] }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
@@ -28,7 +31,12 @@ export function parseRoute(fragment: string): Route {
   const [path, query] = fragment.replace(/^#/, "").split("?", 2);
   const search = new URLSearchParams(query ?? "");
   const parts = path.split("/").filter((part) => part !== "");
-  if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
+  if (parts[0] === "runs" && parts.length === 1)
+    return query ? { view: "runs", search: query } : { view: "runs" };
+  if (parts[0] === "compare" && parts.length === 1) {
+    const runs = (search.get("runs") ?? "").split(",").filter((id) => id !== "");
+    return { view: "compare", runs: [...new Set(runs)] };
+  }
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
@@ -53,7 +61,9 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
-  if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
+  if (route.view === "runs") return route.search ? `#/runs?${route.search}` : "#/runs";
+  if (route.view === "compare") return `#/compare?${new URLSearchParams({ runs: route.runs.join(",") })}`;
+  if (route.view === "access" || route.view === "tuning") return `#/${route.view}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
