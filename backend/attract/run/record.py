@@ -6,9 +6,11 @@ import functools
 import itertools
 import logging
 import os
+import time
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +38,10 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
 from attract.runs.log_files import RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
-from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
-from attract.schema.api import MetricsView, RandomPlay, RunState, RunView
+from attract.schema.api import ClockStart, MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
 from attract.schema.versions import VersionEvaluation, VersionView
@@ -113,6 +115,7 @@ class RunRecord:
         self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
+        self._has_clock = False
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
@@ -128,13 +131,16 @@ class RunRecord:
         Returns: the events, kept but not yet told; `tell` does that once the version is announced.
         """
         texts = [(kind, body.model_dump_json()) for kind, body in bodies]
-        facts, attempts = {VIEW: _plain(view)}, itertools.count()
+        attempts, facts = itertools.count(), dict[str, Any]({VIEW: _plain(view)})
 
         def commit() -> list[Event]:
             if next(attempts):
                 # SQLite may report a refusal after the row went in.
                 self._store.rewind(row.update - 1)
+            if not self._has_clock:
+                facts[CLOCK] = self._store.clock_with(row.seconds, time.time())
             events = self._store.commit_update(row, facts, texts)
+            self._has_clock = True
             # In the same turn of the thread: workers wait for both.
             self.directory.mark("latest", row.policy_version)
             return events
@@ -319,12 +325,17 @@ class RunArchive:
         to_steps: float | None,
         max_points: int,
     ) -> MetricsView:
-        """The run's metrics, as `MetricsStore.query`.
+        """The run's metrics, as `MetricsStore.query`; the clock of an older run begins when it was made.
 
         Raises: ConfigurationError: when there is no such run.
         """
-        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
-            return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+        directory = self.directory(run_id)
+        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+            view = store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+        if view.clock:
+            return view
+        made = datetime.fromisoformat(str(directory.read_config()["created"])).timestamp()
+        return view.model_copy(update={"clock": [ClockStart(seconds=0.0, unix_seconds=made)]})
 
     def versions(self, run_id: str) -> list[VersionView]:
         """The versions whose checkpoints are there, ascending; one that is not announced yet is left out.

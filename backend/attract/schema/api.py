@@ -395,6 +395,14 @@ class MetricSeries(WireModel):
     high: list[float] | None = None
 
 
+class ClockStart(WireModel):
+    """The first update of a session of a run."""
+
+    seconds: float
+    """Since the start of the run."""
+    unix_seconds: float
+
+
 class MetricsView(WireModel):
     """Body of `GET /api/runs/{id}/metrics`."""
 
@@ -405,6 +413,12 @@ class MetricsView(WireModel):
     """The axis that all series share: of each bucket of updates, the mean."""
     seconds: list[float]
     """The same in seconds since the start of the run."""
+    updates: list[float] = []
+    """The same in updates."""
+    episodes: list[float] = []
+    """Episodes that had ended by then."""
+    clock: list[ClockStart] = []
+    """Each session of the run, in order."""
     last_steps: Count | None = None
     """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]

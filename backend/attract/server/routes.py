@@ -27,6 +27,7 @@ from attract.run.events import event_of, stream_events
 from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.demonstrations import DemonstrationStore
+from attract.runs.metric_table import DEFINITIONS
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
 from attract.runs.studies import list_studies, read_view, study_folder
@@ -47,6 +48,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.schema.metrics import MetricDefinitions
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
@@ -130,6 +132,11 @@ def _add_server_routes(
     @role("viewer")
     async def get_games() -> list[GameEntry]:
         return await games.entries()
+
+    @app.get("/api/metrics")
+    @role("viewer")
+    async def get_metric_definitions() -> MetricDefinitions:
+        return DEFINITIONS
 
     @app.get("/api/games/{game}/card.jpg")
     @role("viewer")

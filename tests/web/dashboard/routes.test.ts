@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { formatRoute, parseRoute, type Route, tokenInFragment } from "../../../web/dashboard/src/routes.ts";
+import { PLAIN_VIEW } from "../../../web/dashboard/src/state/chart-view.ts";
 
 const ROUTES: [string, Route][] = [
   ["#/", { view: "start", game: null, from: null }],
@@ -27,14 +28,14 @@ const ROUTES: [string, Route][] = [
   ],
   ["#/runs/r/episodes/e?at=-2&with=f", { view: "episode", runId: "r", episodeId: "e", at: -2, beside: "f" }],
   ["#/runs/r/episodes/e", { view: "episode", runId: "r", episodeId: "e", at: null, beside: null }],
-  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: null }],
+  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", charts: PLAIN_VIEW, version: null }],
   [
     "#/runs/snake-1?version=12",
-    { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: 12 },
+    { view: "run", runId: "snake-1", stage: "watch", charts: PLAIN_VIEW, version: 12 },
   ],
   [
-    "#/runs/a%20b%3F?stage=play&x=time&version=0",
-    { view: "run", runId: "a b?", stage: "play", axis: "time", version: 0 },
+    "#/runs/a%20b%3F?stage=play&version=0&x=time",
+    { view: "run", runId: "a b?", stage: "play", charts: { ...PLAIN_VIEW, axis: "time" }, version: 0 },
   ],
 ];
 
@@ -60,7 +61,7 @@ describe("routes", () => {
   });
 
   it("unknown stages and axes are the usual ones", () => {
-    expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", axis: "steps" });
+    expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", charts: PLAIN_VIEW });
   });
 });
 

@@ -1,10 +1,9 @@
 /** Where the page is, kept in the URL's fragment so that reload, back and links work under any prefix. */
 
+import { type ChartView, chartViewIn, PLAIN_VIEW, putChartView } from "./state/chart-view.ts";
+
 /** Which picture the cabinet of a run shows. */
 export type Stage = "watch" | "play";
-
-/** The x-axis of every chart. */
-export type ChartAxis = "steps" | "time";
 
 /**
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
@@ -24,7 +23,7 @@ export type Route =
   | { view: "study"; name: string }
   | { view: "file" }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
+  | { view: "run"; runId: string; stage: Stage; charts: ChartView; version: number | null };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -45,7 +44,7 @@ export function parseRoute(fragment: string): Route {
       view: "run",
       runId: decode(parts[1]),
       stage: search.get("stage") === "play" ? "play" : "watch",
-      axis: search.get("x") === "time" ? "time" : "steps",
+      charts: chartViewIn(search),
       version: versionIn(search.get("version")),
     };
   }
@@ -80,14 +79,14 @@ export function formatRoute(route: Route): string {
     return withSearch("#/", search);
   }
   if (route.stage !== "watch") search.set("stage", route.stage);
-  if (route.axis !== "steps") search.set("x", route.axis);
   if (route.version !== null) search.set("version", String(route.version));
+  putChartView(search, route.charts);
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
 }
 
 /** The route to a run as it is first seen. */
 export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
+  return { view: "run", runId, stage: "watch", charts: PLAIN_VIEW, version: null };
 }
 
 /** The route to an episode of a run, from `at` on. */

@@ -118,6 +118,16 @@ export interface CheckView {
   seconds: number;
 }
 /**
+ * The first update of a session of a run.
+ */
+export interface ClockStart {
+  /**
+   * Since the start of the run.
+   */
+  seconds: number;
+  unix_seconds: number;
+}
+/**
  * Answer to `DELETE /api/runs/{id}`.
  */
 export interface DeletedRun {
@@ -462,6 +472,82 @@ export interface LogView {
   lines: LogLine[];
 }
 /**
+ * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.
+ */
+export interface MetricDefinitions {
+  groups: MetricGroup[];
+  families: MetricFamily[];
+  /**
+   * In the order of charts within a group.
+   */
+  metrics: MetricInfo[];
+}
+/**
+ * A group of charts, in the order of a page.
+ */
+export interface MetricGroup {
+  id: string;
+  title: string;
+  /**
+   * Whether it is unfolded at first.
+   */
+  is_open: boolean;
+}
+/**
+ * Meaning of the metrics `name/...` that have no definition of their own, such as those of a game.
+ */
+export interface MetricFamily {
+  name: string;
+  help: string;
+  group: string;
+  /**
+   * Title of the one chart that has a line for each of them; None: each has a chart of its own.
+   */
+  chart_title: string | null;
+}
+/**
+ * Meaning of one metric.
+ */
+export interface MetricInfo {
+  /**
+   * As recorded. Of several policies or agents each has `name/part`, which means the same for that part.
+   */
+  name: string;
+  title: string;
+  /**
+   * One or two sentences for someone who knows no reinforcement learning.
+   */
+  help: string;
+  /**
+   * Id of its group of charts.
+   */
+  group: string;
+  /**
+   * Such as `s`, `steps` or `nats`; empty: a plain number.
+   */
+  unit: string;
+  /**
+   * The good direction; None: it depends.
+   */
+  better: ("higher" | "lower") | null;
+  /**
+   * Whether a logarithmic axis shows it best.
+   */
+  is_log: boolean;
+  /**
+   * False: another metric says the same and is charted.
+   */
+  is_shown: boolean;
+  /**
+   * The metric in whose chart this one is a further line; None: it has a chart of its own.
+   */
+  chart: string | null;
+  /**
+   * Its name beside other lines of one chart; empty: the title.
+   */
+  line: string;
+}
+/**
  * One metric, downsampled at the server to at most `max_points`.
  */
 export interface MetricSeries {
@@ -508,6 +594,18 @@ export interface MetricsView {
    * The same in seconds since the start of the run.
    */
   seconds: number[];
+  /**
+   * The same in updates.
+   */
+  updates: number[];
+  /**
+   * Episodes that had ended by then.
+   */
+  episodes: number[];
+  /**
+   * Each session of the run, in order.
+   */
+  clock: ClockStart[];
   /**
    * Agent steps of the newest update that is part of it; None: there is none.
    */

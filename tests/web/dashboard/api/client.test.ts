@@ -81,7 +81,7 @@ describe("paths", () => {
 
   it("ask for as many points as wanted, of the metrics wanted", () => {
     expect(metricsPath("r", 600)).toBe("api/runs/r/metrics?max_points=600");
-    expect(metricsPath("r", 5, ["time/fps", "train/loss"])).toBe(
+    expect(metricsPath("r", 5, { names: ["time/fps", "train/loss"] })).toBe(
       "api/runs/r/metrics?max_points=5&names=time%2Ffps%2Ctrain%2Floss",
     );
   });

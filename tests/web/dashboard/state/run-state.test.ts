@@ -81,6 +81,9 @@ const snapshot = {
   names: ["rollout/ep_rew_mean"],
   agent_steps: [1000, 2000],
   seconds: [1, 2],
+  updates: [1, 2],
+  episodes: [0, 0],
+  clock: [{ seconds: 0, unix_seconds: 1000 }],
   last_steps: 2000,
   series: [{ name: "rollout/ep_rew_mean", at: null, values: [1, 2], low: null, high: null }],
 };

@@ -12,6 +12,7 @@ import type {
   JoinLink,
   JoinRequest,
   LogView,
+  MetricDefinitions,
   MetricsView,
   OpenedSession,
   Problem,
@@ -72,10 +73,23 @@ export function episodePath(runId: string, episodeId: string, rest = ""): string
   return runPath(runId, `/episodes/${encodeURIComponent(episodeId)}${rest}`);
 }
 
-/** The metrics of a run, downsampled to `maxPoints` per series; `names` empty means all. */
-export function metricsPath(runId: string, maxPoints: number, names: readonly string[] = []): string {
+/** Part of a run's metrics: of these names, all where there are none, between two agent steps. */
+export interface MetricsPart {
+  names?: readonly string[];
+  from?: number;
+  to?: number;
+}
+
+/** The metrics of a run, downsampled to `maxPoints` per series. */
+export function metricsPath(
+  runId: string,
+  maxPoints: number,
+  { names = [], from, to }: MetricsPart = {},
+): string {
   const search = new URLSearchParams({ max_points: String(maxPoints) });
   if (names.length > 0) search.set("names", names.join(","));
+  if (from !== undefined) search.set("from", String(from));
+  if (to !== undefined) search.set("to", String(to));
   return runPath(runId, `/metrics?${search}`);
 }
 
@@ -112,7 +126,10 @@ export const api = {
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
-  metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  metrics: (runId: string, maxPoints: number, part: MetricsPart = {}) =>
+    get<MetricsView>(metricsPath(runId, maxPoints, part)),
+  /** What metrics mean. */
+  metricDefinitions: () => get<MetricDefinitions>("api/metrics"),
   versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),

@@ -1,6 +1,7 @@
 /** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
 
-import { Anchor, Loader, SegmentedControl } from "@mantine/core";
+import { Anchor, Loader } from "@mantine/core";
+import { useMemo } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
@@ -8,10 +9,11 @@ import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route } from "../routes.ts";
+import { type ChartView, resolveRange } from "../state/chart-view.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
-import { RETURN } from "../state/series.ts";
-import { placeOn, standingAt } from "../state/versions.ts";
+import { RETURN, spanOf } from "../state/series.ts";
+import { placedVersions, standingAt } from "../state/versions.ts";
 import { Charts, ReturnChart } from "./charts.tsx";
 import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
@@ -34,12 +36,15 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const { run } = live;
   const [version, setVersion] = useVersion(route);
   const isGoingOn = run !== null && !isOver(run.state);
-  const versions =
-    useLoaded(
-      `versions ${route.runId} ${isGoingOn}`,
-      () => api.versions(route.runId),
-      isGoingOn ? VERSIONS_MS : undefined,
-    ).value?.versions ?? [];
+  const found = useLoaded(
+    `versions ${route.runId} ${isGoingOn}`,
+    () => api.versions(route.runId),
+    isGoingOn ? VERSIONS_MS : undefined,
+  ).value?.versions;
+  const versions = useMemo(
+    () => placedVersions(found ?? [], live.series[RETURN]),
+    [found, live.series[RETURN]],
+  );
   if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
@@ -51,7 +56,10 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const marked = version === null ? undefined : standingAt(versions, version);
   const charts = {
     series: live.series,
-    axis: route.axis,
+    runId: run.run_id,
+    view: route.charts,
+    onView: (view: ChartView) => replaceRoute({ ...route, charts: view }),
+    versions,
     goal: run.goal,
     // A lesson is another task than the one that was played at random.
     randomReturn: run.lesson === null ? (run.random_play?.return_mean ?? null) : null,
@@ -82,13 +90,14 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
             onStage={(stage) => replaceRoute({ ...route, stage })}
             onKept={live.list}
           />
-          <ReturnChart {...charts} mark={marked === undefined ? null : placeOn(marked, route.axis)}>
+          <ReturnChart {...charts} mark={marked}>
             <VersionSlider
               versions={versions}
               chosen={version}
               onChoose={setVersion}
               series={live.series[RETURN]}
-              axis={route.axis}
+              axis={route.charts.axis}
+              range={resolveRange(route.charts.range, ...spanOf(live.series[RETURN], route.charts.axis))}
             />
           </ReturnChart>
         </div>
@@ -104,16 +113,6 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           <h2 id="charts-title" className="section-title">
             Progress
           </h2>
-          <SegmentedControl
-            size="xs"
-            aria-label="What the charts run over"
-            value={route.axis}
-            data={[
-              { value: "steps", label: "By steps" },
-              { value: "time", label: "By time" },
-            ]}
-            onChange={(value) => replaceRoute({ ...route, axis: value === "time" ? "time" : "steps" })}
-          />
         </div>
         <Charts {...charts} />
       </section>
