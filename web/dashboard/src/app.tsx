@@ -73,7 +73,7 @@ function SignedIn() {
         <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
       )}
       {route.view === "runs" && <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />}
-      {route.view === "compare" && <CompareView runs={route.runs} />}
+      {route.view === "compare" && <CompareView route={route} />}
       {route.view === "access" && <AccessView />}
       {route.view === "tuning" && <TuningView />}
       {route.view === "study" && <StudyView key={route.name} name={route.name} />}

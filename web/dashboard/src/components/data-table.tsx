@@ -198,7 +198,7 @@ function Head<Row>({ column: { id, title, sort: own, isNumber }, sort, onSort }:
 /** In place of the rows above or below those in sight. */
 function Space({ columns, height }: { columns: number; height: number }) {
   return (
-    <tr aria-hidden="true" className="space">
+    <tr className="space">
       <td colSpan={columns} style={{ height }} />
     </tr>
   );

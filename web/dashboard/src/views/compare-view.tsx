@@ -1,17 +1,22 @@
 /** Several runs side by side: curves, final numbers, and the settings that differ. */
 
 import type { EpisodeEntry, RunRow, RunView } from "@attract/schema";
-import { Anchor, Loader } from "@mantine/core";
+import { Anchor, Button, Loader, useComputedColorScheme } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
+import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
-import { goTo } from "../hooks/use-route.ts";
-import { formatRoute, runRoute } from "../routes.ts";
+import { goTo, replaceRoute } from "../hooks/use-route.ts";
+import { formatRoute, type Route, runRoute } from "../routes.ts";
+import { AXIS_NAMES } from "../state/chart-text.ts";
+import { CHART_AXES, type ChartAxis, MAX_SMOOTH } from "../state/chart-view.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { type ComparedSetting, compareSettings } from "../state/run-table.ts";
+import { type ComparedSetting, compareSettings, groupRuns, isLive } from "../state/run-table.ts";
+import { CHART_COLORS } from "../theme.ts";
+import { type ChartRun, RunsChart } from "./runs-chart.tsx";
 
 const RELOAD_MS = 5000;
 const MAX_RUNS = 12;
@@ -22,7 +27,10 @@ interface Compared {
   episodes: readonly EpisodeEntry[];
 }
 
-export function CompareView({ runs }: { runs: readonly string[] }) {
+type CompareRoute = Extract<Route, { view: "compare" }>;
+
+export function CompareView({ route }: { route: CompareRoute }) {
+  const { runs } = route;
   const ids = runs.slice(0, MAX_RUNS);
   const { value, error, reload } = useLoaded(`compare ${ids.join(" ")}`, () => load(ids), RELOAD_MS);
   return (
@@ -39,7 +47,7 @@ export function CompareView({ runs }: { runs: readonly string[] }) {
       {ids.length < 2 && <p className="lede">Tick two or more runs in the table of runs.</p>}
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
       {value === null && error === null && <Loader aria-label="Loading the runs" />}
-      {value !== null && value.length > 0 && <Parts compared={value} />}
+      {value !== null && value.length > 0 && <Parts compared={value} route={route} />}
     </main>
   );
 }
@@ -58,16 +66,22 @@ async function load(ids: readonly string[]): Promise<Compared[]> {
   });
 }
 
-function Parts({ compared }: { compared: readonly Compared[] }) {
+interface PartsProps {
+  compared: readonly Compared[];
+  route: CompareRoute;
+}
+
+function Parts({ compared, route }: PartsProps) {
   const rows = compared.map(({ row }) => row);
   const { different, equal } = compareSettings(compared.map(({ run }) => run.settings));
   return (
     <>
+      <Overlay rows={rows} route={route} />
       <section className="section card" aria-labelledby="numbers-title">
         <h2 id="numbers-title">Final numbers</h2>
         <Table rows={rows}>
-          {NUMBERS.map(({ title, valueOf, format, isBestLargest }) => {
-            const values = rows.map(valueOf);
+          {NUMBERS.map(({ title, numberOf, format, isBestLargest }) => {
+            const values = rows.map(numberOf);
             const known = values.filter((value) => value !== null);
             const best = isBestLargest && new Set(known).size > 1 ? Math.max(...known) : null;
             return (
@@ -104,22 +118,108 @@ function Parts({ compared }: { compared: readonly Compared[] }) {
   );
 }
 
+/** One metric of all runs in one chart; the seeds of equal settings are one band where there are several settings. */
+function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute }) {
+  const { metric, charts } = route;
+  const metrics = useDefinitions()?.metrics ?? [];
+  const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
+  const show = (change: Partial<CompareRoute>) => replaceRoute({ ...route, ...change });
+  const groups = groupRuns(rows, "seeds");
+  const runs = groups.flatMap((node, index): ChartRun[] => {
+    const members = node.kind === "group" ? node.rows : [node.row];
+    const group =
+      node.kind === "group" && groups.length > 1 ? `${node.label}, ${members.length} seeds` : null;
+    return members.map((row, place) => ({
+      id: row.run_id,
+      name: row.name || row.run_id,
+      colour: colours[(group === null ? index + place : index) % colours.length] ?? "#888888",
+      ...(group === null ? {} : { group }),
+    }));
+  });
+  return (
+    <section className="section" aria-label="Curves">
+      <div className="runs-tools">
+        <label>
+          Metric{" "}
+          <select
+            className="page-select"
+            value={metric}
+            onChange={({ currentTarget: { value } }) => show({ metric: value })}
+          >
+            {metrics.every(({ name }) => name !== metric) && <option value={metric}>{metric}</option>}
+            {metrics.map(({ name, title }) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Over{" "}
+          <select
+            className="page-select"
+            value={charts.axis}
+            onChange={({ currentTarget: { value } }) =>
+              show({ charts: { ...charts, axis: value as ChartAxis, range: null } })
+            }
+          >
+            {CHART_AXES.map((axis) => (
+              <option key={axis} value={axis}>
+                {AXIS_NAMES[axis]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Smoothing{" "}
+          <input
+            type="range"
+            min={0}
+            max={MAX_SMOOTH}
+            step={0.01}
+            value={charts.smooth}
+            onChange={({ currentTarget: { value } }) =>
+              show({ charts: { ...charts, smooth: Number(value) } })
+            }
+          />
+        </label>
+        {charts.range !== null && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => show({ charts: { ...charts, range: null } })}
+          >
+            Whole curve
+          </Button>
+        )}
+      </div>
+      <RunsChart
+        runs={runs}
+        metric={metric}
+        view={charts}
+        onView={(view) => show({ charts: view })}
+        everyMs={rows.some(isLive) ? RELOAD_MS : undefined}
+      />
+    </section>
+  );
+}
+
 const NUMBERS: readonly {
   title: string;
-  valueOf: (row: RunRow) => number | null;
+  numberOf: (row: RunRow) => number | null;
   format: (value: number | null) => string;
   isBestLargest: boolean;
 }[] = [
-  { title: "Return", valueOf: (row) => row.episode_return_mean, format: formatNumber, isBestLargest: true },
-  { title: "Best return", valueOf: (row) => row.return_best, format: formatNumber, isBestLargest: true },
-  { title: "Evaluated", valueOf: (row) => row.return_eval, format: formatNumber, isBestLargest: true },
-  { title: "Steps", valueOf: (row) => row.agent_steps, format: formatCount, isBestLargest: false },
-  { title: "Updates", valueOf: (row) => row.updates, format: formatCount, isBestLargest: false },
-  { title: "Episodes", valueOf: (row) => row.episodes, format: formatCount, isBestLargest: false },
-  { title: "Time", valueOf: (row) => row.elapsed_seconds, format: formatDuration, isBestLargest: false },
+  { title: "Return", numberOf: (row) => row.episode_return_mean, format: formatNumber, isBestLargest: true },
+  { title: "Best return", numberOf: (row) => row.return_best, format: formatNumber, isBestLargest: true },
+  { title: "Evaluated", numberOf: (row) => row.return_eval, format: formatNumber, isBestLargest: true },
+  { title: "Steps", numberOf: (row) => row.agent_steps, format: formatCount, isBestLargest: false },
+  { title: "Updates", numberOf: (row) => row.updates, format: formatCount, isBestLargest: false },
+  { title: "Episodes", numberOf: (row) => row.episodes, format: formatCount, isBestLargest: false },
+  { title: "Time", numberOf: (row) => row.elapsed_seconds, format: formatDuration, isBestLargest: false },
   {
     title: "Steps per second",
-    valueOf: (row) => row.steps_per_second,
+    numberOf: (row) => row.steps_per_second,
     format: formatCount,
     isBestLargest: true,
   },

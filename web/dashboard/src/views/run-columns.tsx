@@ -50,7 +50,6 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "star",
       title: "(Star)",
-      sort: undefined,
       cell: (node) =>
         node.kind === "one" && (
           <button
@@ -76,20 +75,21 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
           <RunName run={node.row} now={now} edit={isAdmin ? edit : null} />
         ),
     },
+    number("return", "Return", "return", (run) => run.episode_return_mean, formatNumber),
+    {
+      id: "curve",
+      title: "Curve",
+      cell: (node) => <Sparkline curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
+    },
     {
       id: "state",
       title: "State",
       sort: "state",
       cell: (node) => (node.kind === "one" ? <State run={node.row} /> : liveText(node.rows)),
     },
-    number("return", "Return", "return", (run) => run.episode_return_mean, formatNumber),
     number("best", "Best", "best", (run) => run.return_best, formatNumber),
     number("eval", "Evaluated", "eval", (run) => run.return_eval, formatNumber),
-    {
-      id: "curve",
-      title: "Curve",
-      cell: (node) => <Sparkline curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
-    },
+    ...settings.map((path) => setting(path)),
     number("steps", "Steps", "steps", (run) => run.agent_steps, formatCount),
     number("time", "Time", "seconds", (run) => run.elapsed_seconds, formatDuration),
     {
@@ -105,7 +105,6 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
       sort: "preset",
       cell: (node) => shared(rowsOf(node).map(({ preset }) => preset ?? "–")),
     },
-    ...settings.map((path) => setting(path)),
     {
       id: "tags",
       title: "Tags",
@@ -147,7 +146,7 @@ function number(
   id: string,
   title: string,
   sort: string,
-  valueOf: (run: RunRow) => number | null,
+  numberOf: (run: RunRow) => number | null,
   format: (value: number | null) => string,
 ): Column<RunRow> {
   return {
@@ -156,13 +155,13 @@ function number(
     sort,
     isNumber: true,
     cell: (node) => {
-      if (node.kind === "one") return format(valueOf(node.row));
-      const found = summaryOf(node.rows.map(valueOf));
+      if (node.kind === "one") return format(numberOf(node.row));
+      const found = summaryOf(node.rows.map(numberOf));
       if (found === null) return format(null);
       return (
         <span title={`mean of ${plural(found.count, "run")}`}>
           {format(found.mean)}
-          {found.count > 1 && (
+          {format(found.min) !== format(found.max) && (
             <small className="range">
               {format(found.min)} to {format(found.max)}
             </small>

@@ -9,7 +9,7 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { useRunList } from "../hooks/use-run-list.ts";
-import { formatRoute, runRoute } from "../routes.ts";
+import { compareRoute, formatRoute, runRoute } from "../routes.ts";
 import { plural } from "../state/format.ts";
 import {
   formatTableView,
@@ -151,12 +151,12 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         )}
       </div>
       {chosen.length > 0 && (
-        <div className="bulk" role="group" aria-label="Ticked runs">
+        <section className="bulk" aria-label="Ticked runs">
           <strong>{plural(chosen.length, "run")} ticked</strong>
           <Button
             size="compact-sm"
             disabled={chosen.length < 2}
-            onClick={() => goTo({ view: "compare", runs: chosen.map(({ run_id }) => run_id) })}
+            onClick={() => goTo(compareRoute(chosen.map(({ run_id }) => run_id)))}
           >
             Compare
           </Button>
@@ -178,7 +178,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
           <Button size="compact-sm" variant="subtle" color="gray" onClick={() => show({ ticked: [] })}>
             Untick all
           </Button>
-        </div>
+        </section>
       )}
       {list === null && error === null && <Loader aria-label="Loading runs" />}
       {isEmpty && <Nothing query={query} />}
@@ -234,7 +234,7 @@ function Search({ query, onSearch }: { query: string; onSearch: (query: string) 
     return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
   return (
-    <div className="runs-search" role="search">
+    <search className="runs-search">
       <input
         ref={box}
         type="search"
@@ -250,7 +250,7 @@ function Search({ query, onSearch }: { query: string; onSearch: (query: string) 
         <code>is:starred</code> or any setting, such as <code>lr&lt;0.001</code>. Keys: <kbd>/</kbd> search,{" "}
         <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> tick, <kbd>Enter</kbd> open.
       </p>
-    </div>
+    </search>
   );
 }
 
