@@ -51,7 +51,7 @@ def test_runs_in_json_are_the_object_of_the_api(
     words = ("runs", "lr<0.001", "is:all", "--json", "--limit", "1", "--runs-dir", str(listed_runs))
     assert attract(*words) == 0
     found = RunList.model_validate_json(capsys.readouterr().out)
-    assert ([row.run_id for row in found.runs], found.num_found, found.next) == (["empty"], 3, "empty")
+    assert ([row.run_id for row in found.runs], found.num_found, found.next) == (["slow"], 1, None)
 
 
 def test_a_search_that_cannot_be_read_is_wrong_usage(

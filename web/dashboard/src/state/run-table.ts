@@ -40,10 +40,10 @@ export function formatTableView({ query, sort, group, hidden, ticked }: TableVie
   return search.toString();
 }
 
-/** The sort after a press on a column: from the largest, from the smallest, then as usual. */
-export function nextSort(sort: string, column: string): string {
+/** The sort after a press on a column: from the largest, from the smallest, then `usual`. */
+export function nextSort(sort: string, column: string, usual: string = NEWEST_FIRST): string {
   if (sort === `-${column}`) return column;
-  return sort === column ? NEWEST_FIRST : `-${column}`;
+  return sort === column ? usual : `-${column}`;
 }
 
 /** A row of the table: a run, or several runs that are one row until it is opened. */
