@@ -19,10 +19,11 @@ from attract import __version__
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
 from attract.errors import AttractError, ConfigurationError
 from attract.files import open_file
-from attract.runs.directory import LATEST, TRASH, RunDirectory, list_run_ids
+from attract.runs.directory import LATEST, RunDirectory, list_run_ids
 from attract.runs.metrics import MetricsStore
 from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
+from attract.runs.trash import TRASH
 
 TAIL_BYTES = 256 << 10
 """The end of each log that is packed."""

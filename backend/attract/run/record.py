@@ -32,9 +32,10 @@ from attract.run.events import EventHub
 from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import MODEL, RunDirectory, is_locked, list_run_ids
+from attract.runs.directory import MODEL, RunDirectory, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
+from attract.runs.lock import is_locked
 from attract.runs.log_files import RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow

@@ -17,6 +17,7 @@ from attract.errors import (
     ConfigurationError,
     DemonstrationError,
     EpisodeWriteError,
+    QueryError,
     RunActiveError,
     UnknownRunError,
 )
@@ -41,7 +42,6 @@ from attract.schema.api import (
     MetricsView,
     Problem,
     RollBack,
-    RunSummary,
     RunView,
     SettingProblem,
     SettingsForm,
@@ -59,6 +59,7 @@ from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
+from attract.server.run_list_routes import add_run_list_routes
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.sockets import SocketHub
 from attract.settings.run import ServerSettings
@@ -92,6 +93,7 @@ def add_routes(
     add_watch_routes(app, readiness, exposition)
     _add_server_routes(app, settings, guard, service, games, hub, build)
     guard.when_ended(service.events.end_entry)
+    add_run_list_routes(app, service.catalogue)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
     add_episode_routes(app, service)
@@ -190,11 +192,6 @@ def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -
 
 
 def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
-    @app.get("/api/runs")
-    @role("viewer")
-    def get_runs() -> list[RunSummary]:
-        return service.summaries()
-
     @app.post("/api/runs", status_code=201)
     @role("admin")
     async def start_run(body: StartRun) -> RunView:
@@ -479,6 +476,7 @@ def _add_problems(app: FastAPI) -> None:
 
     app.add_exception_handler(RequestValidationError, handle_invalid)  # pyright: ignore[reportArgumentType]
     app.add_exception_handler(AttractError, answer(422))
+    app.add_exception_handler(QueryError, answer(400))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(DemonstrationError, answer(507))
     app.add_exception_handler(EpisodeWriteError, answer(507))

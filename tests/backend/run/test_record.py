@@ -87,7 +87,7 @@ async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):
     directory.path.rename(tmp_path / "best-one")
     archive = RunArchive(tmp_path)
     assert archive.view("best-one").run_id == "best-one"
-    assert [run.run_id for run in RunIndex(archive, str.title).summaries()] == ["best-one"]
+    assert [run.summary.run_id for run in RunIndex(archive, str.title).runs().runs] == ["best-one"]
 
 
 async def test_the_time_of_the_first_row_of_each_session_is_kept(tmp_path: Path):

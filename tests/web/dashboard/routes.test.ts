@@ -18,6 +18,15 @@ const ROUTES: [string, Route][] = [
     },
   ],
   ["#/runs", { view: "runs" }],
+  ["#/runs?q=game%3Asnake&sort=-return", { view: "runs", search: "q=game%3Asnake&sort=-return" }],
+  [
+    "#/compare?runs=a%2Cb",
+    { view: "compare", runs: ["a", "b"], metric: "rollout/ep_rew_mean", charts: PLAIN_VIEW },
+  ],
+  [
+    "#/compare?runs=a&metric=train%2Floss&x=time",
+    { view: "compare", runs: ["a"], metric: "train/loss", charts: { ...PLAIN_VIEW, axis: "time" } },
+  ],
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],
   ["#/tuning/my%20game", { view: "study", name: "my game" }],
@@ -51,6 +60,11 @@ describe("routes", () => {
       expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
     },
   );
+
+  it("compares each run once, and none without a list", () => {
+    expect(parseRoute("#/compare?runs=a,b,a,,")).toMatchObject({ runs: ["a", "b"] });
+    expect(parseRoute("#/compare")).toMatchObject({ view: "compare", runs: [] });
+  });
 
   it.each(["", "x", "Infinity"])("at=%s of an episode is none", (at) => {
     expect(parseRoute(`#/runs/r/episodes/e?at=${at}`)).toMatchObject({ at: null });

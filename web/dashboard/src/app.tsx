@@ -19,6 +19,7 @@ import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
+import { CompareView } from "./views/compare-view.tsx";
 import { EpisodeView } from "./views/episode-view.tsx";
 import { FileView } from "./views/file-view.tsx";
 import { RunView } from "./views/run-view.tsx";
@@ -71,7 +72,8 @@ function SignedIn() {
       {route.view === "start" && (
         <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
       )}
-      {route.view === "runs" && <RunsView />}
+      {route.view === "runs" && <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />}
+      {route.view === "compare" && <CompareView route={route} />}
       {route.view === "access" && <AccessView />}
       {route.view === "tuning" && <TuningView />}
       {route.view === "study" && <StudyView key={route.name} name={route.name} />}
@@ -102,7 +104,10 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
           <a href="#/" aria-current={route.view === "start" ? "page" : undefined}>
             New run
           </a>
-          <a href="#/runs" aria-current={route.view === "runs" ? "page" : undefined}>
+          <a
+            href="#/runs"
+            aria-current={route.view === "runs" || route.view === "compare" ? "page" : undefined}
+          >
             Runs
           </a>
           <a

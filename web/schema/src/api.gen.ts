@@ -128,6 +128,16 @@ export interface ClockStart {
   unix_seconds: number;
 }
 /**
+ * Answer to `DELETE /api/runs/{id}`.
+ */
+export interface DeletedRun {
+  run_id: string;
+  /**
+   * Its folder in the trash; `POST /api/trash/{trash_id}/restore` undoes the deletion.
+   */
+  trash_id: string;
+}
+/**
  * One kept demonstration of a game.
  */
 export interface DemonstrationEntry {
@@ -148,6 +158,16 @@ export interface DemonstrationEntry {
    * Why the file cannot be used.
    */
   problem: string | null;
+}
+/**
+ * Body of `PATCH /api/runs/{id}`: what changes; what is left out stays.
+ */
+export interface EditLabels {
+  name: string | null;
+  note: string | null;
+  tags: string[] | null;
+  starred: boolean | null;
+  archived: boolean | null;
 }
 /**
  * One recorded episode that a run keeps, without its actions.
@@ -771,6 +791,105 @@ export interface ReadyView {
  */
 export interface RollBack {
   to_version: number;
+}
+/**
+ * What a person notes about a run, and the content of its `labels.json`.
+ */
+export interface RunLabels {
+  /**
+   * Shown in place of the game's title; empty: none.
+   */
+  name: string;
+  note: string;
+  /**
+   * @maxItems 20
+   */
+  tags: string[];
+  starred: boolean;
+  /**
+   * Left out of the list unless the query asks for it.
+   */
+  archived: boolean;
+}
+/**
+ * Body of `GET /api/runs` and of `attract runs --json`.
+ */
+export interface RunList {
+  runs: RunRow[];
+  /**
+   * Runs that match the query, on all pages.
+   */
+  num_found: number;
+  /**
+   * Runs that match it and are left out: archived, or ended without an update.
+   */
+  num_hidden: number;
+  /**
+   * Runs that were not read yet, so that the answer comes at once; the next request goes on.
+   */
+  num_unread: number;
+  /**
+   * `after` of the next page; None: this is the last one.
+   */
+  next: string | null;
+  /**
+   * Paths of the settings that differ among the runs found, in the order of the form.
+   */
+  settings: string[];
+}
+/**
+ * One row of `GET /api/runs`.
+ */
+export interface RunRow {
+  run_id: string;
+  game: string;
+  title: string;
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
+  created: string;
+  seed: number;
+  policy_version: number;
+  agent_steps: number;
+  collected_steps: number;
+  updates: number;
+  episodes: number;
+  elapsed_seconds: number;
+  steps_per_second: number;
+  episode_return_mean: number | null;
+  goal: number | null;
+  total_steps: number | null;
+  error: string | null;
+  name: string;
+  note: string;
+  tags: string[];
+  starred: boolean;
+  archived: boolean;
+  preset: string | null;
+  /**
+   * Share of `total_steps`; None: the run has no limit of steps.
+   */
+  progress: number | null;
+  /**
+   * Largest mean return of an update; `episode_return_mean` is the last one.
+   */
+  return_best: number | null;
+  /**
+   * Mean return of the last evaluation.
+   */
+  return_eval: number | null;
+  /**
+   * Mean return over the run, at most 60 points at equal numbers of updates.
+   */
+  sparkline: number[];
+  /**
+   * The settings in `RunList.settings`, and those in `changed`, by path.
+   */
+  settings: {
+    [k: string]: boolean | number | string | null;
+  };
+  /**
+   * Paths of the settings that differ from what the game comes with now.
+   */
+  changed: string[];
 }
 /**
  * One run of `GET /api/runs`, active or past.

@@ -31,7 +31,8 @@ async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: Gatewa
         assert len(fleet.json()["hosts"]) == 1
         stopped = await world.client.post(f"/api/runs/{view.run_id}/stop", json={})
         assert stopped.json()["state"] == "stopped"
-        assert [run["run_id"] for run in (await world.client.get("/api/runs")).json()] == [view.run_id]
+        listed = (await world.client.get("/api/runs?q=is:all")).json()["runs"]
+        assert [run["run_id"] for run in listed] == [view.run_id]
 
 
 async def test_a_stopped_run_is_resumed_over_http_and_refusals_are_sentences(world: GatewayWorld):
@@ -86,7 +87,7 @@ async def test_hostile_10_a_damaged_run_answers_with_the_reason_and_hides_no_oth
     BREAKS[name](world.runs_dir / bad)
     listed = await world.client.get("/api/runs")
     assert listed.status_code == 200
-    assert {run["run_id"] for run in listed.json()} == {good, bad}
+    assert {run["run_id"] for run in listed.json()["runs"]} == {good, bad}
     assert (await world.client.get(f"/api/runs/{good}")).status_code == 200
     paths = (
         "",

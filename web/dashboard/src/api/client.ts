@@ -2,7 +2,9 @@
 
 import type {
   AccessView,
+  DeletedRun,
   DemonstrationEntry,
+  EditLabels,
   EpisodeEntry,
   FleetView,
   GameEntry,
@@ -15,7 +17,8 @@ import type {
   OpenedSession,
   Problem,
   RecordedEpisode,
-  RunSummary,
+  RunList,
+  RunRow,
   RunView,
   ServerInfo,
   SettingProblem,
@@ -90,6 +93,21 @@ export function metricsPath(
   return runPath(runId, `/metrics?${search}`);
 }
 
+/** What `GET /api/runs` takes; what is left out is as usual. */
+export interface RunSearch {
+  q?: string;
+  sort?: string;
+  limit?: number;
+  after?: string;
+}
+
+/** A page of the list of runs. */
+export function runsPath(search: RunSearch): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === "" ? "api/runs" : `api/runs?${text}`;
+}
+
 /** The demonstrations of a game, by its description's id. */
 export function demonstrationsPath(gameId: string, rest = ""): string {
   return `api/demonstrations${rest}?${new URLSearchParams({ game_id: gameId })}`;
@@ -98,7 +116,13 @@ export function demonstrationsPath(gameId: string, rest = ""): string {
 export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
-  runs: () => get<RunSummary[]>("api/runs"),
+  /** One page of the runs that a search finds. */
+  runs: (search: RunSearch = {}) => get<RunList>(runsPath(search)),
+  /** Changes a run's labels; what is left out stays. */
+  editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
+  /** Moves a run to the trash. */
+  deleteRun: (runId: string) => change<DeletedRun>("DELETE", runPath(runId)),
+  restoreRun: (trashId: string) => post<RunRow>(`api/trash/${encodeURIComponent(trashId)}/restore`),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
@@ -188,10 +212,14 @@ async function get<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function post<T>(path: string, body: unknown = {}): Promise<T> {
+function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return change<T>("POST", path, body);
+}
+
+async function change<T>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown = {}): Promise<T> {
   const key = sessionKey();
   const response = await send(path, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json", ...(key === null ? {} : { [KEY_HEADER]: key }) },
     body: JSON.stringify(body),
   });
