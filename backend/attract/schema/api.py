@@ -241,10 +241,27 @@ class LogLine(WireModel):
     """Lines left out before this one, because there were too many."""
 
 
+LogSource = Literal["server", "learner", "game"]
+"""`game`: its console, as the first copy of one worker wrote it."""
+
+
+class LogEntry(WireModel):
+    """An entry of a run's log files: a line, with the stack that follows it."""
+
+    source: LogSource
+    level: Literal["debug", "info", "warning", "error"]
+    time: Text | None
+    """UTC, ISO 8601: a label; None: the line has none."""
+    text: Text
+
+
 class LogView(WireModel):
-    """Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run."""
+    """Body of `GET /api/runs/{id}/log`."""
 
     lines: list[LogLine]
+    """The newest lines of the active run's game, oldest first; empty for a past run."""
+    entries: list[LogEntry] = []
+    """The end of the run's log files, oldest first; for a viewer only those of the game."""
 
 
 class Finding(WireModel):

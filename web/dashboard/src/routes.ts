@@ -3,6 +3,10 @@
 /** Which picture the cabinet of a run shows. */
 export type Stage = "watch" | "play";
 
+/** Parts of a run's page, in the order of their tabs; the first is the page itself. */
+export const RUN_TABS = ["overview", "charts", "play", "workers", "settings", "log"] as const;
+export type RunTab = (typeof RUN_TABS)[number];
+
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
@@ -11,7 +15,7 @@ export type ChartAxis = "steps" | "time";
  * of the run that plays in step with it. `file` is the page for an episode from a file.
  *
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
- * changed of them.
+ * changed of them. `tab`: the part of a run's page; missing: its overview.
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
@@ -21,7 +25,7 @@ export type Route =
   | { view: "study"; name: string }
   | { view: "file" }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
+  | { view: "run"; runId: string; tab?: RunTab; stage: Stage; axis: ChartAxis; version: number | null };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -32,10 +36,12 @@ export function parseRoute(fragment: string): Route {
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
-  if (parts[0] === "runs" && parts.length === 2) {
+  const tab = RUN_TABS.slice(1).find((name) => name === parts[2]);
+  if (parts[0] === "runs" && (parts.length === 2 || (parts.length === 3 && tab !== undefined))) {
     return {
       view: "run",
       runId: decode(parts[1]),
+      ...(tab === undefined ? {} : { tab }),
       stage: search.get("stage") === "play" ? "play" : "watch",
       axis: search.get("x") === "time" ? "time" : "steps",
       version: versionIn(search.get("version")),
@@ -72,12 +78,13 @@ export function formatRoute(route: Route): string {
   if (route.stage !== "watch") search.set("stage", route.stage);
   if (route.axis !== "steps") search.set("x", route.axis);
   if (route.version !== null) search.set("version", String(route.version));
-  return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
+  const part = (route.tab ?? "overview") === "overview" ? "" : `/${route.tab}`;
+  return withSearch(`#/runs/${encodeURIComponent(route.runId)}${part}`, search);
 }
 
-/** The route to a run as it is first seen. */
-export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
+/** The route to a run as it is first seen, or to a part of its page. */
+export function runRoute(runId: string, tab: RunTab = "overview"): Route {
+  return { view: "run", runId, tab, stage: "watch", axis: "steps", version: null };
 }
 
 /** The route to an episode of a run, from `at` on. */

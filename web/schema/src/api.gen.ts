@@ -425,6 +425,18 @@ export interface LetIn {
   identity: string;
 }
 /**
+ * An entry of a run's log files: a line, with the stack that follows it.
+ */
+export interface LogEntry {
+  source: "server" | "learner" | "game";
+  level: "debug" | "info" | "warning" | "error";
+  /**
+   * UTC, ISO 8601: a label; None: the line has none.
+   */
+  time: string | null;
+  text: string;
+}
+/**
  * Server-sent event `log`: a line that the first copy of the game wrote to the console of its worker.
  */
 export interface LogLine {
@@ -436,10 +448,17 @@ export interface LogLine {
   dropped: number;
 }
 /**
- * Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run.
+ * Body of `GET /api/runs/{id}/log`.
  */
 export interface LogView {
+  /**
+   * The newest lines of the active run's game, oldest first; empty for a past run.
+   */
   lines: LogLine[];
+  /**
+   * The end of the run's log files, oldest first; for a viewer only those of the game.
+   */
+  entries: LogEntry[];
 }
 /**
  * One metric, downsampled at the server to at most `max_points`.
