@@ -18,6 +18,7 @@ MAX_ENTRIES: Final = 1_000
 MAX_TEXT_CHARACTERS: Final = 8_000
 """Limit of an entry: a stack with a long message fits."""
 FILES: Final[dict[LogSource, str]] = {"server": GATEWAY_LOG, "learner": LEARNER_LOG, "game": GAME_LOG}
+_LEVELS: Final[dict[str, LogLevel]] = {level: level for level in get_args(LogLevel)}
 _TEXT: Final = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) (\S+): (.*)", re.DOTALL
 )
@@ -99,7 +100,8 @@ def _parse(text: str, source: LogSource) -> LogEntry | None:
 
 
 def _entry(source: LogSource, time: str, level: str, logger: str, message: str) -> LogEntry:
-    known = next((one for one in get_args(LogLevel) if one == level), "error")
+    # An unknown level hides nothing.
+    known = _LEVELS.get(level, "error")
     text = message if source == "game" else f"{logger}: {message}"
     return LogEntry(source=source, level=known, time=plain(time, 40), text=_shown(text))
 

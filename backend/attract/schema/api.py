@@ -385,6 +385,8 @@ class RunView(RunSummary):
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None
+    goal_reached: bool = False
+    """Whether an evaluation has confirmed the goal."""
     random_play: RandomPlay | None = None
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None

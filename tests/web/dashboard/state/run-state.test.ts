@@ -45,6 +45,7 @@ const RUN: RunView = {
   reports: [],
   findings: [],
   evaluation: null,
+  goal_reached: false,
   lesson: null,
   parameters: {},
   description: null,
