@@ -174,6 +174,11 @@ async def stop_run(page: Page) -> None:
     await page.get_by_role("dialog").get_by_role("button", name="Stop training").click()
 
 
+async def open_part(page: Page, name: str) -> None:
+    """Go to a part of a run's page, such as `Workers`."""
+    await page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name=name).click()
+
+
 async def read_number(page: Page, selector: str, attribute: str) -> int:
     """A whole number in an attribute."""
     return int(await page.locator(selector).get_attribute(attribute) or "0")

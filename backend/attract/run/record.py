@@ -36,12 +36,12 @@ from attract.runs.directory import MODEL, RunDirectory, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
-from attract.runs.log_files import RunLog
+from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
-from attract.schema.api import ClockStart, MetricsView, RandomPlay, RunState, RunView
+from attract.schema.api import ClockStart, LogLine, MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
 from attract.schema.versions import VersionEvaluation, VersionView
@@ -121,6 +121,7 @@ class RunRecord:
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
         self._log = RunLog(directory.logs, log_format, log_level, run=directory.run_id) if track else None
+        self._console = GameConsole(directory.logs, log_format) if track else None
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
     async def commit_update(
@@ -245,6 +246,11 @@ class RunRecord:
                 event = self._store.add_event(kind, data)
         self.publish_kept(event)
 
+    def keep_line(self, line: LogLine) -> None:
+        """Keep what the game wrote to its console."""
+        if self._console is not None:
+            self._console.keep(line)
+
     def publish_kept(self, event: Event) -> None:
         """Give an event that is kept already to every page that listens."""
         self._events.publish(self.directory.run_id, event)
@@ -257,8 +263,9 @@ class RunRecord:
             await self._run(tracker.close)
         await self._run(self._store.close)
         self._thread.shutdown()
-        if self._log is not None:
-            self._log.close()
+        for kept in (self._log, self._console):
+            if kept is not None:
+                kept.close()
         self.directory.close()
 
     async def _keep(self, what: str, call: Any, *arguments: Any) -> Any:

@@ -347,12 +347,12 @@ class RunService:
         self.view(run_id)
         return FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
 
-    def log(self, run_id: str) -> LogView:
-        """What the active run's game wrote last; empty for past runs. Raises: UnknownRunError."""
-        if self.active is not None and self.active.run_id == run_id:
-            return LogView(lines=self.active.log_lines())
-        self.view(run_id)
-        return LogView(lines=[])
+    def log(self, run_id: str, *, whole: bool = True) -> LogView:
+        """The end of a run's log files; `whole`: not only of its game's. Raises: UnknownRunError."""
+        run_id = self.view(run_id).run_id
+        active = self.active
+        lines = [] if active is None or active.run_id != run_id else active.log_lines()
+        return LogView(lines=lines, entries=self.history.log_entries(run_id, whole=whole))
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:

@@ -46,6 +46,25 @@ const ROUTES: [string, Route][] = [
     "#/runs/a%20b%3F?stage=play&version=0&x=time",
     { view: "run", runId: "a b?", stage: "play", charts: { ...PLAIN_VIEW, axis: "time" }, version: 0 },
   ],
+  [
+    "#/runs/r/charts?x=time",
+    {
+      view: "run",
+      runId: "r",
+      tab: "charts",
+      stage: "watch",
+      charts: { ...PLAIN_VIEW, axis: "time" },
+      version: null,
+    },
+  ],
+  [
+    "#/runs/r/play?version=3",
+    { view: "run", runId: "r", tab: "play", stage: "watch", charts: PLAIN_VIEW, version: 3 },
+  ],
+  ...(["workers", "settings", "log"] as const).map((tab): [string, Route] => [
+    `#/runs/r/${tab}`,
+    { view: "run", runId: "r", tab, stage: "watch", charts: PLAIN_VIEW, version: null },
+  ]),
 ];
 
 describe("routes", () => {
@@ -54,12 +73,18 @@ describe("routes", () => {
     expect(formatRoute(route)).toBe(fragment);
   });
 
-  it.each(["", "#", "#nonsense", "#/runs/a/b", "#/runs/a/episodes", "#/tuning/a/b", "#token=x"])(
-    "%s is the start page",
-    (fragment) => {
-      expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
-    },
-  );
+  it.each([
+    "",
+    "#",
+    "#nonsense",
+    "#/runs/a/b",
+    "#/runs/a/episodes",
+    "#/runs/a/charts/b",
+    "#/tuning/a/b",
+    "#token=x",
+  ])("%s is the start page", (fragment) => {
+    expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
+  });
 
   it("compares each run once, and none without a list", () => {
     expect(parseRoute("#/compare?runs=a,b,a,,")).toMatchObject({ runs: ["a", "b"] });
@@ -68,6 +93,13 @@ describe("routes", () => {
 
   it.each(["", "x", "Infinity"])("at=%s of an episode is none", (at) => {
     expect(parseRoute(`#/runs/r/episodes/e?at=${at}`)).toMatchObject({ at: null });
+  });
+
+  it("the first part of a run's page is the page itself", () => {
+    const route = parseRoute("#/runs/r/charts?version=3");
+    expect(formatRoute({ ...(route as Extract<Route, { view: "run" }>), tab: "overview" })).toBe(
+      "#/runs/r?version=3",
+    );
   });
 
   it("keeps a run's name that is no valid escape", () => {

@@ -6,12 +6,16 @@ import { RETURN } from "./state/series.ts";
 /** Which picture the cabinet of a run shows. */
 export type Stage = "watch" | "play";
 
+/** Parts of a run's page, in the order of their tabs; the first is the page itself. */
+export const RUN_TABS = ["overview", "charts", "play", "workers", "settings", "log"] as const;
+export type RunTab = (typeof RUN_TABS)[number];
+
 /**
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
  * of the run, or `RUN:EPISODE` of another, that plays in step with it. `file` is the page for an episode from a file.
  *
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
- * changed of them.
+ * changed of them. `tab`: the part of a run's page; missing: its overview.
  *
  * `metric` of the comparison: the one that its chart shows.
  *
@@ -26,7 +30,14 @@ export type Route =
   | { view: "study"; name: string }
   | { view: "file" }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
-  | { view: "run"; runId: string; stage: Stage; charts: ChartView; version: number | null };
+  | {
+      view: "run";
+      runId: string;
+      tab?: RunTab;
+      stage: Stage;
+      charts: ChartView;
+      version: number | null;
+    };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
@@ -43,10 +54,12 @@ export function parseRoute(fragment: string): Route {
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
-  if (parts[0] === "runs" && parts.length === 2) {
+  const tab = RUN_TABS.slice(1).find((name) => name === parts[2]);
+  if (parts[0] === "runs" && (parts.length === 2 || (parts.length === 3 && tab !== undefined))) {
     return {
       view: "run",
       runId: decode(parts[1]),
+      ...(tab === undefined ? {} : { tab }),
       stage: search.get("stage") === "play" ? "play" : "watch",
       charts: chartViewIn(search),
       version: versionIn(search.get("version")),
@@ -90,7 +103,8 @@ export function formatRoute(route: Route): string {
   if (route.stage !== "watch") search.set("stage", route.stage);
   if (route.version !== null) search.set("version", String(route.version));
   putChartView(search, route.charts);
-  return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
+  const part = (route.tab ?? "overview") === "overview" ? "" : `/${route.tab}`;
+  return withSearch(`#/runs/${encodeURIComponent(route.runId)}${part}`, search);
 }
 
 /** The route to a comparison of runs as it is first seen. */
@@ -98,9 +112,9 @@ export function compareRoute(runs: readonly string[]): Route {
   return { view: "compare", runs, metric: RETURN, charts: PLAIN_VIEW };
 }
 
-/** The route to a run as it is first seen. */
-export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", charts: PLAIN_VIEW, version: null };
+/** The route to a run as it is first seen, or to a part of its page. */
+export function runRoute(runId: string, tab: RunTab = "overview"): Route {
+  return { view: "run", runId, tab, stage: "watch", charts: PLAIN_VIEW, version: null };
 }
 
 /** The route to an episode of a run, from `at` on. */

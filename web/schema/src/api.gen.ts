@@ -507,6 +507,18 @@ export interface LetIn {
   identity: string;
 }
 /**
+ * An entry of a run's log files: a line, with the stack that follows it.
+ */
+export interface LogEntry {
+  source: "server" | "learner" | "game";
+  level: "debug" | "info" | "warning" | "error";
+  /**
+   * UTC, ISO 8601: a label; None: the line has none.
+   */
+  time: string | null;
+  text: string;
+}
+/**
  * Server-sent event `log`: a line that the first copy of the game wrote to the console of its worker.
  */
 export interface LogLine {
@@ -518,10 +530,17 @@ export interface LogLine {
   dropped: number;
 }
 /**
- * Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run.
+ * Body of `GET /api/runs/{id}/log`.
  */
 export interface LogView {
+  /**
+   * The newest lines of the active run's game, oldest first; empty for a past run.
+   */
   lines: LogLine[];
+  /**
+   * The end of the run's log files, oldest first; for a viewer only those of the game.
+   */
+  entries: LogEntry[];
 }
 /**
  * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.
@@ -955,6 +974,10 @@ export interface RunView {
   reports: GameReport[];
   findings: Finding[];
   evaluation: EvaluationView | null;
+  /**
+   * Whether an evaluation has confirmed the goal.
+   */
+  goal_reached: boolean;
   /**
    * None until it was measured, which takes a browser of this machine.
    */

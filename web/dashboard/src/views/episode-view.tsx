@@ -143,7 +143,7 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
           no="Keep"
           onAnswer={(isYes) => {
             setAsked(false);
-            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId)));
+            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId, "play")));
           }}
         >
           Links to it will find nothing. This cannot be undone.
