@@ -15,6 +15,7 @@ export type ChartAxis = "steps" | "time";
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
+  | { view: "game"; name: string }
   | { view: "runs" }
   | { view: "access" }
   | { view: "tuning" }
@@ -29,6 +30,8 @@ export function parseRoute(fragment: string): Route {
   const search = new URLSearchParams(query ?? "");
   const parts = path.split("/").filter((part) => part !== "");
   if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
+  if (parts[0] === "games" && parts.length > 1)
+    return { view: "game", name: parts.slice(1).map(decode).join("/") };
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
@@ -54,6 +57,7 @@ export function parseRoute(fragment: string): Route {
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
   if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
+  if (route.view === "game") return `#/games/${route.name.split("/").map(encodeURIComponent).join("/")}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
@@ -78,6 +82,11 @@ export function formatRoute(route: Route): string {
 /** The route to a run as it is first seen. */
 export function runRoute(runId: string): Route {
   return { view: "run", runId, stage: "watch", axis: "steps", version: null };
+}
+
+/** The route to the page of a game. */
+export function gameRoute(name: string): Route {
+  return { view: "game", name };
 }
 
 /** The route to an episode of a run, from `at` on. */

@@ -25,6 +25,7 @@ import type {
   StudyView,
   VersionsView,
 } from "@attract/schema";
+import { RETURN } from "../state/series.ts";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
@@ -89,6 +90,8 @@ export const api = {
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  /** The returns of a run alone, for a line beside its name. */
+  returns: (runId: string) => get<MetricsView>(metricsPath(runId, 60, [RETURN])),
   versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),

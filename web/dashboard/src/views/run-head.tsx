@@ -7,7 +7,8 @@ import { api, policyPath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
-import { StatePill } from "../components/state-pill.tsx";
+import { StatePill, stateText } from "../components/state-pill.tsx";
+import { useAnnounce } from "../hooks/use-announce.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
@@ -35,6 +36,7 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
   const [error, setError] = useState<unknown>(null);
   const isAway = useServerAway();
   const isDone = isOver(run.state);
+  useAnnounce(`${run.title}: ${stateText(run.state, waitsForWorkers(run, fleet))}`);
   const act = async (name: Action) => {
     setPending(name);
     setError(null);
@@ -118,7 +120,7 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
         run.error !== null &&
         !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
-        <p className="soft" role="status" data-testid="beginning">
+        <p className="soft" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
         </p>
       )}
@@ -146,15 +148,11 @@ function Waiting({
 }) {
   const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
   if (asked > 0) {
-    return (
-      <p className="soft" role="status">
-        This tab is starting its workers.
-      </p>
-    );
+    return <p className="soft">This tab is starting its workers.</p>;
   }
   const wanted = workersHere(run);
   return (
-    <div className="card waiting" role="status" data-testid="waiting">
+    <div className="card waiting" data-testid="waiting">
       <span>
         No worker plays this game now, so nothing is learned.
         {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`} Let this
