@@ -143,7 +143,7 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
     with serve(tmp_path / "runs") as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Moles")).click()
-            card = '.game-card:has(:checked)'
+            card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("own restart")
             await shown_in(page, f"{card} .screen", size)
             await check_accessible(page, "a page game is chosen")
@@ -305,7 +305,7 @@ async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(
     with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Flash")).click()
-            card = '.game-card:has(:checked)'
+            card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("fresh page")
             shown = thread_of(page, card).locator(SHOWN)
             for _ in range(5):

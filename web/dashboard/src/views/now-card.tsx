@@ -38,7 +38,9 @@ export function NowCard({ runId }: { runId: string }) {
   ].filter((fact) => fact !== null);
   return (
     <>
-      <h1>{run.title} is training</h1>
+      <h1>
+        {run.title} is {run.state === "paused" ? "paused" : "training"}
+      </h1>
       <section className="card now" aria-label="The run that goes on now" data-testid="now">
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
           <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
