@@ -24,6 +24,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 WIDTHS = (320, 640, 1920)
 """The narrowest that is promised, a window of 1,280 at 200 %, and a wide one."""
 LIVE_REGIONS = """() => [...document.querySelectorAll("[role=status], [aria-live], output")]
+  .filter((one) => one.ariaLive !== "off")
   .map((one) => one.dataset.testid ?? one.outerHTML.slice(0, 80))"""
 FOCUSED = """() => {
   const one = document.activeElement;

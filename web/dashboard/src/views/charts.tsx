@@ -101,7 +101,7 @@ function ChartCard({ chart, heading: Heading, mark = null, children, ...common }
           {chart.title}
           <Help about={chart.title} text={chart.help} />
         </Heading>
-        <output>{formatNumber(value)}</output>
+        <output aria-live="off">{formatNumber(value)}</output>
       </figcaption>
       <Chart
         title={chart.title}
