@@ -389,10 +389,17 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * Metadata of a bundled game; a page game's picture and trained policy are next to it.
+ * Metadata of a bundled game; its trained policy, and a page game's picture, are next to it.
  */
 export interface GameCard {
+  /**
+   * The aim, in one or two sentences.
+   */
   about: string;
+  /**
+   * What a person plays it with.
+   */
+  keys: string | null;
   /**
    * Mean of random play in the episodes of an evaluation.
    */
@@ -401,6 +408,10 @@ export interface GameCard {
    * Mean of the kept policy in the same episodes; None: no policy is kept.
    */
   trained_return: number | null;
+  /**
+   * Training time of a policy such as the kept one, on two CPU cores; None: not measured.
+   */
+  learn_seconds: number | null;
 }
 /**
  * One game that can be trained here: bundled, or a module under the served project directory.
