@@ -95,7 +95,10 @@ class PolicyGroup:
 
     def trainable(self, batches: Mapping[str, Batch]) -> dict[str, Batch]:
         """The batches that can be learned from. A policy whose agents were away all the time has none."""
-        return {name: batch for name, batch in batches.items() if self._trainers[name].can_learn_from(batch)}
+        policies = self._state.policies
+        return {
+            name: batch for name, batch in batches.items() if policies[name].algorithm.can_learn_from(batch)
+        }
 
     def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:
         """Update each of these policies from its own batch: all of them, or none (rule P8).
