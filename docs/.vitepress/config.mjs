@@ -76,6 +76,7 @@ export default defineConfig({
           page("Games in a page", "/notebook/page-games"),
           page("Faults and attacks", "/notebook/reliability"),
           page("On a GPU", "/notebook/gpu"),
+          page("Walks through the tree", "/notebook/walks"),
         ],
       },
     ],
