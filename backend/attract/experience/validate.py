@@ -199,7 +199,7 @@ def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None
     if most > layout.num_finals:
         raise malformed(
             f"block.final_observations: {most} truncations in one segment of {layout.horizon} steps",
-            fix=f"a segment holds {layout.num_finals} observations of this size: make episodes longer",
+            fix=f"a segment holds {layout.num_finals} final observations of this size: make episodes longer",
         )
 
 

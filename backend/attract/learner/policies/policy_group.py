@@ -107,8 +107,8 @@ class PolicyGroup:
             batches: from `trainable`; a policy without one stays as it is.
             progress: of the run, before the update (rule P10).
 
-        Raises: NonFiniteUpdateError: one could not be updated; all are as they were, as they are after any
-            other exception.
+        Raises: NonFiniteUpdateError: a policy could not be updated. All policies are then unchanged, as after
+            any other exception.
         """
         undo: list[Callable[[], None]] = []
         reports: dict[str, Report] = {}

@@ -60,8 +60,8 @@ def ppo_update(
     Advantages, value targets, old values and old log-probabilities are computed once and stay, unless
     `recompute_advantages` (P4). An epoch is a shuffled pass, or with `prio_alpha` as many prioritised draws
     (P2, P3). With `target_kl` the update ends before the optimizer step of the first minibatch whose
-    approx_kl exceeds 1.5 times it, beyond that by which the batch lags already (P5). Observation statistics
-    are read, never changed (P7).
+    approx_kl exceeds 1.5 times `target_kl`; the approx_kl that a lagging batch begins with is added to this
+    limit (P5). Observation statistics are read, never changed (P7).
 
     Args:
         policy: changed in place; on the device of `batch`.
@@ -70,10 +70,10 @@ def ppo_update(
         settings: numbers that do not follow a schedule.
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
         distribution: of the game's actions.
-        rates: numbers that do.
-        min_deviation: that advantages are divided by (P1).
+        rates: numbers that follow one.
+        min_deviation: minimum of the deviation that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
-        learner: `auto` does without autograd where it can.
+        learner: `auto` computes gradients without autograd where it can.
         group: of learners that make this update together, each of its own batch: weights, optimizer and
             report are the same bits on all, and all of them undo it or none.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
