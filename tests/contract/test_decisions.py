@@ -12,6 +12,7 @@ NEVER_GIVEN = {38, 39, 44, 49, 50}
 """Numbers that branches had set aside and did not need; no page was ever called so."""
 MERGED = {10: 16, 13: 16, 25: 64, 51: 64, 59: 62}
 """Numbers of pages that were merged into a later one, with its number."""
+MAX_LINES = 60
 REFERENCE = re.compile(r"\[(\d{4})\]\((\d{4})-[a-z0-9-]+\.md\)")
 MENTION = re.compile(r"\]\((\d{4}-[a-z0-9-]+\.md)\)|(?<![\d.,])(00\d\d)\b(?!-)")
 
@@ -35,6 +36,11 @@ def test_a_decision_begins_with_its_number_and_its_date(number: int) -> None:
     assert title.startswith(f"# {number}. ")
     assert empty == ""
     assert re.match(r"20\d\d-\d\d-\d\d\.( (Overtake|Goes on|It takes in)|$)", date), date
+
+
+@pytest.mark.parametrize("number", PAGES)
+def test_a_decision_is_a_page(number: int) -> None:
+    assert len(PAGES[number].read_text().splitlines()) <= MAX_LINES
 
 
 @pytest.mark.parametrize("number", PAGES)
