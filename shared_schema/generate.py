@@ -243,7 +243,7 @@ def with_variables(page: str) -> str:
     """The page of commands with its table of the server's variables generated."""
     before, _, rest = page.partition(TABLE_BEGINS)
     _, _, after = rest.partition(TABLE_ENDS)
-    rows = [("Variable", "Means", "By default", "Flag above it"), ("---",) * 4]
+    rows = [("Variable", "Means", "By default", "Flag that wins over it"), ("---",) * 4]
     for name, setting in SERVER_VARIABLES.items():
         means = flag_help(ServerSettings.model_fields[setting])
         has_flag = setting in (*SERVED_FLAGS, "host", "port", "runs_dir", "project_dir")

@@ -171,7 +171,7 @@ class RollBack(WireModel):
 
 
 class LetIn(WireModel):
-    """Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again."""
+    """Body of `POST /api/runs/{run_id}/let-in`: lifts the ban of an identity."""
 
     identity: Text
 

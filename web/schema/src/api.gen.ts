@@ -512,7 +512,7 @@ export interface LessonView {
   reason: string | null;
 }
 /**
- * Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again.
+ * Body of `POST /api/runs/{run_id}/let-in`: lifts the ban of an identity.
  */
 export interface LetIn {
   identity: string;

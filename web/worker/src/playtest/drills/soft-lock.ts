@@ -54,7 +54,7 @@ export async function softLock({ definition, episodes, options }: Drill): Promis
   const isNothing = looked < long.length && found.alarms.length === 0;
   const cause = options.deadline.isOver
     ? "since there was no time left"
-    : "since the others do not play again as they were recorded";
+    : "since the replays of the others differ from their records";
   const problem = isNothing ? `only ${looked} of ${long.length} episodes were looked at, ${cause}` : null;
   return { ...found, numbers: { episodes: looked, locked }, problem };
 }
