@@ -24,6 +24,7 @@ from attract.schema import (
     access,
     api,
     close_codes,
+    look,
     messages,
     recorded_episode,
     step_numbers,
@@ -132,8 +133,8 @@ def messages_schema() -> dict[str, Any]:
 
 
 def api_schema() -> dict[str, Any]:
-    """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, recorded_episode, studies, versions)
+    """JSON Schema of what the HTTP API and `attract look --json` say and take."""
+    modules = (api, access, look, recorded_episode, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

@@ -13,7 +13,7 @@ from rich.text import Text
 from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
-from attract.cli.games import check, ci, difficulty, new, probe
+from attract.cli.games import check, ci, difficulty, look, new, probe
 from attract.cli.help import (
     BEGIN,
     EVERY_SETTING,
@@ -41,6 +41,7 @@ GROUPS = {
         "check": check,
         "ci": ci,
         "difficulty": difficulty,
+        "look": look,
         "probe": probe,
         "doctor": doctor,
     },
