@@ -113,7 +113,7 @@ def look(
     from attract.commands.look import LookOptions, look_at
     from attract.commands.look_inputs import given_inputs
     from attract.games.page_places import names_page
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, project_dir=project_dir)
     if not names_page(page):
@@ -161,7 +161,7 @@ def probe(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.probe import ProbeOptions, probe_page
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server_settings(port=0)))
 

@@ -48,7 +48,7 @@ def shortened(report: LookReport, render: Callable[[LookReport], str]) -> LookRe
 
 def json_text(report: LookReport) -> str:
     """The report as one line of JSON, ASCII alone: no terminal obeys what a page says."""
-    return json.dumps(_plain(report.model_dump(mode="json")), separators=(", ", ": "))
+    return json.dumps(_plain(report.model_dump(mode="json")), separators=(",", ":"))
 
 
 def text_of(report: LookReport) -> str:
@@ -132,8 +132,7 @@ def _global_line(one: LookGlobal) -> str:
     text = f"{one.path} = {value}"
     if one.kind == "list":
         row = ", ".join(
-            f"{name}: {json.dumps(_plain(number))}"
-            for name, number in zip(one.fields, one.row, strict=False)
+            f"{name}: {json.dumps(_plain(number))}" for name, number in zip(one.fields, one.row, strict=False)
         )
         text = f"{one.path}: list of {value}" + (f", first {{{row}}}" if row else "")
     elif one.kind == "grid":

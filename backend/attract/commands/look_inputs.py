@@ -1,4 +1,4 @@
-"""Inputs of `attract look`, as they are written on the command line: `Enter@10`, `ArrowLeft@60-90`, `#start@5`."""
+"""Inputs of `attract look` as the command line has them: `Enter@10`, `ArrowLeft@60-90`, `#start@5`."""
 
 import re
 from collections.abc import Iterable
@@ -111,7 +111,9 @@ def _click(text: str) -> GivenInput:
 def _input(flag: str, text: str, kind: InputKind, example: str) -> GivenInput:
     spelled = SPELLED.fullmatch(text)
     if spelled is None or len(spelled["target"]) > MAX_TARGET:
-        raise ConfigurationError(f"{text[:80]!r} does not name a frame", setting=flag, fix=f"{flag} {example}")
+        raise ConfigurationError(
+            f"{text[:80]!r} does not name a frame", setting=flag, fix=f"{flag} {example}"
+        )
     first = int(spelled["first"])
     end = first + PRESS_FRAMES if spelled["end"] is None else int(spelled["end"])
     if end <= first:

@@ -22,7 +22,7 @@ from attract.games.library import PACKAGE_DIR, refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 

@@ -53,12 +53,15 @@ export function globalsSeen(
     );
     const changes = values.some((value) => !isSame(value, values[0]));
     // An input that moves nearly everything, such as that which starts the game, says little of one value.
-    const fewest = bySize.find(([name]) => name in movedBy)?.[1].size ?? Number.POSITIVE_INFINITY;
-    const rank = NOTED.test(place.text) ? 3 : Number.isFinite(fewest) ? 0 : changes ? 1 : 2;
-    return { global: described(place, values, movedBy), rank, fewest };
+    const fewest = bySize.find(([name]) => name in movedBy)?.[1].size ?? 0;
+    const rank = NOTED.test(place.text) ? 3 : fewest > 0 ? 0 : changes ? 1 : 2;
+    const global = described(place, values, movedBy);
+    // What only comes into being, as all does when a game starts, says less than what moves.
+    const stillness = ["changed", "still"].includes(global.direction) ? 1 : 0;
+    return { global, order: [rank, fewest, stillness, global.path.length] };
   });
   return rated
-    .sort((a, b) => a.rank - b.rank || a.fewest - b.fewest || a.global.path.length - b.global.path.length)
+    .sort(({ order: a }, { order: b }) => a.map((one, i) => one - b[i]).find((one) => one !== 0) ?? 0)
     .slice(0, MAX_LISTED)
     .map(({ global }) => global);
 }

@@ -22,9 +22,10 @@ export function wordsOf(text: unknown, length = MAX_WORDS): string {
   return cut.replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** To six digits; null of what is no finite number. */
+/** Whole, or to six digits; null of what is no finite number. */
 export function numberOf(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null;
+  if (typeof value !== "number" || !Number.isFinite(value)) return null;
+  return Number.isSafeInteger(value) ? value : Number(value.toPrecision(DIGITS));
 }
 
 /** What `value` is as JSON: functions, elements and what is too deep are named, what throws is left out. */
