@@ -19,7 +19,7 @@ from attract.commands.output import CommandConsole
 from attract.commands.probe import SIZE, probe_tab
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
-from attract.games.library import GameLibrary
+from attract.games.library import SUFFIXES, GameLibrary
 from attract.games.page_files import FetchedFile, PageFiles
 from attract.games.page_places import names_page, page_place
 from attract.processes.exit_codes import DONE
@@ -37,6 +37,10 @@ ADAPTER: Final = "/.attract/look-adapter.js"
 NOT_ASKED: Final = "/favicon.ico"
 """The browser asks for it, not the page."""
 MAX_SIDE: Final = 4_096
+NAMED: Final = (
+    "name a folder with an index.html, an .html file, an address on this machine, an adapter, or a page game "
+    "that comes with Attract"
+)
 
 
 @dataclass(frozen=True)
@@ -136,19 +140,22 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
 
 
 async def _subject(given: str, server: ServerSettings) -> _Subject:
-    if names_page(given):
+    library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    bundled = library.bundled_names()
+    if _is_page(given, bundled):
         place = page_place(given, server.runs_dir)
         return _Subject(place.files, place.page, None)
-    library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    if given not in bundled and not given.endswith(SUFFIXES):
+        raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
     module = await library.resolve(given)
     files = library.page_files(module.reference.sha256[:32])
     if files is None:
-        raise ConfigurationError(
-            f"{given} is a game without a page",
-            setting="PAGE",
-            fix="name a folder with an index.html, an .html file, an address on this machine, or an adapter",
-        )
+        raise ConfigurationError(f"{given} is a game without a page", setting="PAGE", fix=NAMED)
     return _Subject(_WithAdapter(files, module.code), None, ADAPTER)
+
+
+def _is_page(given: str, bundled: list[str]) -> bool:
+    return names_page(given) or (given not in bundled and Path(given).is_dir())
 
 
 class _WithAdapter:

@@ -107,9 +107,10 @@ class Looking {
       title: wordsOf(titleOf(window)),
       engine: engineOf(window, this.#scripts),
       contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
-      texts: textsSeen(window),
-      buttons: buttonsSeen(window, trial.clickable),
-      things: thingsSeen(window),
+      // A page may have removed its own body.
+      texts: attempt(() => textsSeen(window)) ?? [],
+      buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
+      things: attempt(() => thingsSeen(window)) ?? [],
       alerts: alerts(window).map((text) => wordsOf(text)),
       eval: this.#evaluate(window),
       notes: trial.seen.unheld
