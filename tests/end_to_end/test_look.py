@@ -180,7 +180,7 @@ def test_no_escape_code_of_a_page_reaches_the_terminal(tmp_path: Path) -> None:
     ("mischief", "said"),
     [
         ("window.number = 1; parent.Object.fromEntries = () => ({ a: 5 });", "cannot be read"),
-        ("parent.Number.isFinite = () => { throw parent.Error(ESCAPE); };", "could not be looked at"),
+        ("parent.Math.ceil = parent.Set = () => { throw parent.Error(ESCAPE); };", "could not be looked at"),
         ("for (;;);", "did not answer"),
         ("location.href = 'https://elsewhere.example/';", "went to another address"),
         ("parent.document.body.remove();", "did not answer"),
@@ -199,7 +199,7 @@ async def test_a_hostile_page_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    "mischief", ["document.body.remove();", "window.eval = 1;", "document.write('');", "stop(); close();"]
+    "mischief", ["document.body.remove();", "window.eval = 1;", "document.write('');", "close();"]
 )
 async def test_a_page_without_its_usual_parts_is_looked_at_all_the_same(
     mischief: str, tmp_path: Path, server: ServerSettings
