@@ -90,6 +90,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract serve --lan", "also for phones in your network"),
         ("attract serve --port 9000 --runs-dir old-runs", "other runs, another port"),
     ),
+    "metrics": (
+        ("attract metrics latest", "first, last, lowest and highest of each"),
+        ("attract metrics latest rollout/ep_rew_mean --points 50", "how it went"),
+        ("attract metrics latest 'rollout/*' --json", "for scripts and coding agents"),
+    ),
     "eval": (
         ("attract eval latest", "the newest run"),
         ("attract eval latest --version first --episodes 20 --seed 7", "how it began, other episodes"),
