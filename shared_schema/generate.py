@@ -25,6 +25,7 @@ from attract.schema import (
     api,
     close_codes,
     events,
+    look,
     messages,
     metrics,
     recorded_episode,
@@ -135,8 +136,8 @@ def messages_schema() -> dict[str, Any]:
 
 
 def api_schema() -> dict[str, Any]:
-    """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, events, metrics, recorded_episode, run_list, studies, versions)
+    """JSON Schema of what the HTTP API and `attract look --json` say and take."""
+    modules = (api, access, events, look, metrics, recorded_episode, run_list, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

@@ -22,7 +22,7 @@ from attract.games.library import PACKAGE_DIR, refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 
@@ -122,7 +122,7 @@ async def found_in(
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
-    async with _probe_tab(place.files, server) as tab:
+    async with probe_tab(place.files, server) as tab:
         try:
             page: dict[str, Any] = {"page": place.page, "size": size}
             if budget_seconds is not None:
@@ -134,7 +134,11 @@ async def found_in(
 
 
 @asynccontextmanager
-async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+async def probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+    """A tab of a headless browser with `web/page-probe`, at the origin of one page's files.
+
+    Raises: ConfigurationError: the page's server does not answer, or there is no Chromium.
+    """
     await _check_answers(files)
     chromium = require_chromium()
     app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
