@@ -304,8 +304,9 @@ async def _judged(
         max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
         tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
-        needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
+        fresh_every=0 if baseline is None else baseline.fresh_every,
         is_judged_by_score=given.has_score,
+        measures_keys=baseline is not None or order.update_baseline,
         seconds=max(MIN_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
     )
 
@@ -336,6 +337,7 @@ async def _judged(
             build=build.sha256,
             seed=seed,
             max_steps=plan.max_steps,
+            fresh_every=played.fresh_every,
             policies=hashes(policies),
             known=[KnownFinding(id=finding.id, text=plain_text(finding.text)) for finding in findings],
             measured=played.measured,

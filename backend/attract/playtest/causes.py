@@ -20,11 +20,15 @@ class Sighting:
     alarm: PlaytestAlarm
     player: str | None
     recorded: RecordedEpisode | None
+    is_fresh: bool = True
+    """Whether nothing was played before in its page."""
 
     @property
     def length(self) -> int:
-        """Steps until it is seen; an episode that was not recorded is worth less than any other."""
-        return self.alarm.step if self.recorded is not None else 1 << 30
+        """Steps until it is seen; more where it may not come again: in a used page, or without a record."""
+        if self.recorded is None:
+            return 1 << 30
+        return self.alarm.step if self.is_fresh else self.alarm.step + (1 << 29)
 
 
 @dataclass

@@ -34,9 +34,13 @@ class Judged:
     index: int | None = None
 
 
-def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
-    """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number."""
-    both = _Both(before, now)
+def judge_changes(before: Outcomes, now: Outcomes, block: int = 1) -> list[Judged]:
+    """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number.
+
+    Args:
+        block: episodes of a player after one another that depend on each other: they are compared as one.
+    """
+    both = _Both(before, now, block)
     found: list[Judged] = []
     for name in both.names:
         changed = _changed(name, both)
@@ -49,16 +53,13 @@ def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
 class _Both:
     """What both builds have, and how small a p-value must be."""
 
-    def __init__(self, before: Outcomes, now: Outcomes) -> None:
+    def __init__(self, before: Outcomes, now: Outcomes, block: int) -> None:
         self.before = before
         self.now = now
+        self.block = block
         self.players = [player for player in now.players if player in before.players]
         self.names = [name for name in before.names() if name in now.names()]
-        least = [
-            least_p_value(before.values(player, name), now.values(player, name))
-            for player in self.players
-            for name in self.names
-        ]
+        least = [least_p_value(*self.pairs(player, name)) for player in self.players for name in self.names]
         least += [self.beyond(player, name)[1] for player in self.players for name in self.own_names]
         self.limit = threshold(least)
 
@@ -67,27 +68,45 @@ class _Both:
         """The game's own metrics."""
         return [name for name in self.names if name not in (RETURN, LENGTH, ENDED)]
 
-    def beyond(self, player: str, name: str) -> tuple[float | None, float]:
-        """See `comparison.beyond`."""
+    def pairs(self, player: str, name: str) -> tuple[dict[int, float], dict[int, float]]:
+        """Means of blocks by the index of their first episode, over episodes that both builds have."""
         was, values = self.before.values(player, name), self.now.values(player, name)
-        return beyond(list(was.values()), list(values.values()))
+        blocks = _blocks(sorted(was.keys() & values.keys()), self.block)
+        return tuple(  # type: ignore[return-value]
+            {first: math.fsum(each[index] for index in block) / len(block) for first, block in blocks.items()}
+            for each in (was, values)
+        )
+
+    def beyond(self, player: str, name: str) -> tuple[float | None, float]:
+        """See `comparison.beyond`; of each block the highest value."""
+        both = self.before.values(player, name), self.now.values(player, name)
+        was, values = (
+            [max(each[index] for index in block) for block in _blocks(sorted(each), self.block).values()]
+            for each in both
+        )
+        return beyond(was, values)
+
+
+def _blocks(indices: Sequence[int], size: int) -> dict[int, list[int]]:
+    """Indices of one block by its first episode's."""
+    found: dict[int, list[int]] = {}
+    for index in indices:
+        found.setdefault(index - index % size, []).append(index)
+    return found
 
 
 def _changed(name: str, both: _Both) -> Judged | None:
-    before, now = both.before, both.now
     changes = [
         change
         for player in both.players
-        if (
-            change := compare(player, name, before.values(player, name), now.values(player, name), both.limit)
-        )
+        if (change := compare(player, name, *both.pairs(player, name), both.limit))
     ]
     if not changes:
         return None
     strongest = max(changes, key=lambda change: change.effect)
     policies_alone = all(":" in change.player for change in changes)
     if name == RETURN and strongest.direction == "lower" and policies_alone:
-        text = f"the trained policy plays worse: {_means(strongest)}"
+        text = f"the trained policy plays worse: {_means(strongest, both)}"
         return Judged("worse-policy", "worse-policy", text, strongest.player, strongest.largest)
     spoken = {
         RETURN: "the return",
@@ -99,16 +118,18 @@ def _changed(name: str, both: _Both) -> Judged | None:
     return Judged(
         f"changed:{number}:{strongest.direction}",
         "changed",
-        f"{what} is {strongest.direction} than in the baseline: {_means(strongest)}",
+        f"{what} is {strongest.direction} than in the baseline: {_means(strongest, both)}",
         strongest.player,
         strongest.largest,
     )
 
 
-def _means(change: Change) -> str:
+def _means(change: Change, both: _Both) -> str:
     share = "" if math.isinf(change.effect) else f", {100 * change.effect:.0f} %"
+    played = (outcomes.values(change.player, change.number) for outcomes in (both.before, both.now))
+    num_episodes = len(set.intersection(*map(set, played)))
     return (
-        f"{change.now:.4g} instead of {change.before:.4g} in the mean of {change.pairs} episodes "
+        f"{change.now:.4g} instead of {change.before:.4g} in the mean of {num_episodes} episodes "
         f"of {change.player}{share}"
     )
 

@@ -72,6 +72,18 @@ class Outcomes:
         }
 
 
+def not_played(play: PlaytestPlays, outcomes: Outcomes, block: int = 1) -> Iterator[PlaytestPlays]:
+    """Runs of indices of `play` that have no outcome, from multiples of `block` on."""
+    known = outcomes.players.get(play.player, {})
+    missing = [index for index in range(play.first, play.first + play.count) if index not in known]
+    begin = 0
+    for i in range(1, len(missing) + 1):
+        if i == len(missing) or missing[i] != missing[i - 1] + 1:
+            first = missing[begin] - missing[begin] % block
+            yield PlaytestPlays(player=play.player, first=first, count=missing[i - 1] + 1 - first)
+            begin = i
+
+
 def rounded(value: float) -> float:
     """To `DIGITS` significant digits."""
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else value

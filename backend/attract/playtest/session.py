@@ -8,7 +8,7 @@ from typing import Final
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import Judged, judge_changes, judge_play
-from attract.playtest.outcomes import Outcome, Outcomes
+from attract.playtest.outcomes import Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
     AlarmId,
@@ -17,6 +17,7 @@ from attract.schema.playtest import (
     PlaytestAlarm,
     PlaytestDrill,
     PlaytestDrilled,
+    PlaytestEpisode,
     PlaytestGame,
     PlaytestPlays,
 )
@@ -32,8 +33,8 @@ FIRST_EPISODES: Final = 2
 """Episodes of each player that are recorded first: the drills begin in them."""
 HELD_EPISODES: Final = 64
 """Most of a player that holds one action: they differ little."""
-CROWD_SHARE: Final = 0.6
-DRILL_SHARE: Final = 0.8
+CROWD_SHARE: Final = 0.5
+DRILL_SHARE: Final = 0.85
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 DRILL_SECONDS: Final = 12.0
 ONE_DRILL_SHARE: Final = 0.15
@@ -50,6 +51,9 @@ TICK_SHARE: Final = 0.05
 """A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
+BLOCK: Final = 4
+"""Episodes of one player in a page whose restart leaves something behind: they are compared as one, since
+what one leaves changes the next. A page is loaded in the time of some episodes."""
 ENOUGH_RECORDED: Final = 6
 """Where so many of them are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"
@@ -81,7 +85,7 @@ class Playtest:
         self._causes = Causes(find_place)
         self._played = Played()
         self._began = time.monotonic()
-        self._is_fresh = plan.needs_fresh_pages
+        self._played.fresh_every = plan.fresh_every
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
         self._hangs: list[str] = []
 
@@ -115,7 +119,7 @@ class Playtest:
 
     @property
     def _drill_seconds(self) -> float:
-        """A drill that begins now does not outlast the budget."""
+        """A drill before the others, or once more: it does not outlast the budget."""
         whole = self._plan.seconds
         return max(MIN_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
 
@@ -126,7 +130,7 @@ class Playtest:
         *,
         episodes: Sequence[RecordedEpisode] | None = None,
         record: bool = False,
-        fresh: bool | None = None,
+        is_fresh: bool = False,
         seconds: float = ORDER_SECONDS,
     ) -> GamePlaytested:
         plan = self._plan
@@ -139,7 +143,7 @@ class Playtest:
             policies=[policy for policy in plan.policies if policy.name in wanted],
             episodes=list(plan.recorded if episodes is None else episodes),
             max_steps=plan.max_steps,
-            fresh=self._is_fresh if fresh is None else fresh,
+            fresh_every=1 if is_fresh else self._played.fresh_every,
             record=record,
             budget_seconds=seconds,
         )
@@ -154,22 +158,34 @@ class Playtest:
         while open_plays and self._has_time(CROWD_SHARE):
             left = max(1.0, CROWD_SHARE * self._plan.seconds - self._seconds)
             answer = await self._order(open_plays, record=record, seconds=min(ORDER_SECONDS, left))
+            self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
-            for episode in answer.episodes:
-                player = open_plays[episode.play].player
-                if episode.recorded is not None:
-                    self._recorded[player, episode.index] = episode.recorded
-                self._causes.add(Sighting(alarm, player, episode.recorded) for alarm in episode.alarms)
             if answer.problem is not None:
                 # A machine that stands still for a while is no game that hangs: that does so again.
                 self._hangs.append(answer.problem)
                 if self._is_hung:
                     return False
-            still_open = [left for play in open_plays for left in not_played(play, outcomes)]
+            still_open = self._open(open_plays)
             if not answer.episodes and still_open and answer.problem is None:
                 return False
             open_plays = still_open
         return not open_plays
+
+    def _hear(self, plays: Sequence[PlaytestPlays], episodes: Iterable[PlaytestEpisode]) -> None:
+        """Keep alarms and records of episodes that were not played before."""
+        every = self._played.fresh_every
+        for episode in episodes:
+            player = plays[episode.play].player
+            if episode.recorded is not None:
+                self._recorded[player, episode.index] = episode.recorded
+            if episode.index in self._played.outcomes.players.get(player, {}):
+                continue
+            is_fresh = every < 2 or episode.index % every == 0
+            self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh) for alarm in episode.alarms)
+
+    def _open(self, plays: Sequence[PlaytestPlays]) -> list[PlaytestPlays]:
+        outcomes, block = self._played.outcomes, max(1, self._played.fresh_every)
+        return [left for play in plays for left in not_played(play, outcomes, block)]
 
     async def _play_first(self) -> None:
         """A few episodes of each, recorded, and whether the restart of a game in a page can be trusted."""
@@ -179,10 +195,14 @@ class Playtest:
         samples = self._samples(8)
         if not samples or self._is_hung:
             return
+        if plan.fresh_every > 1:
+            self._played.problems["retry-broken"] = "the baseline has it: what more is left is not looked for"
+            return
         drilled = await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
-        if plan.has_page and not self._is_fresh and drilled is not None and drilled.alarms:
-            # What they played after one another depends on their order.
-            self._is_fresh = True
+        if plan.has_page and plan.fresh_every == 0 and drilled is not None and drilled.alarms:
+            # What they played after one another depends on their order. Of a baseline whose restart is clean
+            # each episode is as in a fresh page.
+            self._played.fresh_every = BLOCK if self._before is None else 1
             self._played.outcomes.players.clear()
             self._recorded.clear()
             await self._play(first, record=True)
@@ -191,31 +211,40 @@ class Playtest:
         """Whether every player has played as many episodes as this stage has."""
         if self._is_hung:
             return False
-        plays: list[PlaytestPlays] = []
-        for player in self._plan.players:
-            wanted = min(stage, _most_episodes(player))
-            plays += not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
-        return await self._play(plays)
+        players = self._plan.players
+        plays = [
+            PlaytestPlays(player=player, first=0, count=min(stage, _most_episodes(player)))
+            for player in players
+        ]
+        return await self._play(self._open(plays))
 
     async def _drill(self) -> None:
-        for kind in LATE_DRILLS:
-            episodes = await self._drill_episodes(kind)
+        kinds: list[DrillKind] = [
+            kind for kind in LATE_DRILLS if kind != "dead-key" or self._plan.measures_keys
+        ]
+        for place, kind in enumerate(kinds):
+            # What one does not need is the others'.
+            left = (DRILL_SHARE * self._plan.seconds - self._seconds) / (len(kinds) - place)
+            seconds = max(MIN_DRILL_SECONDS, left)
+            episodes = await self._drill_episodes(kind, seconds)
             if episodes is None:
                 self._played.drilled.add(kind)
             else:
-                await self._begin_drill(kind, episodes)
+                await self._begin_drill(kind, episodes, seconds)
         self._judge_keys()
 
-    async def _begin_drill(self, kind: DrillKind, episodes: Sequence[RecordedEpisode]) -> None:
+    async def _begin_drill(
+        self, kind: DrillKind, episodes: Sequence[RecordedEpisode], seconds: float | None = None
+    ) -> None:
         """Drill, if the game can be played and there is time."""
         if self._is_hung:
             self._played.problems[kind] = "the game hangs"
         elif not self._has_time(DRILL_SHARE):
             self._played.problems[kind] = "no time was left"
         else:
-            await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)))
+            await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)), seconds)
 
-    async def _drill_episodes(self, kind: DrillKind) -> list[RecordedEpisode] | None:
+    async def _drill_episodes(self, kind: DrillKind, seconds: float) -> list[RecordedEpisode] | None:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
@@ -232,7 +261,7 @@ class Playtest:
         ]
         if not missing or len(known) >= ENOUGH_RECORDED:
             return known
-        answer = await self._order(missing, record=True, seconds=self._drill_seconds)
+        answer = await self._order(missing, record=True, seconds=seconds / 2)
         return known + [episode.recorded for episode in answer.episodes if episode.recorded is not None]
 
     def _without_end(self) -> list[tuple[str, int]]:
@@ -264,8 +293,8 @@ class Playtest:
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
-    async def _do_drill(self, drill: PlaytestDrill) -> PlaytestDrilled | None:
-        answer = await self._order(drills=[drill], seconds=self._drill_seconds)
+    async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
+        answer = await self._order(drills=[drill], seconds=seconds or self._drill_seconds)
         if not answer.drilled:
             self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
             return None
@@ -358,7 +387,7 @@ class Playtest:
             return {}
         seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
         answer = await self._order(
-            plays, episodes=[recorded for _, recorded in episodes], fresh=True, seconds=seconds
+            plays, episodes=[recorded for _, recorded in episodes], is_fresh=True, seconds=seconds
         )
         seen: dict[str, int] = {}
         for episode in answer.episodes:
@@ -414,7 +443,7 @@ class Playtest:
         played = self._played
         judged = list(judge_play(self._before, played.outcomes))
         if self._before is not None:
-            judged += judge_changes(self._before, played.outcomes)
+            judged += judge_changes(self._before, played.outcomes, max(1, self._plan.fresh_every))
         for judgement, (recorded, times) in zip(judged, await self._shown(judged), strict=True):
             self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 
@@ -434,7 +463,7 @@ class Playtest:
         if not plays:
             return shown
         seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(plays, record=True, fresh=True, seconds=seconds)
+        answer = await self._order(plays, record=True, is_fresh=True, seconds=seconds)
         for episode in answer.episodes:
             place, player, index = places[episode.play // CONFIRMATIONS]
             recorded, times = shown[place]
@@ -444,17 +473,6 @@ class Playtest:
 
     def _add(self, confirmed: Confirmed) -> None:
         self._played.findings.append(confirmed)
-
-
-def not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlays]:
-    """Runs of indices of `play` that have no outcome."""
-    known = outcomes.players.get(play.player, {})
-    missing = [index for index in range(play.first, play.first + play.count) if index not in known]
-    begin = 0
-    for i in range(1, len(missing) + 1):
-        if i == len(missing) or missing[i] != missing[i - 1] + 1:
-            yield PlaytestPlays(player=play.player, first=missing[begin], count=i - begin)
-            begin = i
 
 
 def _is_slower(before: float, now: float, tick_seconds: float) -> bool:

@@ -110,3 +110,28 @@ def test_an_agent_that_does_nothing_and_gets_half_of_a_trained_one() -> None:
     assert (found.id, found.player) == ("won-without-input", "idle")
     assert list(judge_play(None, played(idle=about(40), random=about(1), trained_greedy=about(100)))) == []
     assert list(judge_play(None, played(idle=about(60), random=about(1)))) == []
+
+
+def test_episodes_that_depend_on_each_other_are_compared_as_one() -> None:
+    def of(*values: float) -> Outcomes:
+        return Outcomes({"random": dict(enumerate(map(outcome, values)))})
+
+    before = of(*[10.0] * 63, 30.0)
+    # What an episode leaves behind shifts the whole block of four: 12 of 16 go one way, which is chance.
+    shifted = of(*[11.0] * 48, *[9.0] * 15, 29.0)
+    assert [judged.id for judged in judge_changes(before, shifted)] == ["changed:return:higher"]
+    assert judge_changes(before, shifted, 4) == []
+    (judged,) = judge_changes(before, of(*[12.0] * 7, 13.0, *[12.0] * 55, 32.0), 4)
+    # The first of the block that differs most: alone it begins in a fresh page.
+    assert (judged.id, judged.index) == ("changed:return:higher", 4)
+    assert "in the mean of 64 episodes of random" in judged.text
+
+
+def test_what_blocks_reached_is_compared_block_by_block() -> None:
+    def of(*levels: float) -> Outcomes:
+        return Outcomes({"random": {i: outcome(1.0, level=level) for i, level in enumerate(levels)}})
+
+    # Three of sixteen blocks reached it, each in all of its four episodes.
+    before, now = of(*[2.0] * 12, *[1.0] * 52), of(*[1.0] * 64)
+    assert [judged.id for judged in judge_changes(before, now)] == ["unreached:level"]
+    assert judge_changes(before, now, 4) == []

@@ -47,7 +47,7 @@ class ScriptedHost:
     @staticmethod
     def record_of(order: PlaytestGame) -> RecordedEpisode:
         """One that says by its instance whether it was played in a fresh page."""
-        return RECORDED.model_copy(update={"instance": 1}) if order.fresh else RECORDED
+        return RECORDED.model_copy(update={"instance": 1}) if order.fresh_every else RECORDED
 
     async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
         self.orders.append(order)
@@ -133,7 +133,7 @@ def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
     assert found.alarm.step == 7
     replays = [order for order in host.orders if order.plays and order.plays[0].player == "recorded-0"]
     (replay,) = replays
-    assert (replay.fresh, replay.episodes, replay.plays[0].count) == (True, [RECORDED], 2)
+    assert (replay.fresh_every, replay.episodes, replay.plays[0].count) == (1, [RECORDED], 2)
 
 
 def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:
@@ -236,15 +236,19 @@ def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
 
-def test_a_page_whose_restart_leaves_something_behind_gets_fresh_pages() -> None:
+@pytest.mark.parametrize(("before", "every"), [(None, 4), (Outcomes(), 1)])
+def test_a_page_whose_restart_leaves_something_behind_is_loaded_more_often(
+    before: Outcomes | None, every: int
+) -> None:
     host = ScriptedHost()
     alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
-    played = run(host, has_page=True)
-    assert [found.id for found in played.findings] == ["retry-broken"]
+    played = run(host, before, has_page=True)
+    assert "retry-broken" in [found.id for found in played.findings]
     first, *others = [order for order in host.orders if order.plays]
-    assert not first.fresh
-    assert all(order.fresh for order in others)
+    assert first.fresh_every == 0
+    assert {order.fresh_every for order in others} == {every}
+    assert played.fresh_every == every
     # What drills begin in was played in fresh pages, too.
     (locks,) = [order for order in host.orders if order.drills and order.drills[0].kind == "dead-key"]
     assert {episode.instance for episode in locks.drills[0].episodes} == {1}
@@ -284,7 +288,38 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
     assert [found.id for found in run(host, seconds=20.0).findings] == ["leak"]
     drills = [order for order in host.orders if order.drills]
     assert [order.drills[0].kind for order in drills].count("leak") == 1  # It measures twice itself.
-    assert all(2.0 <= order.budget_seconds <= 3.0 for order in drills)
+    # Those at first leave time for the others, which share what is left.
+    assert [(order.drills[0].kind, round(order.budget_seconds)) for order in drills] == [
+        ("retry-broken", 3),
+        ("slow", 3),
+        ("leak", 8),
+        ("dead-key", 17),
+    ]
+
+
+def test_without_a_baseline_no_key_is_measured() -> None:
+    host = ScriptedHost()
+    run(host, measures_keys=False)
+    assert [order.drills[0].kind for order in host.orders if order.drills] == ["retry-broken", "slow", "leak"]
+
+
+def test_a_page_whose_restart_is_known_plays_whole_blocks_and_no_drill_of_it() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        # In a used page it is seen sooner.
+        return [error("x is undefined", step=9 if index % 4 == 0 else 2)] if player == "random" else []
+
+    host = ScriptedHost(alarms, per_order=7)
+    played = run(host, has_page=True, fresh_every=4)
+    crowd = [play for order in host.orders if order.fresh_every == 4 for play in order.plays]
+    assert {play.first % 4 for play in crowd} == {0}
+    assert len(played.outcomes.players["random"]) == 256
+    assert played.problems["retry-broken"].startswith("the baseline has it")
+    # What is replayed in a fresh page was seen in a fresh page.
+    (found,) = played.findings
+    assert found.alarm is not None
+    assert found.alarm.step == 9
+    assert found.cause is not None
+    assert len(found.cause.sightings) == 256
 
 
 def test_the_soft_lock_drill_begins_in_episodes_that_are_recorded_already() -> None:
@@ -304,7 +339,7 @@ def test_what_is_recorded_before_pages_are_fresh_is_not_used() -> None:
     alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
     run(host, has_page=True)
-    assert [order.fresh for order in host.orders if order.record] == [False, True]
+    assert [order.fresh_every for order in host.orders if order.record] == [0, 4]
 
 
 def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> None:
