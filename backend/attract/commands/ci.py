@@ -305,6 +305,7 @@ async def _judged(
         tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
         fresh_every=0 if baseline is None else baseline.fresh_every,
+        known=frozenset(known),
         is_judged_by_score=given.has_score,
         measures_keys=baseline is not None or order.update_baseline,
         seconds=max(MIN_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),

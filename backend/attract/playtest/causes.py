@@ -1,7 +1,7 @@
 """Alarms of one cause as one: those of one place in the author's files, or of one text."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from attract.games.places import Place
@@ -59,15 +59,15 @@ class Causes:
         self._find_place = find_place
         self.all: dict[str, Cause] = {}
 
-    def add(self, sightings: Iterable[Sighting]) -> None:
-        """Take in alarms."""
-        for sighting in sightings:
-            alarm = sighting.alarm
-            stack, place = self._find_place(alarm.stack, alarm.method)
-            place = place or place_in(alarm.text)
-            key = cause_key(alarm, place)
-            cause = self.all.setdefault(key, Cause(alarm.oracle, key, stack, place))
-            cause.sightings.append(sighting)
+    def add(self, sighting: Sighting) -> Cause:
+        """Take in an alarm; its cause."""
+        alarm = sighting.alarm
+        stack, place = self._find_place(alarm.stack, alarm.method)
+        place = place or place_in(alarm.text)
+        key = cause_key(alarm, place)
+        cause = self.all.setdefault(key, Cause(alarm.oracle, key, stack, place))
+        cause.sightings.append(sighting)
+        return cause
 
 
 def cause_key(alarm: PlaytestAlarm, place: Place | None) -> str:

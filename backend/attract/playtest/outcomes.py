@@ -1,7 +1,7 @@
 """Outcomes of the episodes of a playtest: numbers by player and index, to compare a build with another."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -50,6 +50,17 @@ class Outcomes:
     def num_episodes(self) -> int:
         """Episodes of all players together."""
         return sum(map(len, self.players.values()))
+
+    def without(self, left_out: Set[tuple[str, int]]) -> "Outcomes":
+        """All but the episodes named by player and index."""
+        return Outcomes(
+            {
+                player: {
+                    index: outcome for index, outcome in episodes.items() if (player, index) not in left_out
+                }
+                for player, episodes in self.players.items()
+            }
+        )
 
     def names(self) -> list[str]:
         """All numbers, the common ones first."""

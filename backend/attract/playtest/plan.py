@@ -47,6 +47,8 @@ class Plan:
     """`PlaytestGame.fresh_every` of the baseline: not 0 where the game's restart leaves something behind."""
     is_judged_by_score: bool = True
     """False for a page of which no score is known."""
+    known: frozenset[tuple[str, str]] = frozenset()
+    """Id and text, without numbers, of what the baseline shows already."""
     measures_keys: bool = True
     """Whether there is a baseline that tells what each key did, or one is written."""
     seconds: float = 120.0

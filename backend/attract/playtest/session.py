@@ -36,6 +36,8 @@ HELD_EPISODES: Final = 64
 CROWD_SHARE: Final = 0.5
 DRILL_SHARE: Final = 0.85
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
+WHOLE_SHARE: Final = 0.97
+"""Where nothing was found so far, drills may take what would confirm it."""
 DRILL_SECONDS: Final = 12.0
 ONE_DRILL_SHARE: Final = 0.15
 """Share of the time for one drill: a slow page leaves time for the other drills too."""
@@ -60,7 +62,7 @@ SELF_PROVEN: Final = "leak"
 """Its drill measures a second time before it raises an alarm: it takes too long for a third."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
-LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "leak", "dead-key")
+LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
 DEAD_BEFORE: Final = 0.3
 """An action that was unlike all others in so many states, and is in none now, does nothing."""
 
@@ -87,6 +89,8 @@ class Playtest:
         self._began = time.monotonic()
         self._played.fresh_every = plan.fresh_every
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
+        self._spoiled: dict[tuple[str, int], set[str]] = {}
+        """Keys of new errors by the episode that had them: what follows from one is no finding of its own."""
         self._hangs: list[str] = []
 
     async def run(self) -> Played:
@@ -181,7 +185,11 @@ class Playtest:
             if episode.index in self._played.outcomes.players.get(player, {}):
                 continue
             is_fresh = every < 2 or episode.index % every == 0
-            self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh) for alarm in episode.alarms)
+            for alarm in episode.alarms:
+                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh))
+                # Errors of loading, at step 0, end no episode.
+                if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
+                    self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
 
     def _open(self, plays: Sequence[PlaytestPlays]) -> list[PlaytestPlays]:
         outcomes, block = self._played.outcomes, max(1, self._played.fresh_every)
@@ -211,11 +219,8 @@ class Playtest:
         """Whether every player has played as many episodes as this stage has."""
         if self._is_hung:
             return False
-        players = self._plan.players
-        plays = [
-            PlaytestPlays(player=player, first=0, count=min(stage, _most_episodes(player)))
-            for player in players
-        ]
+        counts = [(player, min(stage, _most_episodes(player))) for player in self._plan.players]
+        plays = [PlaytestPlays(player=player, first=0, count=count) for player, count in counts]
         return await self._play(self._open(plays))
 
     async def _drill(self) -> None:
@@ -223,8 +228,9 @@ class Playtest:
             kind for kind in LATE_DRILLS if kind != "dead-key" or self._plan.measures_keys
         ]
         for place, kind in enumerate(kinds):
-            # What one does not need is the others'.
-            left = (DRILL_SHARE * self._plan.seconds - self._seconds) / (len(kinds) - place)
+            # What one does not need is the others'; the last one proves itself what it finds.
+            share = DRILL_SHARE if self._causes.all else WHOLE_SHARE
+            left = (share * self._plan.seconds - self._seconds) / (len(kinds) - place)
             seconds = max(MIN_DRILL_SECONDS, left)
             episodes = await self._drill_episodes(kind, seconds)
             if episodes is None:
@@ -274,7 +280,7 @@ class Playtest:
             rows = [
                 (_ended(before.get(index)) is not True, index)
                 for index, outcome in episodes.items()
-                if outcome.end_reason in ("time_limit", "stopped")
+                if outcome.end_reason in ("time_limit", "stopped") and (player, index) not in self._spoiled
             ]
             found += [(is_old, rank, player, index) for rank, (is_old, index) in enumerate(sorted(rows))]
         return [(player, index) for _, _, player, index in sorted(found)[:DRILL_EPISODES]]
@@ -289,7 +295,7 @@ class Playtest:
             self._recorded[player, index]
             for index in range(FIRST_EPISODES)
             for player in players
-            if (player, index) in self._recorded
+            if (player, index) in self._recorded and (player, index) not in self._spoiled
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
@@ -308,9 +314,8 @@ class Playtest:
         for name, value in drilled.numbers.items():
             self._played.measured[f"{drill.kind}/{name}"] = value
         recorded = [*drilled.recorded, *[None] * len(drilled.alarms)]
-        self._causes.add(
-            Sighting(alarm, None, episode) for alarm, episode in zip(drilled.alarms, recorded, strict=False)
-        )
+        for alarm, episode in zip(drilled.alarms, recorded, strict=False):
+            self._causes.add(Sighting(alarm, None, episode))
         return drilled
 
     def _judge_ticks(self) -> None:
@@ -321,7 +326,7 @@ class Playtest:
             # The drill itself has found it so.
             return
         text = f"a tick takes {now:.3g} microseconds; in the baseline it took {before:.3g}"
-        self._causes.add([Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None)])
+        self._causes.add(Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None))
 
     def _judge_keys(self) -> None:
         for name, before in self._measured_before.items():
@@ -334,7 +339,7 @@ class Playtest:
                     f"in {100 * before:.0f} % of the states"
                 )
                 alarm = PlaytestAlarm(oracle="dead-key", text=text, step=0)
-                self._causes.add([Sighting(alarm, None, None)])
+                self._causes.add(Sighting(alarm, None, None))
 
     async def _confirm_causes(self) -> None:
         if self._is_hung:
@@ -440,10 +445,13 @@ class Playtest:
         return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]
 
     async def _judge(self) -> None:
-        played = self._played
-        judged = list(judge_play(self._before, played.outcomes))
-        if self._before is not None:
-            judged += judge_changes(self._before, played.outcomes, max(1, self._plan.fresh_every))
+        found = {one.cause.key for one in self._played.findings if one.cause is not None}
+        spoiled = {place for place, keys in self._spoiled.items() if keys & found}
+        now = self._played.outcomes.without(spoiled)
+        before = None if self._before is None else self._before.without(spoiled)
+        judged = list(judge_play(before, now))
+        if before is not None:
+            judged += judge_changes(before, now, max(1, self._plan.fresh_every))
         for judgement, (recorded, times) in zip(judged, await self._shown(judged), strict=True):
             self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 

@@ -220,6 +220,57 @@ def test_a_judgement_whose_episode_goes_otherwise_is_shown_no_times() -> None:
     assert (found.id, found.times) == ("changed:return:lower", 0)
 
 
+def worse_with(texts: Callable[[int], str | None], step: int = 5, **options: object) -> list[str]:
+    """Ids of what is found in a build whose odd episodes return less, with the alarm `texts` names."""
+
+    class Host(ScriptedHost):
+        async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
+            answer = await super().__call__(order)
+            episodes = [
+                episode.model_copy(
+                    update={"episode_return": episode.episode_return - 5.0 * (episode.index % 2)}
+                )
+                for episode in answer.episodes
+            ]
+            return answer.model_copy(update={"episodes": episodes})
+
+    host = Host(lambda player, index: [error(text, step=step)] if (text := texts(index)) is not None else [])
+    before = Outcomes(
+        {
+            player: {
+                index: Outcome(
+                    "terminated",
+                    {"return": random.Random(f"{player} {index}").random(), "length": 10.0, "ended": 1.0},
+                )
+                for index in range(64)
+            }
+            for player in ("idle", "random")
+        }
+    )
+    return [found.id for found in run(host, before, **options).findings]
+
+
+def test_what_follows_from_an_error_is_no_finding_beside_it() -> None:
+    assert worse_with(lambda index: None) == ["changed:return:lower"]
+    assert worse_with(lambda index: "gone" if index % 2 else None) == ["error"]
+    # Half of the worse episodes have another cause.
+    assert worse_with(lambda index: "gone" if index % 4 == 1 else None) == ["error", "changed:return:lower"]
+
+
+def test_an_error_of_the_baseline_or_of_loading_explains_no_change() -> None:
+    changed = ["error", "changed:return:lower"]
+    assert worse_with(lambda index: "gone 7", known=frozenset({("error", "gone #")})) == changed
+    assert worse_with(lambda index: "no picture", step=0) == changed
+
+
+def test_drills_begin_in_episodes_without_an_error() -> None:
+    host = ScriptedHost(lambda player, index: [] if (player, index) == ("random", 1) else [error("gone")])
+    host.end_reason = "time_limit"
+    run(host)
+    begun = {order.drills[0].kind: len(order.drills[0].episodes) for order in host.orders if order.drills}
+    assert (begun["retry-broken"], begun["soft-lock"]) == (1, 1)
+
+
 def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     before = Outcomes()
     host = ScriptedHost()
@@ -292,8 +343,8 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
     assert [(order.drills[0].kind, round(order.budget_seconds)) for order in drills] == [
         ("retry-broken", 3),
         ("slow", 3),
-        ("leak", 8),
-        ("dead-key", 17),
+        ("dead-key", 10),
+        ("leak", 19),
     ]
 
 
