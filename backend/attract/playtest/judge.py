@@ -1,13 +1,14 @@
 """Oracles that need the outcomes of many episodes, those of the baseline among them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from attract.playtest.comparison import Change, beyond, compare, least_p_value, threshold
 from attract.playtest.outcomes import ENDED, LENGTH, RETURN, Outcomes
 from attract.playtest.report import OracleId
+from attract.schema.playtest import PlaytestAlarm
 
 EXPLOIT_DEVIATIONS: Final = 5.0
 EASY_SHARE: Final = 0.5
@@ -19,6 +20,12 @@ SPOKEN: Final = {
     LENGTH: "the length of an episode",
     ENDED: "the share of episodes that end",
 }
+TICK_NAME: Final = "slow/microseconds_per_tick"
+SLOWER: Final = 5.0
+TICK_SHARE: Final = 0.05
+"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
+DEAD_BEFORE: Final = 0.3
+"""An action that was unlike all others in so many states, and is in none now, does nothing."""
 WEAK: Final = ("idle", "random", "sticky", "hold")
 """Players that lose where a game can be lost."""
 
@@ -233,6 +240,31 @@ def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judge
         text = f"an agent that does nothing gets {idle:.4g} in the mean; a trained one gets {best:.4g}"
         index = max(now.values("idle", RETURN).items(), key=lambda item: item[1])[0]
         yield Judged("won-without-input", "won-without-input", text, "idle", index)
+
+
+def slow_ticks(
+    before: Mapping[str, float], now: Mapping[str, float], tick_seconds: float
+) -> list[PlaytestAlarm]:
+    """The alarm where a tick takes far longer than in the baseline; none where one is not known."""
+    was, is_now = before.get(TICK_NAME), now.get(TICK_NAME)
+    if was is None or is_now is None or is_now <= SLOWER * was or is_now <= TICK_SHARE * tick_seconds * 1e6:
+        return []
+    text = f"a tick takes {is_now:.3g} microseconds; in the baseline it took {was:.3g}"
+    return [PlaytestAlarm(oracle="slow", text=text, step=0)]
+
+
+def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+    """An alarm for each action that did something of its own in the baseline and does nothing now."""
+    alarms: list[PlaytestAlarm] = []
+    for name, share in before.items():
+        if name.startswith("dead-key/action") and share >= DEAD_BEFORE and now.get(name) == 0.0:
+            action = name.removeprefix("dead-key/")
+            text = (
+                f"{action} does nothing any more; in the baseline it was unlike all others "
+                f"in {100 * share:.0f} % of the states"
+            )
+            alarms.append(PlaytestAlarm(oracle="dead-key", text=text, step=0))
+    return alarms
 
 
 def _mean_return(outcomes: Outcomes, player: str) -> float | None:

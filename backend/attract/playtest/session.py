@@ -7,7 +7,7 @@ from typing import Final
 
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
-from attract.playtest.judge import Judged, judge_changes, judge_play
+from attract.playtest.judge import TICK_NAME, Judged, dead_keys, judge_changes, judge_play, slow_ticks
 from attract.playtest.outcomes import Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
@@ -47,10 +47,6 @@ CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
-TICK_NAME: Final = "slow/microseconds_per_tick"
-SLOWER: Final = 5.0
-TICK_SHARE: Final = 0.05
-"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
 BLOCK: Final = 4
@@ -63,8 +59,6 @@ SELF_PROVEN: Final = "leak"
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
 LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
-DEAD_BEFORE: Final = 0.3
-"""An action that was unlike all others in so many states, and is in none now, does nothing."""
 
 
 class Playtest:
@@ -91,6 +85,8 @@ class Playtest:
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
         self._spoiled: dict[tuple[str, int], set[str]] = {}
         """Keys of new errors by the episode that had them: what follows from one is no finding of its own."""
+        self._seen: dict[str, int] = {}
+        """How often a cause was seen again, by its key."""
         self._hangs: list[str] = []
 
     async def run(self) -> Played:
@@ -206,8 +202,12 @@ class Playtest:
         if plan.fresh_every > 1:
             self._played.problems["retry-broken"] = "the baseline has it: what more is left is not looked for"
             return
-        drilled = await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
-        if plan.has_page and plan.fresh_every == 0 and drilled is not None and drilled.alarms:
+        await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
+        broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
+        for cause in broken:
+            # While there is time, and its episodes are known.
+            self._seen[cause.key] = await self._drilled_again(cause)
+        if plan.has_page and plan.fresh_every == 0 and broken:
             # What they played after one another depends on their order. Of a baseline whose restart is clean
             # each episode is as in a fresh page.
             self._played.fresh_every = BLOCK if self._before is None else 1
@@ -237,7 +237,8 @@ class Playtest:
                 self._played.drilled.add(kind)
             else:
                 await self._begin_drill(kind, episodes, seconds)
-        self._judge_keys()
+        for alarm in dead_keys(self._measured_before, self._played.measured):
+            self._causes.add(Sighting(alarm, None, None))
 
     async def _begin_drill(
         self, kind: DrillKind, episodes: Sequence[RecordedEpisode], seconds: float | None = None
@@ -315,31 +316,16 @@ class Playtest:
             self._played.measured[f"{drill.kind}/{name}"] = value
         recorded = [*drilled.recorded, *[None] * len(drilled.alarms)]
         for alarm, episode in zip(drilled.alarms, recorded, strict=False):
-            self._causes.add(Sighting(alarm, None, episode))
+            # What is replayed was played in a copy that other episodes had used.
+            self._causes.add(Sighting(alarm, None, episode, alarm.oracle not in REPLAYED))
         return drilled
 
     def _judge_ticks(self) -> None:
-        before, now = self._measured_before.get(TICK_NAME), self._played.measured.get(TICK_NAME)
-        if before is None or now is None or not _is_slower(before, now, self._plan.tick_seconds):
-            return
         if self._causes_of("slow"):
             # The drill itself has found it so.
             return
-        text = f"a tick takes {now:.3g} microseconds; in the baseline it took {before:.3g}"
-        self._causes.add(Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None))
-
-    def _judge_keys(self) -> None:
-        for name, before in self._measured_before.items():
-            if not name.startswith("dead-key/") or before < DEAD_BEFORE:
-                continue
-            if self._played.measured.get(name) == 0.0:
-                action = name.removeprefix("dead-key/")
-                text = (
-                    f"{action} does nothing any more; in the baseline it was unlike all others "
-                    f"in {100 * before:.0f} % of the states"
-                )
-                alarm = PlaytestAlarm(oracle="dead-key", text=text, step=0)
-                self._causes.add(Sighting(alarm, None, None))
+        for alarm in slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds):
+            self._causes.add(Sighting(alarm, None, None))
 
     async def _confirm_causes(self) -> None:
         if self._is_hung:
@@ -349,9 +335,10 @@ class Playtest:
         elif self._hangs:
             self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
         causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
-        seen = await self._replayed([cause for cause in causes if cause.oracle in REPLAYED])
+        seen = self._seen
+        seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
         for cause in causes:
-            if cause.oracle not in REPLAYED:
+            if cause.oracle not in REPLAYED and cause.key not in seen:
                 is_open = cause.oracle != SELF_PROVEN and self._has_time(1.0)
                 seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
@@ -414,9 +401,8 @@ class Playtest:
                 log.warning("a finding could not be confirmed: %s", error)
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
-            times += plain_text(cause.shortest.alarm.text) in texts or (
-                cause.oracle == "slow" and bool(texts)
-            )
+            is_any = cause.oracle in ("slow", "retry-broken") and bool(texts)
+            times += is_any or plain_text(cause.shortest.alarm.text) in texts
         return times
 
     async def _seen_again(self, oracle: AlarmId, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
@@ -429,13 +415,16 @@ class Playtest:
         kind: DrillKind = oracle  # type: ignore[assignment]
         if kind == "slow" and TICK_NAME in self._measured_before:
             drilled = await self._do_drill(PlaytestDrill(kind=kind))
-            before, now = self._measured_before[TICK_NAME], self._played.measured.get(TICK_NAME, 0.0)
             is_again = drilled is not None and bool(drilled.alarms)
-            is_again = is_again or _is_slower(before, now, self._plan.tick_seconds)
+            is_again = is_again or bool(
+                slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
+            )
             return self._causes_of("slow") if is_again else []
         episodes = [] if recorded is None else [recorded]
         if oracle == "retry-broken":
-            episodes = self._samples(8)
+            samples, measured = self._samples(8), self._played.measured
+            first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
+            episodes = [*samples, samples[0]][first : last + 1]
         answer = await self._order(
             drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
         )
@@ -481,10 +470,6 @@ class Playtest:
 
     def _add(self, confirmed: Confirmed) -> None:
         self._played.findings.append(confirmed)
-
-
-def _is_slower(before: float, now: float, tick_seconds: float) -> bool:
-    return now > SLOWER * before and now > TICK_SHARE * tick_seconds * 1e6
 
 
 def _most_episodes(player: str) -> int:

@@ -70,7 +70,8 @@ export class GameCopies {
     const { page } = game;
     this.#masks = masks;
     this.#freshEvery = freshEvery;
-    const isFresh = freshEvery === 1;
+    // A page that restarts by itself does so in a new page too: it is seldom in the phase of one that has just come up.
+    const isFresh = freshEvery === 1 && page?.reset !== "own";
     this.#isKept = page !== undefined && !isFresh && page.reset !== "reload";
     this.#frames =
       page === undefined

@@ -48,7 +48,12 @@ async function run(game: ReturnType<typeof race>, seconds = 60) {
 
 test("a second try that keeps the speed of the first is found: which after which, at which second, in what", async () => {
   const { alarms, recorded, numbers, problem } = await run(race(() => undefined));
-  expect([alarms.length, recorded, numbers, problem]).toEqual([1, [null], { episodes: 2 }, null]);
+  expect([alarms.length, recorded, numbers, problem]).toEqual([
+    1,
+    [null],
+    { episodes: 2, first: 0, last: 1 },
+    null,
+  ]);
   expect(alarms[0]).toMatchObject({ oracle: "retry-broken", step: 0, stack: null });
   expect(alarms[0].text).toBe(
     "episode 1, after episode 0 in the same copy, differs from the same episode in a new copy " +

@@ -65,8 +65,9 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
         );
       if (!again.isWhole) break;
       const before = await shortest(definition, sequence, number, expected, options);
-      const alarm = alarmOf(definition, number % scripts.length, before, difference);
-      return { ...clean({ episodes: compared }), alarms: [alarm], recorded: [null] };
+      const alarm = alarmOf(definition, number % scripts.length, before.text, difference);
+      const numbers = { episodes: compared, first: before.first, last: number };
+      return { ...clean(numbers), alarms: [alarm], recorded: [null] };
     }
   } finally {
     kept.close();
@@ -77,22 +78,22 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
     : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
 }
 
-/** What has to be played before episode `number` for it to differ, in words. */
+/** What has to be played before episode `number` for it to differ: its first episode, and in words. */
 async function shortest(
   definition: GameDefinition,
   sequence: readonly EpisodeScript[],
   number: number,
   expected: Play,
   options: Drill["options"],
-): Promise<string> {
-  if (number === 0) return "played by the game's own restart";
+): Promise<{ first: number; text: string }> {
+  if (number === 0) return { first: 0, text: "played by the game's own restart" };
   const all = number === 1 ? "after episode 0" : `after episodes 0 to ${number - 1}`;
   const copy = new DrillCopy(definition, { isFresh: false }, options);
   try {
     await play(copy, sequence[number - 1], options);
     const came = await play(copy, sequence[number], options);
     const isEnough = came.isWhole && firstDifference(copy, expected, came) !== null;
-    return isEnough ? `after episode ${number - 1}` : all;
+    return isEnough ? { first: number - 1, text: `after episode ${number - 1}` } : { first: 0, text: all };
   } finally {
     copy.close();
   }
