@@ -12,7 +12,7 @@ from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
-from attract.commands.probe import SIZE, found_in
+from attract.commands.probe import SIZE, found_in_time
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
@@ -27,7 +27,7 @@ from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Finding, Report
 from attract.playtest.session import STAGES, Playtest
-from attract.playtest.unadapted import playable
+from attract.playtest.unadapted import playable, unprobed
 from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
@@ -42,8 +42,9 @@ MAX_STEPS: Final = 3_000
 MAX_EPISODES: Final = 64
 """Recorded ones that an order can have."""
 LOAD_SECONDS: Final = 10.0
-PROBE_SHARE: Final = 0.35
-"""Share of the seconds that the probe of a page without an adapter may take."""
+PROBE_SHARE: Final = 0.25
+PROBE_LIMIT_SHARE: Final = 0.35
+"""Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
 HOST_SECONDS: Final = 30.0
@@ -177,7 +178,10 @@ async def choose_game(
             fix=f"attract probe {order.game}, review what it writes, and name that in place of the page",
         )
     _say(console, f"{order.game} has no adapter: probing the page")
-    found = await found_in(page, server, SIZE, PROBE_SHARE * order.seconds)
+    budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
+    found = await found_in_time(page, server, SIZE, budget, limit)
+    if found is None:
+        found = unprobed(page.page, SIZE)
     _say(
         console, printable(f"  controls: {', '.join(found['moves']) or 'none found: usual keys are pressed'}")
     )

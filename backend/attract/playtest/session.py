@@ -49,9 +49,9 @@ MAX_CONFIRMED: Final = 24
 DRILL_EPISODES: Final = 12
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
-BLOCK: Final = 4
+BLOCK: Final = 2
 """Episodes of one player in a page whose restart leaves something behind: they are compared as one, since
-what one leaves changes the next. A page is loaded in the time of some episodes."""
+what one leaves changes the next. More of them are more episodes, and fewer pairs to compare."""
 ENOUGH_RECORDED: Final = 6
 """Where so many of them are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"

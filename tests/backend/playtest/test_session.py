@@ -287,7 +287,7 @@ def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("before", "every"), [(None, 4), (Outcomes(), 1)])
+@pytest.mark.parametrize(("before", "every"), [(None, 2), (Outcomes(), 1)])
 def test_a_page_whose_restart_leaves_something_behind_is_loaded_more_often(
     before: Outcomes | None, every: int
 ) -> None:
@@ -348,6 +348,33 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
     ]
 
 
+def test_a_broken_restart_is_confirmed_by_the_episodes_that_show_it_when_it_is_found() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+    numbers = {"episodes": 3.0, "first": 1.0, "last": 2.0}
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers=numbers
+    )
+    (found,) = run(host, has_page=True).findings
+    assert (found.id, found.times) == ("retry-broken", 2)
+    drills = [order.drills[0] for order in host.orders if order.drills]
+    assert [(drill.kind, len(drill.episodes)) for drill in drills[:4]] == [
+        ("retry-broken", 4),
+        ("retry-broken", 2),
+        ("retry-broken", 2),
+        ("slow", 0),
+    ]
+
+
+def test_what_a_drill_throws_is_replayed_like_what_the_crowd_meets() -> None:
+    host = ScriptedHost(lambda player, index: [error("gone")] if player == "recorded-0" else [])
+    host.drilled["leak"] = PlaytestDrilled(
+        kind="leak", alarms=[error("gone")], recorded=[RECORDED], problem="the game failed: gone"
+    )
+    (found,) = run(host).findings
+    assert (found.id, found.times, found.player) == ("error", 2, None)
+
+
 def test_without_a_baseline_no_key_is_measured() -> None:
     host = ScriptedHost()
     run(host, measures_keys=False)
@@ -390,7 +417,7 @@ def test_what_is_recorded_before_pages_are_fresh_is_not_used() -> None:
     alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
     run(host, has_page=True)
-    assert [order.fresh_every for order in host.orders if order.record] == [0, 4]
+    assert [order.fresh_every for order in host.orders if order.record] == [0, 2]
 
 
 def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> None:
