@@ -21,6 +21,7 @@ SPOKEN: Final = {
     ENDED: "the share of episodes that end",
 }
 TICK_NAME: Final = "slow/microseconds_per_tick"
+DRAWN_NAME: Final = "retry-broken/drawn_alike"
 SLOWER: Final = 5.0
 TICK_SHARE: Final = 0.05
 """A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
@@ -251,6 +252,16 @@ def slow_ticks(
         return []
     text = f"a tick takes {is_now:.3g} microseconds; in the baseline it took {was:.3g}"
     return [PlaytestAlarm(oracle="slow", text=text, step=0)]
+
+
+def drawn_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+    """The alarm where a restart draws otherwise than a new copy, and did not in the baseline."""
+    if (before.get(DRAWN_NAME), now.get(DRAWN_NAME)) != (1.0, 0.0):
+        return []
+    text = (
+        "a game after others in one copy begins with another picture than in a new copy; in the baseline not"
+    )
+    return [PlaytestAlarm(oracle="retry-broken", text=text, step=0)]
 
 
 def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:

@@ -7,7 +7,15 @@ from typing import Final
 
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
-from attract.playtest.judge import TICK_NAME, Judged, dead_keys, judge_changes, judge_play, slow_ticks
+from attract.playtest.judge import (
+    TICK_NAME,
+    Judged,
+    dead_keys,
+    drawn_restarts,
+    judge_changes,
+    judge_play,
+    slow_ticks,
+)
 from attract.playtest.outcomes import Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
@@ -203,6 +211,8 @@ class Playtest:
             self._played.problems["retry-broken"] = "the baseline has it: what more is left is not looked for"
             return
         await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
+        for alarm in drawn_restarts(self._measured_before, self._played.measured):
+            self._causes.add(Sighting(alarm, None, None))
         broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
         for cause in broken:
             # While there is time, and its episodes are known.
@@ -428,7 +438,11 @@ class Playtest:
         answer = await self._order(
             drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
         )
-        return [alarm for drilled in answer.drilled for alarm in drilled.alarms]
+        found: list[PlaytestAlarm] = []
+        for drilled in answer.drilled:
+            measured = {f"{kind}/{name}": value for name, value in drilled.numbers.items()}
+            found += [*drilled.alarms, *drawn_restarts(self._measured_before, measured)]
+        return found
 
     def _causes_of(self, oracle: str) -> list[PlaytestAlarm]:
         return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]

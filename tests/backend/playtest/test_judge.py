@@ -1,7 +1,7 @@
 import random
 from collections.abc import Callable
 
-from attract.playtest.judge import judge_changes, judge_play
+from attract.playtest.judge import dead_keys, drawn_restarts, judge_changes, judge_play, slow_ticks
 from attract.playtest.outcomes import Outcome, Outcomes
 
 Draw = Callable[[random.Random], Outcome]
@@ -135,3 +135,21 @@ def test_what_blocks_reached_is_compared_block_by_block() -> None:
     before, now = of(*[2.0] * 12, *[1.0] * 52), of(*[1.0] * 64)
     assert [judged.id for judged in judge_changes(before, now)] == ["unreached:level"]
     assert judge_changes(before, now, 4) == []
+
+
+def test_a_restart_that_draws_otherwise_is_broken_where_the_baseline_drew_alike() -> None:
+    name = "retry-broken/drawn_alike"
+    (alarm,) = drawn_restarts({name: 1.0}, {name: 0.0})
+    assert alarm.oracle == "retry-broken"
+    assert drawn_restarts({name: 0.0}, {name: 0.0}) == drawn_restarts({name: 1.0}, {name: 1.0}) == []
+    assert drawn_restarts({name: 1.0}, {}) == drawn_restarts({}, {name: 0.0}) == []
+
+
+def test_a_tick_is_slow_by_the_baseline_and_a_key_is_dead_by_it() -> None:
+    name = "slow/microseconds_per_tick"
+    assert [alarm.oracle for alarm in slow_ticks({name: 10.0}, {name: 51.0}, 0.001)] == ["slow"]
+    assert slow_ticks({name: 10.0}, {name: 49.0}, 0.001) == slow_ticks({name: 10.0}, {name: 51.0}, 0.1) == []
+    assert slow_ticks({}, {name: 51.0}, 0.001) == slow_ticks({name: 10.0}, {}, 0.001) == []
+    before = {"dead-key/action 0": 0.5, "dead-key/action 1": 0.2, "dead-key/states": 32.0}
+    (alarm,) = dead_keys(before, {"dead-key/action 0": 0.0, "dead-key/action 1": 0.0, "dead-key/states": 0.0})
+    assert alarm.text.startswith("action 0 does nothing any more")

@@ -366,6 +366,18 @@ def test_a_broken_restart_is_confirmed_by_the_episodes_that_show_it_when_it_is_f
     ]
 
 
+def test_a_restart_that_draws_what_the_baseline_did_not_is_drilled_twice_more() -> None:
+    host = ScriptedHost()
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", numbers={"drawn_alike": 0.0})
+    plan = Plan(game=GAME, players=["idle", "random"], seed=Seed(low=0, high=0))
+    measured = {"retry-broken/drawn_alike": 1.0}
+    playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, measured)
+    (found,) = asyncio.run(playtest.run()).findings
+    assert (found.id, found.times) == ("retry-broken", 2)
+    kinds = [drill.kind for order in host.orders for drill in order.drills]
+    assert kinds.count("retry-broken") == 3
+
+
 def test_what_a_drill_throws_is_replayed_like_what_the_crowd_meets() -> None:
     host = ScriptedHost(lambda player, index: [error("gone")] if player == "recorded-0" else [])
     host.drilled["leak"] = PlaytestDrilled(

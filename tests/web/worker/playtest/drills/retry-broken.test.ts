@@ -117,3 +117,28 @@ test("without episodes or time it says so", async () => {
   expect((await drilled("retry-broken", race(whole))).problem).toContain("no episode of this game was given");
   expect((await run(race(whole), 0)).problem).toBe("only 0 of 5 episodes were compared in the time given");
 });
+
+test("what only a drawing keeps of the games before is measured, unless each copy draws otherwise", async () => {
+  const drawn = async (text: (laps: number) => string) => {
+    const game = race(whole);
+    const create: typeof game.create = () => {
+      const own = game.create();
+      let laps = 0;
+      return {
+        ...own,
+        start: (context) => {
+          laps++;
+          return own.start(context);
+        },
+        draw: (context) => context.fillText(text(laps), 0, 0),
+      };
+    };
+    const { alarms, numbers } = await run({ ...game, create });
+    expect(alarms).toEqual([]);
+    return numbers;
+  };
+  let copies = 0;
+  expect(await drawn((laps) => `lap ${laps}`)).toEqual({ episodes: 5, drawn_alike: 0 });
+  expect(await drawn(() => "lap")).toEqual({ episodes: 5, drawn_alike: 1 });
+  expect(await drawn(() => `copy ${copies++}`)).toEqual({ episodes: 5 });
+});

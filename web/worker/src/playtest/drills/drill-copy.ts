@@ -26,7 +26,7 @@ export interface CopyKind {
    */
   isFresh: boolean | "restarted";
   /** Whether pictures are asked for, and of what. Default: none. */
-  sees?: "drawn" | "seen";
+  sees?: "drawn" | "seen" | undefined;
   /** Whether an episode may go otherwise than it was recorded, as long as it always goes so here. Default: no. */
   isLoose?: boolean;
 }
