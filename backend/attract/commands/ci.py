@@ -22,7 +22,7 @@ from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
 from attract.playtest.outcomes import Outcomes
-from attract.playtest.plan import Plan
+from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Finding, Report
@@ -334,9 +334,8 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
+    check_played(played, findings, plan.seconds, is_written=order.update_baseline)
     if order.update_baseline and path is not None:
-        if not played.outcomes.num_episodes:
-            raise AttractError("no episode was played: there is nothing to write a baseline of")
         whole = Baseline(
             game=description.id,
             build=build.sha256,
@@ -363,6 +362,16 @@ async def _judged(
         players=players_of(played.outcomes),
         episodes=played.outcomes.num_episodes,
     )
+
+
+def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:
+    """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
+
+    Args:
+        is_written: whether a baseline is to be written.
+    """
+    if not played.outcomes.num_episodes and (is_written or not findings):
+        raise AttractError(f"no episode came to its end in {seconds:.0f} s: give it more time by --seconds")
 
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
