@@ -448,7 +448,7 @@ class Playtest:
         return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]
 
     async def _judge(self) -> None:
-        found = {one.cause.key for one in self._played.findings if one.cause is not None}
+        found = {finding.cause.key for finding in self._played.findings if finding.cause is not None}
         spoiled = {place for place, keys in self._spoiled.items() if keys & found}
         now = self._played.outcomes.without(spoiled)
         before = None if self._before is None else self._before.without(spoiled)

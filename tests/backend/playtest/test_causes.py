@@ -19,8 +19,8 @@ def by_stack(stack: str | None, method: object) -> tuple[str | None, Place | Non
 
 def causes_of(*sightings: Sighting) -> Causes:
     causes = Causes(by_stack)
-    for one in sightings:
-        causes.add(one)
+    for seen in sightings:
+        causes.add(seen)
     return causes
 
 

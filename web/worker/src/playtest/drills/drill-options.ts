@@ -20,7 +20,7 @@ export interface DrillOptions {
   now(): number;
   /** Bytes of live objects after a collection; null: not told here. Default: as this thread's browser tells. */
   heapBytes?: HeapMeter | null;
-  /** Hears of what the game throws. Default: nobody does. */
+  /** Collects what the game throws. Default: that is dropped. */
   failures?: DrillFailures;
   /** See `PageFramesOptions`. */
   base?: string;

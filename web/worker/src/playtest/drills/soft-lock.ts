@@ -19,7 +19,7 @@ const RANDOM_PLAYERS = 3;
 /** Inputs held; of a board of many cells, random play tries the others. */
 const MAX_HELD = 40;
 const MAX_ALARMS = 3;
-/** Of the time that is left, for the step in which it begins: then the episode is played up to there once more. */
+/** Share of what time is left for the step in which it begins: then the episode is played up to there once more. */
 const BEGIN_SHARE = 0.5;
 /** Pictures per second of game time. */
 const PICTURES = 4;
