@@ -21,7 +21,12 @@ SPOKEN: Final = {
     ENDED: "the share of episodes that end",
 }
 TICK_NAME: Final = "slow/microseconds_per_tick"
-DRAWN_NAME: Final = "retry-broken/drawn_alike"
+RESTARTS: Final = {
+    "retry-broken/drawn_alike": "the first picture after other episodes is not that of a new copy",
+    "retry-broken/restarts_alike": "a restart after other episodes differs from one in a new page",
+}
+"""What is measured of restarts, and what a 0 means."""
+NOT_BEFORE: Final = "; in the baseline not"
 SLOWER: Final = 5.0
 TICK_SHARE: Final = 0.05
 """A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
@@ -254,14 +259,13 @@ def slow_ticks(
     return [PlaytestAlarm(oracle="slow", text=text, step=0)]
 
 
-def drawn_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
-    """The alarm where a restart draws otherwise than a new copy, and did not in the baseline."""
-    if (before.get(DRAWN_NAME), now.get(DRAWN_NAME)) != (1.0, 0.0):
-        return []
-    text = (
-        "a game after others in one copy begins with another picture than in a new copy; in the baseline not"
-    )
-    return [PlaytestAlarm(oracle="retry-broken", text=text, step=0)]
+def new_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+    """Alarms where restarts are alike in the baseline and not now."""
+    return [
+        PlaytestAlarm(oracle="retry-broken", text=f"{text}{NOT_BEFORE}", step=0)
+        for name, text in RESTARTS.items()
+        if (before.get(name), now.get(name)) == (1.0, 0.0)
+    ]
 
 
 def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:

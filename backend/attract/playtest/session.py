@@ -8,15 +8,16 @@ from typing import Final
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import (
+    NOT_BEFORE,
     TICK_NAME,
     Judged,
     dead_keys,
-    drawn_restarts,
     judge_changes,
     judge_play,
+    new_restarts,
     slow_ticks,
 )
-from attract.playtest.outcomes import Outcome, Outcomes, not_played
+from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
     AlarmId,
@@ -60,6 +61,7 @@ SEEN_OFTEN: Final = 3
 BLOCK: Final = 2
 """Episodes of one player in a page whose restart leaves something behind: they are compared as one, since
 what one leaves changes the next. More of them are more episodes, and fewer pairs to compare."""
+BASELINE_HAS_IT: Final = "the baseline has it: what more is left is not looked for"
 ENOUGH_RECORDED: Final = 6
 """Where so many of them are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"
@@ -92,9 +94,9 @@ class Playtest:
         self._played.fresh_every = plan.fresh_every
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
         self._spoiled: dict[tuple[str, int], set[str]] = {}
-        """Keys of new errors by the episode that had them: what follows from one is no finding of its own."""
+        """Keys of new errors by episode: what follows from one is no finding of its own."""
         self._seen: dict[str, int] = {}
-        """How often a cause was seen again, by its key."""
+        """How often each cause was seen again."""
         self._hangs: list[str] = []
 
     async def run(self) -> Played:
@@ -208,16 +210,21 @@ class Playtest:
         if not samples or self._is_hung:
             return
         if plan.fresh_every > 1:
-            self._played.problems["retry-broken"] = "the baseline has it: what more is left is not looked for"
+            self._played.problems["retry-broken"] = BASELINE_HAS_IT
             return
         await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
-        for alarm in drawn_restarts(self._measured_before, self._played.measured):
+        for alarm in new_restarts(self._measured_before, self._played.measured):
             self._causes.add(Sighting(alarm, None, None))
         broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
+        is_known = any(name == "retry-broken" for name, _ in plan.known)
         for cause in broken:
-            # While there is time, and its episodes are known.
-            self._seen[cause.key] = await self._drilled_again(cause)
-        if plan.has_page and plan.fresh_every == 0 and broken:
+            if is_known and not cause.text.endswith(NOT_BEFORE):
+                self._played.problems["retry-broken"] = BASELINE_HAS_IT
+                del self._causes.all[cause.key]
+            else:
+                self._seen[cause.key] = await self._drilled_again(cause)
+        is_alike = self._played.measured.get("retry-broken/restarts_alike") == 1.0
+        if plan.has_page and plan.fresh_every == 0 and broken and not is_alike:
             # What they played after one another depends on their order. Of a baseline whose restart is clean
             # each episode is as in a fresh page.
             self._played.fresh_every = BLOCK if self._before is None else 1
@@ -289,7 +296,7 @@ class Playtest:
                 continue
             before = {} if self._before is None else self._before.players.get(player, {})
             rows = [
-                (_ended(before.get(index)) is not True, index)
+                (index not in before or before[index].end_reason not in GAME_ENDS, index)
                 for index, outcome in episodes.items()
                 if outcome.end_reason in ("time_limit", "stopped") and (player, index) not in self._spoiled
             ]
@@ -406,16 +413,18 @@ class Playtest:
         times = 0
         for _ in range(CONFIRMATIONS):
             try:
-                alarms = await self._seen_again(cause.oracle, cause.shortest.recorded)
+                alarms = await self._seen_again(cause)
             except AttractError as error:
                 log.warning("a finding could not be confirmed: %s", error)
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
-            is_any = cause.oracle in ("slow", "retry-broken") and bool(texts)
-            times += is_any or plain_text(cause.shortest.alarm.text) in texts
+            # They have many forms.
+            is_any = cause.oracle in ("slow", "retry-broken") and not cause.text.endswith(NOT_BEFORE)
+            times += bool(texts) if is_any else plain_text(cause.text) in texts
         return times
 
-    async def _seen_again(self, oracle: AlarmId, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
+    async def _seen_again(self, cause: Cause) -> Sequence[PlaytestAlarm]:
+        oracle, recorded = cause.oracle, cause.shortest.recorded
         if oracle == "dead-key":
             before = dict(self._played.measured)
             await self._do_drill(PlaytestDrill(kind="dead-key", episodes=self._samples(6)))
@@ -425,24 +434,22 @@ class Playtest:
         kind: DrillKind = oracle  # type: ignore[assignment]
         if kind == "slow" and TICK_NAME in self._measured_before:
             drilled = await self._do_drill(PlaytestDrill(kind=kind))
-            is_again = drilled is not None and bool(drilled.alarms)
-            is_again = is_again or bool(
-                slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
-            )
-            return self._causes_of("slow") if is_again else []
+            found = slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
+            return self._causes_of("slow") if found or (drilled is not None and drilled.alarms) else []
         episodes = [] if recorded is None else [recorded]
         if oracle == "retry-broken":
             samples, measured = self._samples(8), self._played.measured
             first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
-            episodes = [*samples, samples[0]][first : last + 1]
+            is_of_all = cause.text.endswith(NOT_BEFORE)
+            episodes = samples if is_of_all else [*samples, samples[0]][first : last + 1]
         answer = await self._order(
             drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
         )
-        found: list[PlaytestAlarm] = []
+        alarms: list[PlaytestAlarm] = []
         for drilled in answer.drilled:
             measured = {f"{kind}/{name}": value for name, value in drilled.numbers.items()}
-            found += [*drilled.alarms, *drawn_restarts(self._measured_before, measured)]
-        return found
+            alarms += [*drilled.alarms, *new_restarts(self._measured_before, measured)]
+        return alarms
 
     def _causes_of(self, oracle: str) -> list[PlaytestAlarm]:
         return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]
@@ -490,7 +497,3 @@ def _most_episodes(player: str) -> int:
     if player.startswith("recorded-"):
         return 1
     return HELD_EPISODES if player.startswith(("hold-", "idle")) else STAGES[-1]
-
-
-def _ended(outcome: Outcome | None) -> bool | None:
-    return None if outcome is None else outcome.end_reason in ("terminated", "game_truncated")

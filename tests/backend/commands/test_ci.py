@@ -36,6 +36,7 @@ def test_a_restart_that_leaves_something_behind_is_known_in_every_form() -> None
     known = {("retry-broken", "episode #: observation[#] is # instead of #")}
     assert is_known(finding("retry-broken", "episode 4: it is over"), known)
     assert not is_known(finding("retry-broken", "episode 4: it is over"), set())
+    assert not is_known(finding("retry-broken", "a restart differs; in the baseline not"), known)
 
 
 def test_a_baseline_lies_beside_a_game_that_is_a_file_of_its_own(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import random
 from collections.abc import Callable
 
-from attract.playtest.judge import dead_keys, drawn_restarts, judge_changes, judge_play, slow_ticks
+from attract.playtest.judge import dead_keys, judge_changes, judge_play, new_restarts, slow_ticks
 from attract.playtest.outcomes import Outcome, Outcomes
 
 Draw = Callable[[random.Random], Outcome]
@@ -139,10 +139,10 @@ def test_what_blocks_reached_is_compared_block_by_block() -> None:
 
 def test_a_restart_that_draws_otherwise_is_broken_where_the_baseline_drew_alike() -> None:
     name = "retry-broken/drawn_alike"
-    (alarm,) = drawn_restarts({name: 1.0}, {name: 0.0})
+    (alarm,) = new_restarts({name: 1.0}, {name: 0.0})
     assert alarm.oracle == "retry-broken"
-    assert drawn_restarts({name: 0.0}, {name: 0.0}) == drawn_restarts({name: 1.0}, {name: 1.0}) == []
-    assert drawn_restarts({name: 1.0}, {}) == drawn_restarts({}, {name: 0.0}) == []
+    assert new_restarts({name: 0.0}, {name: 0.0}) == new_restarts({name: 1.0}, {name: 1.0}) == []
+    assert new_restarts({name: 1.0}, {}) == new_restarts({}, {name: 0.0}) == []
 
 
 def test_a_tick_is_slow_by_the_baseline_and_a_key_is_dead_by_it() -> None:

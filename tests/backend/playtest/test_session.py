@@ -378,6 +378,27 @@ def test_a_restart_that_draws_what_the_baseline_did_not_is_drilled_twice_more() 
     assert kinds.count("retry-broken") == 3
 
 
+@pytest.mark.parametrize("was_alike", [1.0, 0.0])
+def test_restarts_that_are_alike_are_played_on_and_new_differences_are_told_of(was_alike: float) -> None:
+    known = frozenset({("retry-broken", "episode # differs at # s")})
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+
+    def found(alike: float) -> tuple[list[str], set[int]]:
+        host = ScriptedHost()
+        host.drilled["retry-broken"] = PlaytestDrilled(
+            kind="retry-broken", alarms=[alarm], recorded=[None], numbers={"restarts_alike": alike}
+        )
+        plan = Plan(game=GAME, players=["idle"], seed=Seed(low=0, high=0), has_page=True, known=known)
+        measured = {"retry-broken/restarts_alike": was_alike}
+        playtest = Playtest(plan, host, lambda stack, method: (stack, None), Outcomes(), measured)
+        played = asyncio.run(playtest.run())
+        return [finding.text for finding in played.findings], {order.fresh_every for order in host.orders}
+
+    assert found(1.0) == ([], {0})
+    new = ["a restart after other episodes differs from one in a new page; in the baseline not"]
+    assert found(0.0)[0] == (new if was_alike else [])
+
+
 def test_what_a_drill_throws_is_replayed_like_what_the_crowd_meets() -> None:
     host = ScriptedHost(lambda player, index: [error("gone")] if player == "recorded-0" else [])
     host.drilled["leak"] = PlaytestDrilled(
