@@ -40,6 +40,8 @@ class Cause:
     stack: str | None
     place: Place | None
     sightings: list[Sighting] = field(default_factory=list[Sighting])
+    again: Sighting | None = None
+    """How it was seen when its shortest episode was played again in a new copy: that goes so each time."""
 
     @property
     def shortest(self) -> Sighting:

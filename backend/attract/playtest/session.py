@@ -372,18 +372,8 @@ class Playtest:
                 )
                 self._played.problems.setdefault(cause.oracle, f"{why}: {cause.text}")
                 continue
-            shortest = cause.shortest
-            self._add(
-                Confirmed(
-                    cause.oracle,
-                    text,
-                    cause,
-                    shortest.player,
-                    shortest.alarm,
-                    shortest.recorded,
-                    times,
-                )
-            )
+            shown = cause.again or cause.shortest
+            self._add(Confirmed(cause.oracle, text, cause, shown.player, shown.alarm, shown.recorded, times))
 
     async def _replayed(self, causes: Sequence[Cause]) -> dict[str, int]:
         """How often each is seen when its shortest episode is played on fresh copies, by its key."""
@@ -402,10 +392,11 @@ class Playtest:
         for episode in answer.episodes:
             cause = episodes[episode.play][0]
             wanted = plain_text(cause.shortest.alarm.text)
-            is_again = any(
-                alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted for alarm in episode.alarms
-            )
-            seen[cause.key] = seen.get(cause.key, 0) + is_again
+            for alarm in episode.alarms:
+                if alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted:
+                    seen[cause.key] = seen.get(cause.key, 0) + 1
+                    cause.again = cause.again or Sighting(alarm, cause.shortest.player, episode.recorded)
+                    break
         return seen
 
     async def _drilled_again(self, cause: Cause) -> int:

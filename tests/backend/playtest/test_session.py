@@ -129,11 +129,26 @@ def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
     host = ScriptedHost(alarms)
     (found,) = run(host).findings
     assert (found.id, found.times) == ("error", 2)
-    assert found.alarm is not None
-    assert found.alarm.step == 7
+    assert found.cause is not None
+    assert found.cause.shortest.alarm.step == 7
     replays = [order for order in host.orders if order.plays and order.plays[0].player == "recorded-0"]
     (replay,) = replays
     assert (replay.fresh_every, replay.episodes, replay.plays[0].count) == (1, [RECORDED], 2)
+
+
+def test_a_finding_is_shown_as_it_is_when_it_is_replayed() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        return [error("gone", step=7 if player == "recorded-0" else 5)]
+
+    class Host(ScriptedHost):
+        @staticmethod
+        def record_of(order: PlaytestGame) -> RecordedEpisode:
+            return RECORDED.model_copy(update={"instance": 9}) if order.episodes else RECORDED
+
+    (found,) = run(Host(alarms)).findings
+    assert found.alarm is not None
+    assert found.episode is not None
+    assert (found.alarm.step, found.episode.instance, found.player) == (7, 9, "idle")
 
 
 def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:
