@@ -60,8 +60,9 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
   if (page !== undefined) {
     // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
     const restarted = await comparison(definition, sequence, "restarted", options);
-    const isAlike = restarted.broken === null && restarted.problem === null && restarted.compared >= 2;
-    numbers.restarts_alike = isAlike ? 1 : 0;
+    const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
+    if (restarted.broken !== null) numbers.restarts_alike = 0;
+    else if (isPlayed) numbers.restarts_alike = 1;
   }
   return { ...clean(numbers), alarms: [alarm], recorded: [null] };
 }
