@@ -112,21 +112,40 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
     return path
 
 
-async def found_in(
-    place: PagePlace, server: ServerSettings, size: tuple[int, int], budget_seconds: float | None = None
-) -> dict[str, Any]:
+async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
     """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
-
-    Args:
-        budget_seconds: after which nothing further is tried; None: `web/page-probe` decides.
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
+    return await _report(place, server, {"page": place.page, "size": size})
+
+
+async def found_in_time(
+    place: PagePlace,
+    server: ServerSettings,
+    size: tuple[int, int],
+    budget_seconds: float,
+    limit_seconds: float,
+) -> dict[str, Any] | None:
+    """As `found_in`, in a limited time; None: it took longer.
+
+    Args:
+        budget_seconds: after which nothing further is tried; what is tried then is finished.
+        limit_seconds: with the start of the browser.
+
+    Raises: GameError: kind `load`, when the page cannot be loaded.
+    """
+    page = {"page": place.page, "size": size, "budgetMs": 1000 * budget_seconds}
+    try:
+        async with asyncio.timeout(limit_seconds):
+            return await _report(place, server, page)
+    except TimeoutError:
+        return None
+
+
+async def _report(place: PagePlace, server: ServerSettings, page: dict[str, Any]) -> dict[str, Any]:
     async with probe_tab(place.files, server) as tab:
         try:
-            page: dict[str, Any] = {"page": place.page, "size": size}
-            if budget_seconds is not None:
-                page["budgetMs"] = 1000 * budget_seconds
             return await tab.evaluate("(page) => attractProbe.run(page)", page)
         except PlaywrightError as error:
             text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
