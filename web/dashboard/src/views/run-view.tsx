@@ -4,12 +4,13 @@ import { Anchor, Loader } from "@mantine/core";
 import { useMemo } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import { useChartView } from "../hooks/use-chart-view.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route } from "../routes.ts";
-import { type ChartView, resolveRange } from "../state/chart-view.ts";
+import { resolveRange } from "../state/chart-view.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
 import { RETURN, spanOf } from "../state/series.ts";
@@ -35,6 +36,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const { run } = live;
   const [version, setVersion] = useVersion(route);
+  const [view, onView] = useChartView(route);
   const isGoingOn = run !== null && !isOver(run.state);
   const found = useLoaded(
     `versions ${route.runId} ${isGoingOn}`,
@@ -57,8 +59,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const charts = {
     series: live.series,
     runId: run.run_id,
-    view: route.charts,
-    onView: (view: ChartView) => replaceRoute({ ...route, charts: view }),
+    view,
+    onView,
     versions,
     goal: run.goal,
     // A lesson is another task than the one that was played at random.
@@ -96,8 +98,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
               chosen={version}
               onChoose={setVersion}
               series={live.series[RETURN]}
-              axis={route.charts.axis}
-              range={resolveRange(route.charts.range, ...spanOf(live.series[RETURN], route.charts.axis))}
+              axis={view.axis}
+              range={resolveRange(view.range, ...spanOf(live.series[RETURN], view.axis))}
             />
           </ReturnChart>
         </div>
