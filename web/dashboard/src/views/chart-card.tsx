@@ -55,7 +55,7 @@ export function ChartCard(props: ChartCardProps) {
   const isInSight = useInSight(card);
   // A chart out of sight, or of a hidden page, stays as it was: it costs nothing.
   const held = useRef(props);
-  if ((isInSight && !document.hidden) || isLarge) held.current = props;
+  if (isInSight || isLarge) held.current = props;
   const points = panel.lines.map(({ metric }) => shown.series[metric]?.steps.length ?? 0);
   const figure = (
     <figure

@@ -41,8 +41,8 @@ const CURSOR = new ChartCursor();
 
 /** The learning curve, which stands beside the game. */
 export function ReturnChart({ mark, children, ...props }: ChartsProps & ReturnProps) {
-  const { groups, shown } = useCharts(props, [RETURN]);
-  const panel = groups.flatMap(({ panels }) => panels).find(({ id }) => id === RETURN);
+  const { groups, shown } = useCharts(props, RETURN);
+  const [panel] = panelsOf(groups, [RETURN]);
   if (panel === undefined) return null;
   return (
     <ChartCard panel={panel} heading="h2" standing={mark} shown={shown}>
@@ -51,16 +51,16 @@ export function ReturnChart({ mark, children, ...props }: ChartsProps & ReturnPr
   );
 }
 
-/** All others, with what they are looked at by. */
-export function Charts(props: ChartsProps) {
+/** All others, with what they are looked at by; `hasReturn`: the learning curve too, where it does not stand beside them. */
+export function Charts({ hasReturn = false, ...props }: ChartsProps & { hasReturn?: boolean }) {
   const { view, onView } = props;
   const { groups, shown } = useCharts(props, null);
   const others = groups.map((group) => ({
     ...group,
-    panels: group.panels.filter(({ id }) => id !== RETURN),
+    panels: group.panels.filter(({ id }) => hasReturn || id !== RETURN),
   }));
   const found = shownGroups(others, view.pinned, view.find);
-  const large = groups.flatMap(({ panels }) => panels).find(({ id }) => id === view.large);
+  const [large] = panelsOf(groups, view.large === null ? [] : [view.large]);
   return (
     <>
       <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} hasSearch />
@@ -77,11 +77,8 @@ export function Charts(props: ChartsProps) {
   );
 }
 
-/** The groups of a run, and what all of its charts share. `names`: only these metrics are asked for again when it zooms. */
-function useCharts(
-  props: ChartsProps,
-  names: readonly string[] | null,
-): { groups: PanelGroup[]; shown: Shown } {
+/** The groups of a run, and what all of its charts share. `only`: the one chart of them that is shown. */
+function useCharts(props: ChartsProps, only: string | null): { groups: PanelGroup[]; shown: Shown } {
   const { runId, series, view, onView, goal, randomReturn, versions, isLoading, isOver } = props;
   const definitions = useDefinitions();
   const known = Object.keys(series).sort().join("\n");
@@ -90,7 +87,7 @@ function useCharts(
     [definitions, known],
   );
   const lessons = useSame(lessonMarks(series[LESSON_METRIC], props.lessonNames));
-  const open = names ?? openMetrics(groups, view);
+  const open = metricsOf(only === null ? openPanels(groups, view) : panelsOf(groups, [only]));
   const zoom = useDetail(runId, series, view, open);
   const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
   const shown: Shown = {
@@ -108,11 +105,21 @@ function useCharts(
   return { groups, shown };
 }
 
-/** The metrics of charts that are not folded away. */
-function openMetrics(groups: readonly PanelGroup[], view: ChartView): string[] {
-  return shownGroups(groups, view.pinned, view.find)
-    .filter((group) => isOpenIn(group, view) || group.panels.some(({ id }) => id === view.large))
-    .flatMap(({ panels }) => panels.flatMap(({ lines }) => lines.map(({ metric }) => metric)));
+/** The charts that are not folded away, and the one that fills the window. */
+function openPanels(groups: readonly PanelGroup[], view: ChartView): Panel[] {
+  const open = shownGroups(groups, view.pinned, view.find).filter((group) => isOpenIn(group, view));
+  return [
+    ...open.flatMap(({ panels }) => panels),
+    ...panelsOf(groups, view.large === null ? [] : [view.large]),
+  ];
+}
+
+function panelsOf(groups: readonly PanelGroup[], ids: readonly string[]): Panel[] {
+  return groups.flatMap(({ panels }) => panels.filter(({ id }) => ids.includes(id)));
+}
+
+function metricsOf(panels: readonly Panel[]): string[] {
+  return [...new Set(panels.flatMap(({ lines }) => lines.map(({ metric }) => metric)))];
 }
 
 /** A search opens every group. */

@@ -109,7 +109,6 @@ export function Plot(props: PlotProps) {
     if (moveByKey(event.key, event.shiftKey, painted.current, plot.current)) event.preventDefault();
   };
   const text = plotText({ title, unit, lines, axis, nothing, levels: props.levels, marks: props.marks });
-  const last = lines[0] === undefined ? 0 : lines[0].x.length - 1;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: it has one of two roles
     <div
@@ -121,10 +120,10 @@ export function Plot(props: PlotProps) {
         ? {
             role: "slider",
             tabIndex: 0,
+            // What is drawn says where the cursor is.
             "aria-valuemin": 0,
-            "aria-valuemax": Math.max(0, last),
-            "aria-valuenow": Math.max(0, last),
-            "aria-valuetext": "",
+            "aria-valuemax": 0,
+            "aria-valuenow": 0,
           }
         : { role: "img" })}
       onBlur={() => cursor.current?.chart === id && cursor.set(null)}
@@ -169,14 +168,14 @@ function followCursor(
     const output = figure?.querySelector(`output[data-line="${CSS.escape(line.id)}"]`);
     if (output) output.textContent = formatNumber(read[i].value);
   }
-  const words = isShown
-    ? [formatPlace(place.x, axis), ...lines.map((line, i) => readingText(line, read[i], unit))]
-    : [];
+  const x = isShown ? place.x : (table.x[table.x.length - 1] ?? 0);
+  const words = [formatPlace(x, axis), ...lines.map((line, i) => readingText(line, read[i], unit))];
   element.setAttribute("aria-valuetext", words.join(", "));
+  element.setAttribute("aria-valuemax", String(Math.max(0, table.x.length - 1)));
+  element.setAttribute("aria-valuenow", String(Math.max(0, nearestPoint(table.x, table.x, x))));
   if (tip === null) return;
-  tip.hidden = !isShown || place?.chart !== id;
+  tip.hidden = !isShown || place.chart !== id;
   if (tip.hidden) return;
-  element.setAttribute("aria-valuenow", String(nearestPoint(table.x, table.x, place!.x)));
   tip.replaceChildren(
     ...words.map((text, i) => {
       const row = document.createElement("div");

@@ -5,13 +5,14 @@ import { useMemo } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
+import { useChartView } from "../hooks/use-chart-view.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route, type RunTab } from "../routes.ts";
-import { type ChartView, resolveRange } from "../state/chart-view.ts";
+import { resolveRange } from "../state/chart-view.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
 import { RETURN, spanOf } from "../state/series.ts";
@@ -41,6 +42,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const mayChange = useMayChange();
   const { run } = live;
   const [version, setVersion] = useVersion(route);
+  const [view, onView] = useChartView(route);
   const isGoingOn = run !== null && !isOver(run.state);
   const found = useLoaded(
     `versions ${route.runId} ${isGoingOn}`,
@@ -63,8 +65,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const charts = {
     series: live.series,
     runId: run.run_id,
-    view: route.charts,
-    onView: (view: ChartView) => replaceRoute({ ...route, charts: view }),
+    view,
+    onView,
     versions,
     goal: run.goal,
     // A lesson is another task than the one that was played at random.
@@ -108,8 +110,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
                 chosen={version}
                 onChoose={setVersion}
                 series={live.series[RETURN]}
-                axis={route.charts.axis}
-                range={resolveRange(route.charts.range, ...spanOf(live.series[RETURN], route.charts.axis))}
+                axis={view.axis}
+                range={resolveRange(view.range, ...spanOf(live.series[RETURN], view.axis))}
               />
             </ReturnChart>
           ) : (
@@ -131,10 +133,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
               Progress
             </h2>
           </div>
-          <ReturnChart {...charts} mark={marked}>
-            {null}
-          </ReturnChart>
-          <Charts {...charts} />
+          <Charts {...charts} hasReturn />
         </section>
       )}
       {tab === "play" && <Episodes runId={run.run_id} entries={live.episodes} />}

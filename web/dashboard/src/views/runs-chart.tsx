@@ -6,9 +6,10 @@ import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { type ChartView, resolveRange } from "../state/chart-view.ts";
-import { bandOver, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
+import { extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import { panelOfMetric } from "../state/panels.ts";
+import { type ChartRun, runLines } from "../state/run-lines.ts";
 import {
   type Detail,
   detailFrom,
@@ -17,18 +18,10 @@ import {
   placesOf,
   type Series,
   seriesFromSnapshot,
-  withDetail,
 } from "../state/series.ts";
 import { Plot } from "./plot.tsx";
 
-/** A run of the overlay. */
-export interface ChartRun {
-  readonly id: string;
-  readonly name: string;
-  readonly colour: string;
-  /** Runs of one group, two or more, are one line: their mean, with a band from the smallest to the largest. Its name. */
-  readonly group?: string;
-}
+export type { ChartRun };
 
 interface RunsChartProps {
   runs: readonly ChartRun[];
@@ -55,7 +48,7 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
     `${metric} ${view.axis} ${range?.join(" ")} ${ids.join(" ")} ${whole !== null}`,
     async () => (range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range)),
   ).value;
-  const lines = useMemo(() => linesOf(runs, whole, detail, view), [runs, whole, detail, view]);
+  const lines = useMemo(() => runLines(runs, whole, detail, view.axis), [runs, whole, detail, view.axis]);
   const panel = definitions === null ? null : panelOfMetric(definitions, metric);
   const seen = extremesOf(tableOf(lines, 0), range);
   return (
@@ -136,33 +129,4 @@ function spanOf(series: readonly Series[], { axis }: ChartView): [min: number, m
     Math.min(...places.map((list) => list[0])),
     Math.max(...places.map((list) => list[list.length - 1])),
   ];
-}
-
-function linesOf(
-  runs: readonly ChartRun[],
-  whole: readonly (Series | undefined)[] | null,
-  detail: readonly (Detail | null)[] | null,
-  { axis }: ChartView,
-): DrawnLine[] {
-  const single = runs.flatMap((run, i) => {
-    const series = whole?.[i];
-    if (series === undefined) return [];
-    const style = { id: run.id, name: run.name, color: run.colour };
-    return [{ run, line: drawnLine(withDetail(series, detail?.[i] ?? null), axis, style) }];
-  });
-  const groups = new Map<string, typeof single>();
-  for (const one of single) {
-    const key = one.run.group ?? `run ${one.run.id}`;
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
-  return [...groups].flatMap(([group, members]) => {
-    if (members.length === 1) return [members[0].line];
-    const style = { id: `group ${group}`, name: group, color: members[0].run.colour };
-    return (
-      bandOver(
-        members.map(({ line }) => line),
-        style,
-      ) ?? []
-    );
-  });
 }
