@@ -187,7 +187,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
     if isinstance(value, dict):
-        return {name: _plain(entry) for name, metric in value.items()}
+        return {name: _plain(entry) for name, entry in value.items()}
     return value
 
 

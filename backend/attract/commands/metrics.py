@@ -123,7 +123,7 @@ def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
 def _metric(series: MetricSeries, values: list[float | None] | None) -> RunMetric:
     low, high = min(series.low or series.values), max(series.high or series.values)
     first, last = series.values[0], series.values[-1]
-    return RunMetric(*(_digits(entry) for entry in (first, last, low, high)), values)
+    return RunMetric(_digits(first), _digits(last), _digits(low), _digits(high), values)
 
 
 def _values(series: MetricSeries, view: MetricsView) -> list[float | None]:
