@@ -26,6 +26,7 @@ export default defineConfig({
         items: [
           page("Ten minutes", "/tutorial"),
           page("A game in its page", "/page-games"),
+          page("Look at a page", "/look"),
           page("Write a game", "/games"),
           page("The dashboard", "/dashboard"),
           page("It does not learn", "/not-learning"),

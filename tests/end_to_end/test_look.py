@@ -62,7 +62,7 @@ GAMES = {
     "lanes": ("left", r"cart\?\.position\?\.x", "down"),
     "juggler": ("left", r"paddle\?\.position\?\.x", "down"),
 }
-"""Of each bundled page game an action, a global that it moves, and where to."""
+"""Bundled page games, each with an action, a global that it moves, and where to."""
 ESCAPE = "\\u001b]0;owned\\u0007\\u001b[31m\\u009b2J\\u202e"
 """As a script's text has them."""
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -74,7 +74,7 @@ def server(tmp_path: Path) -> ServerSettings:
 
 
 def global_of(report: LookReport, path: str) -> LookGlobal:
-    return next(one for one in report.globals if one.path == path)
+    return next(entry for entry in report.globals if entry.path == path)
 
 
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
@@ -90,7 +90,7 @@ async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: Se
     assert ship.moved_by == {"ArrowLeft": "down", "ArrowRight": "up", "#start": "down"}
     assert list(ship.moved_by)[-1] == "#start"
     assert global_of(report, "game?.score").moved_by == {"#start": "up"}
-    assert {one.name: one.problem for one in report.inputs} == {
+    assert {entry.name: entry.problem for entry in report.inputs} == {
         "#start": None,
         "ArrowLeft": None,
         "ArrowRight": None,
@@ -98,16 +98,18 @@ async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: Se
         "a >> b": "this is no CSS selector",
     }
     assert {"PLAY", f"Score: {global_of(report, 'game?.score').value:g}"} == {
-        one.text for one in report.texts
+        entry.text for entry in report.texts
     }
     (button,) = report.buttons
     (thing,) = report.things
     assert (button.selector, button.text, button.count) == ("#start", "PLAY", 1)
     assert thing.look == "rect #00ffff 30x40" and thing.x == pytest.approx((70 + 15) / 300, abs=1e-5)
-    assert [(one.by, one.level, one.text) for one in report.console] == [("page", "log", 'begun {"lives":3}')]
+    assert [(entry.by, entry.level, entry.text) for entry in report.console] == [
+        ("page", "log", 'begun {"lives":3}')
+    ]
     assert report.alerts == ["Go!"]
     assert report.errors == ["TypeError: broken"]
-    assert {one.address for one in report.missing} == {"/styles.css", "/nope.png", "/gone.js"}
+    assert {entry.address for entry in report.missing} == {"/styles.css", "/nope.png", "/gone.js"}
     assert report.eval is not None and report.eval.value == ["play", 800]
     # A PNG's size stands in its header.
     assert struct.unpack(">II", picture.read_bytes()[16:24]) == (800, 600)
@@ -122,12 +124,12 @@ async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server:
     episode = report.episode
     assert episode is not None and episode.actions == ["wait", "left"]
     # A step is four frames of 2 pixels each.
-    assert [one.observation for one in episode.steps[:3]] == [[1.0], [0.92], None]
-    assert [one.mask for one in episode.steps] == [[True, True], [True, True], None]
-    assert [one.over for one in episode.steps] == [False, False, True]
+    assert [entry.observation for entry in episode.steps[:3]] == [[1.0], [0.92], None]
+    assert [entry.mask for entry in episode.steps] == [[True, True], [True, True], None]
+    assert [entry.over for entry in episode.steps] == [False, False, True]
     assert episode.steps[1].score - episode.steps[0].score == 4
     assert report.ended == "the adapter says that it is over in step 2"
-    assert ("adapter", "seen 92") in {(one.by, one.text) for one in report.console}
+    assert ("adapter", "seen 92") in {(entry.by, entry.text) for entry in report.console}
     adapter.write_text(ADAPTER.replace("OVER", "false"))
     thrown = await look(LookOptions(str(adapter), left), server)
     assert thrown.ended == "it threw: too far" and "Error: too far" in thrown.errors
@@ -147,8 +149,8 @@ async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) ->
     assert report.inputs[0].problem is None
     assert report.episode is not None and len(report.episode.steps) > 2
     if path is not None:
-        moved = [one for one in report.globals if re.search(f"{path}$", one.path)]
-        assert [one.moved_by for one in moved] == [{action: direction}]
+        moved = [entry for entry in report.globals if re.search(f"{path}$", entry.path)]
+        assert [entry.moved_by for entry in moved] == [{action: direction}]
 
 
 @pytest.mark.alone

@@ -110,7 +110,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
         "page": subject.page,
         "size": order.size,
         "adapter": subject.adapter,
-        "inputs": [one.order() for one in order.inputs],
+        "inputs": [entry.order() for entry in order.inputs],
         "frames": frames,
         "seed": order.seed,
         "expression": order.expression,

@@ -67,39 +67,40 @@ def look_lines(report: LookReport) -> list[str]:
         lines.append(f"ended early: {report.ended}")
     if report.contracts:
         lines.append(f"offers: {', '.join(report.contracts)}")
-    lines += _section("inputs", report, [_input_line(one) for one in report.inputs])
-    lines += _section("texts", report, [f"{_place(one)}  {one.text}" for one in report.texts])
+    lines += _section("inputs", report, [_input_line(entry) for entry in report.inputs])
+    lines += _section("texts", report, [f"{_place(entry)}  {entry.text}" for entry in report.texts])
     lines += _section(
         "buttons",
         report,
         [
-            f"{_place(one)}  {one.selector or 'drawn'}  {one.text}"
-            + (f"  (one of {one.count} alike)" if one.count > 1 else "")
-            for one in report.buttons
+            f"{_place(entry)}  {entry.selector or 'drawn'}  {entry.text}"
+            + (f"  (one of {entry.count} alike)" if entry.count > 1 else "")
+            for entry in report.buttons
         ],
     )
     lines += _section(
         "things",
         report,
         [
-            f"{one.x:.2f},{one.y:.2f}  {one.look}" + (f"  ({one.count} of them)" if one.count > 1 else "")
-            for one in report.things
+            f"{entry.x:.2f},{entry.y:.2f}  {entry.look}"
+            + (f"  ({entry.count} of them)" if entry.count > 1 else "")
+            for entry in report.things
         ],
     )
-    lines += _section("globals", report, [_global_line(one) for one in report.globals])
+    lines += _section("globals", report, [_global_line(entry) for entry in report.globals])
     lines += _steps(report)
     lines += _section(
         "console",
         report,
         [
-            f"{one.by} {one.level}: {one.text}" + (f"  (x{one.times})" if one.times > 1 else "")
-            for one in report.console
+            f"{entry.by} {entry.level}: {entry.text}" + (f"  (x{entry.times})" if entry.times > 1 else "")
+            for entry in report.console
         ],
     )
     lines += _section("alerts", report, list(report.alerts))
     lines += _section("errors", report, list(report.errors))
-    lines += _section("missing", report, [f"{one.address}: {one.why}" for one in report.missing])
-    lines += _section("notes", report, [f"it {one}" for one in report.notes])
+    lines += _section("missing", report, [f"{entry.address}: {entry.why}" for entry in report.missing])
+    lines += _section("notes", report, [f"it {entry}" for entry in report.notes])
     if report.eval is not None:
         error, value = report.eval.error, report.eval.value
         lines.append(f"eval: {json.dumps(_plain(value))}" if error is None else f"eval threw {error}")
@@ -119,29 +120,32 @@ def _section(name: str, report: LookReport, lines: list[str]) -> list[str]:
     return [f"{name} ({count}):", *(f"  {_one_line(line)}" for line in lines)]
 
 
-def _input_line(one: Any) -> str:
-    frames = f"{one.name} in frames {one.first_frame} to {one.end_frame - 1}"
-    if one.problem is not None:
-        return f"{frames}: {one.problem}"
-    moved = "not compared, for want of time" if one.num_moved is None else f"moves {one.num_moved} globals"
+def _input_line(entry: Any) -> str:
+    frames = f"{entry.name} in frames {entry.first_frame} to {entry.end_frame - 1}"
+    if entry.problem is not None:
+        return f"{frames}: {entry.problem}"
+    moved = (
+        "not compared, for want of time" if entry.num_moved is None else f"moves {entry.num_moved} globals"
+    )
     return f"{frames}: {moved}"
 
 
-def _global_line(one: LookGlobal) -> str:
-    value = json.dumps(_plain(one.value))
-    text = f"{one.path} = {value}"
-    if one.kind == "list":
+def _global_line(entry: LookGlobal) -> str:
+    value = json.dumps(_plain(entry.value))
+    text = f"{entry.path} = {value}"
+    if entry.kind == "list":
         row = ", ".join(
-            f"{name}: {json.dumps(_plain(number))}" for name, number in zip(one.fields, one.row, strict=False)
+            f"{name}: {json.dumps(_plain(number))}"
+            for name, number in zip(entry.fields, entry.row, strict=False)
         )
-        text = f"{one.path}: list of {value}" + (f", first {{{row}}}" if row else "")
-    elif one.kind == "grid":
-        text = f"{one.path}: grid of {value} cells, {json.dumps(_plain(one.row))}"
-    if one.direction != "still":
-        span = "" if one.low is None or one.high is None else f"{one.low:g} to {one.high:g}, "
-        text += f"  ({span}{one.direction})"
-    if one.moved_by:
-        text += "  moved by " + ", ".join(f"{name}: {how}" for name, how in one.moved_by.items())
+        text = f"{entry.path}: list of {value}" + (f", first {{{row}}}" if row else "")
+    elif entry.kind == "grid":
+        text = f"{entry.path}: grid of {value} cells, {json.dumps(_plain(entry.row))}"
+    if entry.direction != "still":
+        span = "" if entry.low is None or entry.high is None else f"{entry.low:g} to {entry.high:g}, "
+        text += f"  ({span}{entry.direction})"
+    if entry.moved_by:
+        text += "  moved by " + ", ".join(f"{name}: {how}" for name, how in entry.moved_by.items())
     return text
 
 
@@ -164,8 +168,8 @@ def _steps(report: LookReport) -> list[str]:
     return [*lines, *_section("steps", report, steps)]
 
 
-def _place(one: Any) -> str:
-    return f"{one.x:g},{one.y:g}"
+def _place(entry: Any) -> str:
+    return f"{entry.x:g},{entry.y:g}"
 
 
 def _one_line(text: str) -> str:
@@ -181,9 +185,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(entry) for name, entry in value.items()}
     return value
 
 

@@ -63,7 +63,7 @@ def given_inputs(
     ]
     if len(found) > MAX_INPUTS:
         raise ConfigurationError(f"{len(found)} inputs, at most {MAX_INPUTS} are allowed", setting="look")
-    return sorted(found, key=lambda one: one.first)
+    return sorted(found, key=lambda entry: entry.first)
 
 
 def frames_of(inputs: list[GivenInput], frames: int | None) -> int:
@@ -71,11 +71,11 @@ def frames_of(inputs: list[GivenInput], frames: int | None) -> int:
 
     Raises: ConfigurationError: an input begins after the last frame, or there are too many frames.
     """
-    number = max(FRAMES, *(one.end + AFTER_INPUTS for one in inputs)) if inputs else FRAMES
+    number = max(FRAMES, *(entry.end + AFTER_INPUTS for entry in inputs)) if inputs else FRAMES
     number = number if frames is None else frames
     if not 0 <= number <= MAX_FRAMES:
         raise ConfigurationError(f"{number} frames", setting="--frames", fix=f"0 to {MAX_FRAMES}")
-    late = next((one for one in inputs if one.first >= number), None)
+    late = next((entry for entry in inputs if entry.first >= number), None)
     if late is not None:
         raise ConfigurationError(
             f"{late.name}@{late.first} comes after the last frame, which is {number - 1}",

@@ -37,7 +37,7 @@ class RunMetrics:
 
     run_id: str
     agent_steps: int | None
-    """Of the newest update; None: there is none yet."""
+    """Steps of the newest update; None: there is none yet."""
     axis: list[int] | None
     """Agent steps of each value."""
     metrics: dict[str, RunMetric]
@@ -92,10 +92,12 @@ def metrics_lines(answer: RunMetrics) -> list[str]:
     """The printed lines."""
     steps = "no update yet" if answer.agent_steps is None else f"{answer.agent_steps:,} agent steps"
     lines = [f"{answer.run_id}: {steps}"]
-    for name, one in answer.metrics.items():
-        lines.append(f"  {name}: {one.first:g} -> {one.last:g}  (between {one.low:g} and {one.high:g})")
-        if one.values is not None:
-            lines.append(f"    {' '.join('-' if value is None else f'{value:g}' for value in one.values)}")
+    for name, metric in answer.metrics.items():
+        lines.append(
+            f"  {name}: {metric.first:g} -> {metric.last:g}  (between {metric.low:g} and {metric.high:g})"
+        )
+        if metric.values is not None:
+            lines.append(f"    {' '.join('-' if value is None else f'{value:g}' for value in metric.values)}")
     if answer.axis:
         lines.append(f"  values at agent steps {' '.join(f'{at:,}' for at in answer.axis)}")
     if answer.left_out:
@@ -106,7 +108,7 @@ def metrics_lines(answer: RunMetrics) -> list[str]:
 def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for name in wanted:
-        found = [one for one in known if fnmatch.fnmatchcase(one, name)]
+        found = [entry for entry in known if fnmatch.fnmatchcase(entry, name)]
         if not found:
             near = nearest_name(name, known)
             raise ConfigurationError(
@@ -121,7 +123,7 @@ def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
 def _metric(series: MetricSeries, values: list[float | None] | None) -> RunMetric:
     low, high = min(series.low or series.values), max(series.high or series.values)
     first, last = series.values[0], series.values[-1]
-    return RunMetric(*(_digits(one) for one in (first, last, low, high)), values)
+    return RunMetric(_digits(first), _digits(last), _digits(low), _digits(high), values)
 
 
 def _values(series: MetricSeries, view: MetricsView) -> list[float | None]:

@@ -43,7 +43,7 @@ class LookText(FiniteModel):
 
     text: Words
     x: Number
-    """Of its middle, in CSS pixels of the page's window; as `y`."""
+    """The middle, in CSS pixels of the page's window; as `y`."""
     y: Number
     on: Literal["element", "canvas"]
 
@@ -66,7 +66,7 @@ class LookThing(FiniteModel):
     look: Words
     count: Count
     x: Number
-    """Of the first one's middle, as a share of its canvas or the window; as `y`."""
+    """The first one's middle, as a share of its canvas or the window; as `y`."""
     y: Number
     width: Number
     height: Number
@@ -81,9 +81,9 @@ class LookGlobal(FiniteModel):
     value: Scalar
     """At the end; of a list its length, of a grid the number of its cells."""
     fields: Annotated[list[Words], Field(max_length=16)]
-    """Of a list: the numbers of each element."""
+    """The numbers of each element of a list."""
     row: Annotated[list[Number | None], Field(max_length=16)]
-    """Of a list: `fields` of its first element; of a grid: its first cells."""
+    """`fields` of a list's first element, or a grid's first cells."""
     first: Scalar
     """At frame 0."""
     low: Number | None
@@ -146,7 +146,7 @@ class PageLook(FiniteModel):
     contracts: Annotated[list[Words], Field(max_length=MAX_LISTED)]
     """What the page offers agents: `render_game_to_text()`, say."""
     size: tuple[Number, Number]
-    """Of the page's window, in CSS pixels."""
+    """Width and height of the page's window, in CSS pixels."""
     frames: Count
     """Frames that were played; fewer than asked for when the page or the episode ended."""
     ended: Words | None

@@ -71,7 +71,9 @@ def test_a_long_answer_loses_the_end_of_its_longest_lists_and_counts_it() -> Non
         assert len(short.texts) == 1
         assert 10 < len(short.globals) < 400
         assert short.left_out == {"globals": 400 - len(short.globals)}
-        assert [one.path for one in short.globals] == [one["path"] for one in globals_[: len(short.globals)]]
+        assert [entry.path for entry in short.globals] == [
+            entry["path"] for entry in globals_[: len(short.globals)]
+        ]
 
 
 def test_an_answer_of_the_longest_texts_is_short_as_well() -> None:
@@ -101,7 +103,7 @@ def test_the_last_step_stays() -> None:
     }
     short = shortened(report(episode=episode), json_text)
     assert short.episode is not None
-    assert [one.step for one in short.episode.steps[:2]] == [0, 1]
+    assert [entry.step for entry in short.episode.steps[:2]] == [0, 1]
     assert short.episode.steps[-1].step == 299
     assert short.left_out["steps"] == 300 - len(short.episode.steps) > 100
 

@@ -12,7 +12,7 @@ from check_rules import ROOT
 
 def test_a_press_lasts_four_frames_and_a_hold_until_its_end() -> None:
     inputs = given_inputs(["Enter@10"], ["ArrowLeft@60-90"], ["#start@5"], ["left@0-30"])
-    assert [(one.name, one.kind, one.first, one.end) for one in inputs] == [
+    assert [(entry.name, entry.kind, entry.first, entry.end) for entry in inputs] == [
         ("left", "action", 0, 30),
         ("#start", "element", 5, 9),
         ("Enter", "key", 10, 14),

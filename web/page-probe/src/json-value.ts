@@ -4,7 +4,7 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 
 const MAX_DEPTH = 4;
 const MAX_ENTRIES = 100;
-/** Of all values within one. */
+/** All values within one. */
 const MAX_VALUES = 2_000;
 export const MAX_WORDS = 400;
 const DIGITS = 6;
@@ -66,7 +66,7 @@ function listOf(value: object): unknown[] | null {
     return Array.from({ length: Math.min(Number(value.length), MAX_ENTRIES) }, (_, i) =>
       Number((value as unknown as ArrayLike<number>)[i]),
     );
-  // Of another window, `instanceof` is false.
+  // `instanceof` is false for those of another window.
   if (!/^\[object (?:Set|Map)\]$/.test(Object.prototype.toString.call(value))) return null;
   const all: unknown[] = [];
   for (const one of value as Iterable<unknown>) {

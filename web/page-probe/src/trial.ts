@@ -47,7 +47,7 @@ export interface Samples {
   readonly rows: Value[][];
 }
 
-/** Of a trial that is not a plain page's. */
+/** What is different in a trial that is not a plain page's. */
 export interface TrialOptions {
   /** Plays the page as this adapter has it: its restart and menu have passed once the trial is open. */
   adapter?: PageAdapter;

@@ -632,13 +632,13 @@ export interface LookGlobal {
    */
   value: number | boolean | string | null;
   /**
-   * Of a list: the numbers of each element.
+   * The numbers of each element of a list.
    *
    * @maxItems 16
    */
   fields: string[];
   /**
-   * Of a list: `fields` of its first element; of a grid: its first cells.
+   * `fields` of a list's first element, or a grid's first cells.
    *
    * @maxItems 16
    */
@@ -783,7 +783,7 @@ export interface LookReport {
 export interface LookText {
   text: string;
   /**
-   * Of its middle, in CSS pixels of the page's window; as `y`.
+   * The middle, in CSS pixels of the page's window; as `y`.
    */
   x: number;
   y: number;
@@ -796,7 +796,7 @@ export interface LookThing {
   look: string;
   count: number;
   /**
-   * Of the first one's middle, as a share of its canvas or the window; as `y`.
+   * The first one's middle, as a share of its canvas or the window; as `y`.
    */
   x: number;
   y: number;
@@ -996,7 +996,7 @@ export interface PageLook {
    */
   contracts: string[];
   /**
-   * Of the page's window, in CSS pixels.
+   * Width and height of the page's window, in CSS pixels.
    *
    * @minItems 2
    * @maxItems 2
