@@ -70,8 +70,8 @@ export class GameCopies {
     const { page } = game;
     this.#masks = masks;
     this.#freshEvery = freshEvery;
-    // A page that restarts by itself does so in a new page too: it is seldom in the phase of one that has just come up.
-    const isFresh = freshEvery === 1 && page?.reset !== "own";
+    // As `attract replay` plays, so that what comes again here does so there.
+    const isFresh = freshEvery === 1;
     this.#isKept = page !== undefined && !isFresh && page.reset !== "reload";
     this.#frames =
       page === undefined
