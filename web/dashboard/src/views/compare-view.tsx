@@ -79,7 +79,7 @@ function Parts({ compared, route }: PartsProps) {
       <Overlay rows={rows} route={route} />
       <section className="section card" aria-labelledby="numbers-title">
         <h2 id="numbers-title">Final numbers</h2>
-        <Table rows={rows}>
+        <Table label="Numbers of each run" rows={rows}>
           {NUMBERS.map(({ title, numberOf, format, isBestLargest }) => {
             const values = rows.map(numberOf);
             const known = values.filter((value) => value !== null);
@@ -102,13 +102,13 @@ function Parts({ compared, route }: PartsProps) {
         {different.length === 0 ? (
           <p className="soft">All settings of these runs are equal.</p>
         ) : (
-          <Table rows={rows}>
+          <Table label="Different settings of each run" rows={rows}>
             <Settings settings={different} rows={rows} />
           </Table>
         )}
         <details>
           <summary>{plural(equal.length, "equal setting")}</summary>
-          <Table rows={rows}>
+          <Table label="Equal settings of each run" rows={rows}>
             <Settings settings={equal} rows={rows} />
           </Table>
         </details>
@@ -137,7 +137,8 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
     }));
   });
   return (
-    <section className="section" aria-label="Curves">
+    <section className="section" aria-labelledby="curves-title">
+      <h2 id="curves-title">Curves</h2>
       <div className="runs-tools">
         <label>
           Metric{" "}
@@ -225,10 +226,10 @@ const NUMBERS: readonly {
   },
 ];
 
-function Table({ rows, children }: { rows: readonly RunRow[]; children: ReactNode }) {
+function Table({ label, rows, children }: { label: string; rows: readonly RunRow[]; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section className="table-scroll" tabIndex={0} aria-label="Runs side by side">
+    <section className="table-scroll" tabIndex={0} aria-label={label}>
       <table className="compare-table">
         <thead>
           <tr>
