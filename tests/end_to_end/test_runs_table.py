@@ -77,7 +77,7 @@ async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -
         await open_table(page)
         await expect_rows(page, "fast-2", "slow-2", "fast-1", "slow-1", "pole")
         await page.keyboard.press("/")
-        search = page.get_by_role("searchbox", name="Search runs")
+        search = page.get_by_role("combobox", name="Search runs")
         await expect(search).to_be_focused()
         await search.press_sequentially("lr<0.001")
         await expect_rows(page, "slow-2", "slow-1")

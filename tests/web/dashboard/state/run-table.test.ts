@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import {
   bandOf,
   compareSettings,
+  completions,
   flatSettings,
   formatTableView,
   groupRuns,
@@ -81,6 +82,21 @@ const shown = (nodes: Node<RunRow>[]) =>
   nodes.map((node) =>
     node.kind === "one" ? node.id : `${node.label}: ${node.rows.map(({ run_id }) => run_id).join(" ")}`,
   );
+
+describe("completions", () => {
+  const settings = ["ppo.learning_rate", "ppo.gamma", "rnd.gamma"];
+
+  it.each([
+    ["l", []],
+    ["le", ["learning_rate:"]],
+    ["return>3 ga", ["return>3 game:"]],
+    ["pp", ["ppo.gamma:"]],
+    ["is:l", ["is:live"]],
+    ["learning_rate:", []],
+  ])("of %s", (text, expected) => {
+    expect(completions(text, settings)).toEqual(expected);
+  });
+});
 
 describe("groups", () => {
   const runs = [
