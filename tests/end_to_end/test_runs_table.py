@@ -173,7 +173,7 @@ async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> N
         fast = groups.first
         await expect(fast.locator('[data-column="return"]')).to_contain_text("13.5")
         await expect(fast.locator('[data-column="return"]')).to_contain_text("9 to 18")
-        await expect(fast.locator(".sparkline polygon")).to_have_count(1)
+        await expect(fast.locator(".return-curve polygon")).to_have_count(1)
         await expect(fast.locator('[data-column="seed"]')).to_have_text("2 values")
         button = fast.get_by_role("button", name="Snake")
         await button.click()

@@ -56,7 +56,7 @@ export function CompareView({ route }: { route: CompareRoute }) {
 async function load(ids: readonly string[]): Promise<Compared[]> {
   if (ids.length === 0) return [];
   const [list, ...views] = await Promise.all([
-    api.runs({ q: `is:all id=${ids.join(",")}`, limit: MAX_RUNS }),
+    api.runList({ q: `is:all id=${ids.join(",")}`, limit: MAX_RUNS }),
     ...ids.map((id) => Promise.all([api.run(id), api.episodes(id)])),
   ]);
   const rows = new Map(list.runs.map((row) => [row.run_id, row]));
