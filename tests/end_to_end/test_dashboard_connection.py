@@ -21,8 +21,17 @@ MORE_UPDATES = 800
 """Two events each: more than the server repeats."""
 CANVASES = """async () => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return [...document.querySelectorAll(".chart canvas")].map((canvas) => canvas.toDataURL());
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  await frame();
+  const seen = [];
+  for (const chart of document.querySelectorAll(".chart")) {
+    // Only charts in sight are drawn.
+    chart.scrollIntoView({ block: "center" });
+    for (let i = 0; i < 60 && chart.querySelector("canvas") === null; i++) await frame();
+    for (let i = 0; i < 4; i++) await frame();
+    seen.push(chart.querySelector("canvas")?.toDataURL() ?? null);
+  }
+  return seen;
 }"""
 """What every chart shows, to the pixel."""
 

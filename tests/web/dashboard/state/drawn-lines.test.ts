@@ -9,6 +9,7 @@ import {
   drawnLine,
   extremesOf,
   nearestPoint,
+  pointBefore,
   smoothed,
   tableOf,
 } from "../../../../web/dashboard/src/state/drawn-lines.ts";
@@ -112,7 +113,7 @@ describe("ranges of y", () => {
   });
 
   it("leave out the outermost where they are cut", () => {
-    // Of 100 sorted values, 2 % in from each end: the third and the third last.
+    // In 100 sorted values, 2 % from each end: the third and the third last.
     expect(cutRange(spiky, null)).toEqual([2, 98]);
     expect(cutRange(spiky, [200, 300])).toBeNull();
   });
@@ -124,6 +125,14 @@ describe("nearestPoint", () => {
     expect(nearestPoint([1, 2, 3, 4], [5, undefined, null, 8], 2.6)).toBe(3);
     expect(nearestPoint([1, 2, 3], [5, 6, 7], 99)).toBe(2);
     expect(nearestPoint([], [], 1)).toBe(-1);
+  });
+});
+
+describe("pointBefore", () => {
+  it("is the last that the line has until then", () => {
+    expect(pointBefore([1, 2, 3, 4], [5, undefined, null, 8], 3.9)).toBe(0);
+    expect(pointBefore([1, 2, 3, 4], [5, undefined, null, 8], 4)).toBe(3);
+    expect(pointBefore([1, 2], [5, 6], 0)).toBe(-1);
   });
 });
 

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import {
   addRows,
+  detailFrom,
   halve,
   lastValue,
   lineOf,
@@ -158,20 +159,44 @@ describe("halve", () => {
 describe("withDetail", () => {
   const base = series({ steps: [10, 20, 30, 40], values: [1, 2, 3, 4] });
 
-  it("puts the points that were asked for in place of those between them", () => {
-    const detail = series({ steps: [18, 22, 31], values: [7, 8, 9], low: [6, 8, 9], high: [7, 9, 9] });
-    const joined = withDetail(base, detail);
-    expect(joined.steps).toEqual([10, 18, 22, 31, 40]);
-    expect(joined.values).toEqual([1, 7, 8, 9, 4]);
-    expect(joined.low).toEqual([1, 6, 8, 9, 4]);
-    expect(joined.high).toEqual([1, 7, 9, 9, 4]);
-    expect(joined.clock).toHaveLength(5);
+  const part = (from: number, until: number, more: Parameters<typeof series>[0]) => ({
+    series: { x: series(more) },
+    from,
+    until,
+  });
+
+  it("puts the points that were asked for in place of those of the same steps", () => {
+    const more = { steps: [22, 26], values: [7, 8], low: [6, 8], high: [7, 9] };
+    const joined = withDetail(base, part(15, 30, more));
+    expect(joined.steps).toEqual([10, 22, 26, 40]);
+    expect(joined.values).toEqual([1, 7, 8, 4]);
+    expect(joined.low).toEqual([1, 6, 8, 4]);
+    expect(joined.high).toEqual([1, 7, 9, 4]);
+    expect(joined.clock).toHaveLength(4);
   });
 
   it("is as it was without any, and is what came where that is all", () => {
-    expect(withDetail(base, undefined)).toBe(base);
-    expect(withDetail(base, series({ steps: [], values: [] }))).toBe(base);
-    expect(withDetail(base, series({ steps: [1, 99], values: [7, 8] })).values).toEqual([7, 8]);
+    expect(withDetail(base, null)).toBe(base);
+    expect(withDetail(base, part(15, 30, { steps: [], values: [] }))).toBe(base);
+    expect(withDetail(base, { series: {}, from: 0, until: 99 })).toBe(base);
+    expect(withDetail(base, part(1, 99, { steps: [1, 99], values: [7, 8] })).values).toEqual([7, 8]);
+  });
+
+  it("covers a range whole, or until its newest update where the run may go on in it", () => {
+    const view = {
+      run_id: "r",
+      names: [],
+      agent_steps: [],
+      seconds: [],
+      updates: [],
+      episodes: [],
+      clock: [],
+      series: [],
+    };
+    const until = (to: number, newest: number) =>
+      detailFrom({ ...view, last_steps: 30 }, 15, to, newest).until;
+    expect(until(35, 40)).toBe(35);
+    expect(until(35, 30)).toBe(30);
   });
 });
 

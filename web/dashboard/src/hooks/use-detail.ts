@@ -1,14 +1,14 @@
 /** The series of a run as a zoomed chart needs them: with the points between, which the server is asked for. */
 
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
 import { type ChartView, resolveRange } from "../state/chart-view.ts";
 import {
+  detailFrom,
   MAX_POINTS,
   placeAlong,
   placesOf,
   type SeriesByName,
-  seriesFromSnapshot,
   withDetail,
 } from "../state/series.ts";
 import { useLoaded } from "./use-loaded.ts";
@@ -53,22 +53,24 @@ export function useDetail(
         ? `last ${JSON.stringify(view.range)}`
         : `${from} ${to}`;
   const asked = useRested(`${wanted}\n${[...names].sort().join(",")}`);
+  // What is asked for again and again begins where the range begins by then.
+  const start = useRef(from);
+  start.current = from;
   const detail = useLoaded(
     `${runId}\n${asked}`,
     async () => {
-      if (asked.startsWith("\n") || names.length === 0) return null;
-      return seriesFromSnapshot(
-        await api.metrics(runId, MAX_POINTS, { names, from, to: follows ? undefined : to }),
-      );
+      const from = start.current;
+      if (from === undefined || to === undefined || asked.startsWith("\n") || names.length === 0) return null;
+      const end = follows ? undefined : to;
+      const view = await api.metrics(runId, MAX_POINTS, { names, from, to: end });
+      return detailFrom(view, from, end ?? Number.POSITIVE_INFINITY, longest.steps.at(-1) ?? 0);
     },
     follows ? FOLLOW_MS : undefined,
   ).value;
   const isZoomed = range !== null;
   const whole = useMemo(() => {
     if (!isZoomed || detail === null) return series;
-    return Object.fromEntries(
-      Object.values(series).map((one) => [one.name, withDetail(one, detail[one.name])]),
-    );
+    return Object.fromEntries(Object.values(series).map((one) => [one.name, withDetail(one, detail)]));
   }, [series, detail, isZoomed]);
   return { series: whole, span: [min, max], range };
 }

@@ -158,6 +158,13 @@ export function nearestPoint(x: readonly number[], values: Values, place: number
   return found;
 }
 
+/** Index of the last point at or before a place; -1: it has none. */
+export function pointBefore(x: readonly number[], values: Values, place: number): number {
+  for (let i = x.length - 1; i >= 0; i--)
+    if (x[i] <= place && values[i] !== null && values[i] !== undefined) return i;
+  return -1;
+}
+
 /** The lines as a table of text: a header, then a row for each x that any has; empty where a line has no point. */
 export function csvOf(lines: readonly DrawnLine[], xName: string): string {
   const { x, columns, values } = tableOf(lines, 0);

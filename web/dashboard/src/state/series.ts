@@ -148,24 +148,37 @@ export function halve(series: Series): Series {
   return merged;
 }
 
-/** `base` with the points of `detail` in place of its own between the first and the last of those. */
-export function withDetail(base: Series, detail: Series | undefined): Series {
-  if (detail === undefined || detail.steps.length === 0) return base;
-  const [first, last] = [detail.steps[0], detail.steps[detail.steps.length - 1]];
-  const before = base.steps.findIndex((steps) => steps >= first);
+/** More points of a part of a run, and all that were recorded from agent step `from` to `until`. */
+export interface Detail {
+  readonly series: SeriesByName;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The part of `snapshot` from agent step `from` to `to`; a run that is not there yet may go on before `to`. */
+export function detailFrom(snapshot: MetricsView, from: number, to: number, newest: number): Detail {
+  const until = to < newest ? to : (snapshot.last_steps ?? from);
+  return { series: seriesFromSnapshot(snapshot), from, until };
+}
+
+/** `base` with the points of `detail` in place of its own. */
+export function withDetail(base: Series, detail: Detail | null): Series {
+  const part = detail?.series[base.name];
+  if (detail === null || part === undefined || part.steps.length === 0) return base;
+  const before = base.steps.findIndex((steps) => steps >= detail.from);
   const numBefore = before < 0 ? base.steps.length : before;
-  const after = base.steps.findIndex((steps) => steps > last);
+  const after = base.steps.findIndex((steps) => steps > detail.until);
   const join = (one: readonly number[], other: readonly number[]) => [
     ...one.slice(0, numBefore),
     ...other,
     ...(after < 0 ? [] : one.slice(after)),
   ];
-  const hasBand = base.low !== null || detail.low !== null;
-  const band = (side: "low" | "high") => join(base[side] ?? base.values, detail[side] ?? detail.values);
+  const hasBand = base.low !== null || part.low !== null;
+  const band = (side: "low" | "high") => join(base[side] ?? base.values, part[side] ?? part.values);
   return {
     name: base.name,
-    ...forEachPlace((place) => join(base[place], detail[place])),
-    values: join(base.values, detail.values),
+    ...forEachPlace((place) => join(base[place], part[place])),
+    values: join(base.values, part.values),
     low: hasBand ? band("low") : null,
     high: hasBand ? band("high") : null,
   };

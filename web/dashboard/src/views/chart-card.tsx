@@ -146,7 +146,7 @@ const Body = memo(function Body({
       {panel.lines.length > 1 && (
         <ul className="chart-legend">
           {lines.map((line) => (
-            <li key={line.id} style={{ "--line": line.color } as CSSProperties}>
+            <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
               {line.name} <output data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
             </li>
           ))}

@@ -9,11 +9,12 @@ interface ChartControlsProps {
   /** First and last place of the x-axis. */
   span: readonly [min: number, max: number];
   range: readonly [number, number] | null;
+  hasSearch?: boolean;
 }
 
 const FOLLOWED_SHARE = 0.25;
 
-export function ChartControls({ view, onView, span, range }: ChartControlsProps) {
+export function ChartControls({ view, onView, span, range, hasSearch = false }: ChartControlsProps) {
   const [min, max] = span;
   const isFollowing = view.range !== null && "last" in view.range;
   const shown = range ?? span;
@@ -59,8 +60,7 @@ export function ChartControls({ view, onView, span, range }: ChartControlsProps)
         />{" "}
         Cut outliers
       </label>
-      <fieldset className="chart-range">
-        <legend className="visually-hidden">Range</legend>
+      <fieldset className="chart-range" aria-label="Range">
         <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => step("in")}>
           +
         </button>
@@ -98,13 +98,15 @@ export function ChartControls({ view, onView, span, range }: ChartControlsProps)
           Show all
         </button>
       </fieldset>
-      <input
-        type="search"
-        aria-label="Search charts"
-        placeholder="Search charts"
-        value={view.find}
-        onChange={(event) => onView({ ...view, find: event.currentTarget.value })}
-      />
+      {hasSearch && (
+        <input
+          type="search"
+          aria-label="Search charts"
+          placeholder="Search charts"
+          value={view.find}
+          onChange={(event) => onView({ ...view, find: event.currentTarget.value })}
+        />
+      )}
     </div>
   );
 }

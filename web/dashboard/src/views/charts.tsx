@@ -63,12 +63,16 @@ export function Charts(props: ChartsProps) {
   const large = groups.flatMap(({ panels }) => panels).find(({ id }) => id === view.large);
   return (
     <>
-      <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} />
+      <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} hasSearch />
       {found.map((group) => (
         <Group key={group.id} group={group} shown={shown} />
       ))}
       {found.length === 0 && view.find !== "" && <p className="soft">No chart has “{view.find}”.</p>}
-      {large !== undefined && <ChartCard key="large" panel={large} heading="h2" shown={shown} isLarge />}
+      {large !== undefined && (
+        <ChartCard key="large" panel={large} heading="h2" shown={shown} isLarge>
+          <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} />
+        </ChartCard>
+      )}
     </>
   );
 }

@@ -46,6 +46,7 @@ export function plotOptions(
     padding: [8, LAST_LABEL / 2, 0, 0],
     legend: { show: false },
     cursor: {
+      y: false,
       drag: { x: onRange !== undefined, y: false, setScale: false, dist: MIN_DRAG },
       points: { size: (_plot, place) => (table.columns[place - 1]?.kind === "main" ? 7 : 0) },
       bind: {
@@ -115,8 +116,8 @@ export function plotOptions(
       ready: [(plot) => listen(plot, painted)],
       setSelect: [(plot) => takeSelection(plot, painted)],
       draw: [
-        (plot) => drawLevels(plot, painted.current.levels ?? [], colors.text),
         (plot) => drawMarks(plot, painted.current.marks ?? [], colors),
+        (plot) => drawLevels(plot, painted.current.levels ?? [], colors.text),
         noteWidth,
       ],
     },

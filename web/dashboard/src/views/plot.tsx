@@ -7,7 +7,7 @@ import { useInSight } from "../hooks/use-in-sight.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { formatPlace, plotText } from "../state/chart-text.ts";
 import type { ChartAxis } from "../state/chart-view.ts";
-import { type DrawnLine, type DrawnTable, nearestPoint, tableOf } from "../state/drawn-lines.ts";
+import { type DrawnLine, type DrawnTable, nearestPoint, pointBefore, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import { type Painted, plotOptions } from "./plot-options.ts";
 
@@ -135,6 +135,9 @@ export function Plot(props: PlotProps) {
   );
 }
 
+/** Between the cursor and what is said of it. */
+const TIP_GAP = 12;
+
 const EMPTY: DrawnTable = { x: [], columns: [], values: [] };
 
 /** A logarithmic axis has no place for 0 and below. */
@@ -177,16 +180,20 @@ function followCursor(
   tip.replaceChildren(
     ...words.map((text, i) => {
       const row = document.createElement("div");
-      if (i > 0) row.style.setProperty("--line", lines[i - 1].color);
+      if (i > 0) row.style.setProperty("--series", lines[i - 1].color);
       row.textContent = text;
       return row;
     }),
   );
+  // Beside the cursor, where there is more room, and within the chart.
+  const at = plot.over.offsetLeft + left;
   const isRight = left > plot.over.clientWidth / 2;
-  const inset = plot.over.offsetLeft + left;
-  tip.style.left = isRight ? "" : `${inset + 12}px`;
-  tip.style.right = isRight ? `${element.clientWidth - inset + 12}px` : "";
+  const start = isRight ? at - TIP_GAP - tip.offsetWidth : at + TIP_GAP;
+  tip.style.left = `${Math.max(0, Math.min(start, element.clientWidth - tip.offsetWidth))}px`;
 }
+
+/** Units that a value is read without. */
+const WITHOUT_UNIT = ["", "share", "reward"];
 
 interface Reading {
   value: number | null;
@@ -201,11 +208,13 @@ function readings(
   lines: readonly DrawnLine[],
   place: number | null,
 ): Reading[] {
-  return lines.map((_, line) => {
+  return lines.map(({ hasDots }, line) => {
     const of = (kind: string) =>
       values[columns.findIndex((column) => column.line === line && column.kind === kind)];
     const main = of("main") ?? [];
-    const at = nearestPoint(x, main, place ?? Number.POSITIVE_INFINITY);
+    // An evaluation holds until the next one.
+    const find = hasDots ? pointBefore : nearestPoint;
+    const at = find(x, main, place ?? Number.POSITIVE_INFINITY);
     const read = (kind: string) => of(kind)?.[at] ?? null;
     return { value: main[at] ?? null, raw: read("raw"), low: read("low"), high: read("high") };
   });
@@ -215,7 +224,7 @@ function readingText({ name }: DrawnLine, { value, raw, low, high }: Reading, un
   const band =
     low !== null && high !== null && low < high ? ` (${formatNumber(low)} to ${formatNumber(high)})` : "";
   const own = raw === null ? "" : `, raw ${formatNumber(raw)}`;
-  return `${name} ${formatNumber(value)}${unit === "" || unit === "share" ? "" : ` ${unit}`}${own}${band}`;
+  return `${name} ${formatNumber(value)}${WITHOUT_UNIT.includes(unit) ? "" : ` ${unit}`}${own}${band}`;
 }
 
 /** Arrows move the cursor from point to point, + and - zoom about it, 0 shows all. Whether the key does anything. */

@@ -10,6 +10,8 @@ import { bandOver, type DrawnLine, drawnLine, extremesOf, tableOf } from "../sta
 import { formatNumber } from "../state/format.ts";
 import { panelOfMetric } from "../state/panels.ts";
 import {
+  type Detail,
+  detailFrom,
   MAX_POINTS,
   placeAlong,
   placesOf,
@@ -70,7 +72,7 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
       </figcaption>
       <ul className="chart-legend">
         {lines.map((line) => (
-          <li key={line.id} style={{ "--line": line.color } as React.CSSProperties}>
+          <li key={line.id} style={{ "--series": line.color } as React.CSSProperties}>
             {line.name} <output data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
           </li>
         ))}
@@ -96,7 +98,7 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
   );
 }
 
-/** Of each run the whole series; undefined: it has none. */
+/** The whole series of each run; undefined: it has none. */
 async function load(ids: readonly string[], metric: string): Promise<(Series | undefined)[]> {
   return Promise.all(
     ids.map(async (id) =>
@@ -111,15 +113,15 @@ async function loadPart(
   view: ChartView,
   whole: readonly (Series | undefined)[],
   range: readonly [number, number],
-): Promise<(Series | undefined)[]> {
+): Promise<(Detail | null)[]> {
   return Promise.all(
     ids.map(async (id, i) => {
       const series = whole[i];
-      if (series === undefined) return undefined;
-      const [from, to] = range.map((place) => placeAlong(placesOf(series, view.axis), series.steps, place));
-      return filled(
-        seriesFromSnapshot(await api.metrics(id, MAX_POINTS, { names: [metric], from, to }))[metric],
-      );
+      if (series === undefined) return null;
+      const places = placesOf(series, view.axis);
+      const [from, to] = range.map((place) => placeAlong(places, series.steps, place) ?? 0);
+      const part = await api.metrics(id, MAX_POINTS, { names: [metric], from, to });
+      return detailFrom(part, from, to, series.steps[series.steps.length - 1]);
     }),
   );
 }
@@ -139,14 +141,14 @@ function spanOf(series: readonly Series[], { axis }: ChartView): [min: number, m
 function linesOf(
   runs: readonly ChartRun[],
   whole: readonly (Series | undefined)[] | null,
-  detail: readonly (Series | undefined)[] | null,
+  detail: readonly (Detail | null)[] | null,
   { axis }: ChartView,
 ): DrawnLine[] {
   const single = runs.flatMap((run, i) => {
     const series = whole?.[i];
     if (series === undefined) return [];
     const style = { id: run.id, name: run.name, color: run.colour };
-    return [{ run, line: drawnLine(withDetail(series, detail?.[i]), axis, style) }];
+    return [{ run, line: drawnLine(withDetail(series, detail?.[i] ?? null), axis, style) }];
   });
   const groups = new Map<string, typeof single>();
   for (const one of single) {

@@ -31,7 +31,7 @@ export function savePicture(name: string, inside: Element, title: string): void 
   write(title, style.color);
   context.font = `${(TITLE_SIZE - 3) * px}px ${style.fontFamily}`;
   for (const item of figure.querySelectorAll<HTMLElement>(".chart-legend li"))
-    write(item.textContent ?? "", item.style.getPropertyValue("--line"));
+    write(item.textContent ?? "", item.style.getPropertyValue("--series"));
   context.drawImage(drawn, 0, TITLE_ROOM * px);
   picture.toBlob((blob) => blob && save(name, blob), "image/png");
 }
