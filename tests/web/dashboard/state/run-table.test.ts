@@ -6,6 +6,7 @@ import {
   bandOf,
   compareSettings,
   completions,
+  differentSettings,
   flatSettings,
   formatTableView,
   groupRuns,
@@ -187,6 +188,13 @@ describe("settings", () => {
       { path: "new", texts: ["–", "true"] },
     ]);
     expect(equal.map(({ path }) => path)).toEqual(["ppo.gamma", "seed"]);
+  });
+
+  it("of rows are those that differ", () => {
+    const rows = [run("a", { settings: { x: 1, y: 2 } }), run("b", { settings: { x: 1, y: 3, z: null } })];
+    // Unset is unset, whether the row says so or not.
+    expect(differentSettings(rows)).toEqual(["y"]);
+    expect(differentSettings([])).toEqual([]);
   });
 
   it("have short names and the texts of a search", () => {

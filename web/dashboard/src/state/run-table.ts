@@ -201,6 +201,13 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** Paths of the settings that differ among rows of one list. */
+export function differentSettings(rows: readonly RunRow[]): string[] {
+  const paths = new Set(rows.flatMap(({ settings }) => Object.keys(settings)));
+  const textsOf = (path: string) => new Set(rows.map(({ settings }) => settingText(settings[path])));
+  return [...paths].filter((path) => textsOf(path).size > 1);
+}
+
 /** A setting of several runs: one text for each run. */
 export interface ComparedSetting {
   path: string;

@@ -14,7 +14,15 @@ import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
 import { CHART_AXES, type ChartAxis, MAX_SMOOTH } from "../state/chart-view.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { type ComparedSetting, compareSettings, groupRuns, isLive } from "../state/run-table.ts";
+import {
+  type ComparedSetting,
+  compareSettings,
+  differentSettings,
+  groupRuns,
+  isLive,
+  settingText,
+  shortName,
+} from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { type ChartRun, RunsChart } from "./runs-chart.tsx";
 
@@ -125,13 +133,14 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
   const show = (change: Partial<CompareRoute>) => replaceRoute({ ...route, ...change });
   const groups = groupRuns(rows, "seeds");
+  const different = differentSettings(rows);
   const runs = groups.flatMap((node, index): ChartRun[] => {
     const members = node.kind === "group" ? node.rows : [node.row];
     const group =
       node.kind === "group" && groups.length > 1 ? `${node.label}, ${members.length} seeds` : null;
     return members.map((row, place) => ({
       id: row.run_id,
-      name: row.name || row.run_id,
+      name: nameOf(row),
       colour: colours[(group === null ? index + place : index) % colours.length] ?? "#888888",
       ...(group === null ? {} : { group }),
     }));
@@ -205,6 +214,17 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   );
 }
 
+function nameOf({ name, run_id }: RunRow): string {
+  return name || run_id;
+}
+
+/** Runs of equal settings by what tells them from the others: "gamma 0.9, 3 seeds". */
+function bandName(rows: readonly RunRow[], different: readonly string[]): string {
+  const [first] = rows;
+  const own = different.map((path) => `${shortName(path)} ${settingText(first?.settings[path])}`);
+  return [...(own.length === 0 ? [first?.title ?? ""] : own), `${rows.length} seeds`].join(", ");
+}
+
 const NUMBERS: readonly {
   title: string;
   numberOf: (row: RunRow) => number | null;
@@ -273,6 +293,7 @@ function SideBySide({ compared }: { compared: readonly Compared[] }) {
   const [error, setError] = useState<unknown>(null);
   const [first, ...others] = compared;
   if (first === undefined) return null;
+  const playable = evaluated(first).length === 0 ? [] : others.filter((other) => evaluated(other).length > 0);
   const play = async (other: Compared) => {
     const [own, beside] = await pairOf(first, other);
     goTo({
@@ -287,19 +308,20 @@ function SideBySide({ compared }: { compared: readonly Compared[] }) {
     <section className="section card" aria-labelledby="games-title">
       <h2 id="games-title">Two games side by side</h2>
       <p className="soft">
-        Two evaluation episodes, of one seed where both runs keep one. The page of the episodes says if it is.
+        {playable.length === 0
+          ? "No two of these runs keep an evaluation episode each."
+          : `An evaluation episode of ${nameOf(first.row)} beside one of the run you choose, of one seed where both keep one.`}
       </p>
       {error !== null && <ErrorNotice error={error} />}
       <div className="join-row">
-        {others.map((other) => (
+        {playable.map((other) => (
           <ServerButton
             key={other.row.run_id}
             variant="default"
             size="xs"
-            disabled={evaluated(first).length === 0 || evaluated(other).length === 0}
             onClick={() => play(other).catch(setError)}
           >
-            Play {first.row.name || first.row.run_id} beside {other.row.name || other.row.run_id}
+            Play beside {nameOf(other.row)}
           </ServerButton>
         ))}
       </div>
