@@ -183,6 +183,13 @@ async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> N
         await expect(page.get_by_text("2 runs ticked")).to_be_visible()
         await expect(row(page, "fast-1").get_by_role("checkbox")).to_be_checked()
         await check_accessible(page, "groups of runs")
+        await groups.nth(1).get_by_role("checkbox").check()
+        await page.get_by_role("button", name="Compare").click()
+        bands = page.locator(".chart-legend li")
+        await expect(bands).to_have_text(
+            [re.compile("learning_rate 0.004, 2 seeds"), re.compile("learning_rate 0.0001, 2 seeds")]
+        )
+        await page.go_back()
         await page.get_by_label("Group by").select_option("ppo.learning_rate")
         await expect(page.get_by_role("button", name="learning_rate 0.0001")).to_be_visible()
         assert "group=ppo.learning_rate" in page.url

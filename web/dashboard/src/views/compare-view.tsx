@@ -133,11 +133,9 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
   const show = (change: Partial<CompareRoute>) => replaceRoute({ ...route, ...change });
   const groups = groupRuns(rows, "seeds");
-  const different = differentSettings(rows);
   const runs = groups.flatMap((node, index): ChartRun[] => {
     const members = node.kind === "group" ? node.rows : [node.row];
-    const group =
-      node.kind === "group" && groups.length > 1 ? `${node.label}, ${members.length} seeds` : null;
+    const group = node.kind === "group" && groups.length > 1 ? bandName(node.rows, rows) : null;
     return members.map((row, place) => ({
       id: row.run_id,
       name: nameOf(row),
@@ -218,11 +216,16 @@ function nameOf({ name, run_id }: RunRow): string {
   return name || run_id;
 }
 
-/** Runs of equal settings by what tells them from the others: "gamma 0.9, 3 seeds". */
-function bandName(rows: readonly RunRow[], different: readonly string[]): string {
+/** Runs of equal settings by what tells them from the others of `all`: "gamma 0.9, 3 seeds". */
+function bandName(rows: readonly RunRow[], all: readonly RunRow[]): string {
   const [first] = rows;
-  const own = different.map((path) => `${shortName(path)} ${settingText(first?.settings[path])}`);
-  return [...(own.length === 0 ? [first?.title ?? ""] : own), `${rows.length} seeds`].join(", ");
+  if (first === undefined) return "";
+  const isMixed = (textOf: (row: RunRow) => string | null) => new Set(all.map(textOf)).size > 1;
+  const settings = differentSettings(all);
+  const parts = settings.map((path) => `${shortName(path)} ${settingText(first.settings[path])}`);
+  if (isMixed(({ preset }) => preset)) parts.unshift(first.preset ?? "no preset");
+  if (isMixed(({ game }) => game)) parts.unshift(first.title);
+  return [...parts, `${rows.length} seeds`].join(", ");
 }
 
 const NUMBERS: readonly {
