@@ -169,7 +169,7 @@ async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> N
         await page.get_by_label("Group by").select_option("seeds")
         groups = page.locator('tr[data-kind="group"]')
         await expect(groups).to_have_count(2)
-        # Of 9 and 18: the mean, and the two.
+        # (9 + 18) / 2, and the two.
         fast = groups.first
         await expect(fast.locator('[data-column="return"]')).to_contain_text("13.5")
         await expect(fast.locator('[data-column="return"]')).to_contain_text("9 to 18")

@@ -79,7 +79,7 @@ class Query:
     terms: Sequence[Match]
     """All of them must hold."""
     shows: frozenset[str]
-    """Of `archived` and `empty` those that it asks for."""
+    """Hidden runs that it asks for: `archived`, `empty`."""
 
     def matches(self, run: IndexedRun) -> bool:
         """Whether a run is what is searched for, hidden or not."""

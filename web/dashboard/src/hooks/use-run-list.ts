@@ -12,7 +12,7 @@ const LIVE_EVERY_MS = 2000;
 const UNREAD_AGAIN_MS = 100;
 
 export interface LoadedRuns {
-  /** Of the newest answer, with the rows of all pages that have come; null: none yet. */
+  /** The newest answer, with the rows of all pages so far; null: none yet. */
   list: RunList | null;
   error: unknown;
   reload: () => void;
