@@ -84,7 +84,8 @@ def _ask(
     )
     @hypothesis.given(case=cases, is_known=st.booleans())
     def check(case: Any, is_known: bool) -> None:
-        if is_known and "run_id" in (case.path_parameters or {}):
+        # Once deleted it is known to no request after.
+        if is_known and case.method.upper() != "DELETE" and "run_id" in (case.path_parameters or {}):
             case.path_parameters["run_id"] = run_id
         statuses.append(answer(client, case, headers))
         assert statuses[-1] < 500, case.as_curl_command(headers=headers)

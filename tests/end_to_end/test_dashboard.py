@@ -167,10 +167,10 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await photograph(page, pictures / "ship.png", full_page=False)
 
         await page.get_by_role("link", name="Runs").click()
-        await expect(page.locator(".runs-list li")).to_have_count(1)
+        await expect(page.locator("tr[data-id]")).to_have_count(1)
         await check_accessible(page, "runs")
         await photograph_all(page, pictures, "runs")
-        await page.locator(".runs-list a").click()
+        await page.locator(".run-name").click()
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
         # A past run's policy is there to be watched.
         assert await wait_for_more(page, '[data-testid="watch"]', "data-version", 1) >= 1

@@ -55,7 +55,7 @@ def flat_settings(nested: Mapping[str, Any]) -> dict[str, SettingValue]:
 def _flat(nested: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, SettingValue]]:
     for name, value in nested.items():
         path = f"{prefix}{name}"[:120] or "unnamed"
-        # The parameters of a game and the lessons are named by whoever wrote them.
+        # Names of parameters are the game's own: they are no settings.
         if isinstance(value, Mapping) and path != "parameters":
             yield from _flat(cast("Mapping[str, Any]", value), f"{path}.")
         else:

@@ -79,7 +79,7 @@ class Query:
     terms: Sequence[Match]
     """All of them must hold."""
     shows: frozenset[str]
-    """Of `archived` and `empty` those that it asks for."""
+    """Hidden runs that it asks for: `archived`, `empty`."""
 
     def matches(self, run: IndexedRun) -> bool:
         """Whether a run is what is searched for, hidden or not."""
@@ -298,7 +298,7 @@ def _path(name: str, at: int) -> str:
         ) from None
     if path is not None:
         return path
-    known = ("is", *TEXTS, *WORDS, *NUMBERS, *DEFAULTS, *(one.rpartition(".")[2] for one in DEFAULTS))
+    known = ("is", *TEXTS, *WORDS, *NUMBERS, *DEFAULTS, *(path.rpartition(".")[2] for path in DEFAULTS))
     close = difflib.get_close_matches(name, known, 1, 0.7)
     fix = f"did you mean {close[0]}?" if close else 'put it in "quotes" to search for it as text'
     raise QueryError(f"there is no field or setting {name[:80]!r}", at, fix=fix)

@@ -33,7 +33,7 @@ class OwnSettings:
         self._known: dict[str, tuple[float, Mapping[str, SettingValue]]] = {}
 
     def __call__(self, game: str) -> Mapping[str, SettingValue]:
-        """Of a game; those of one that is gone or cannot be read are the defaults: an empty mapping."""
+        """The settings of a game. Without a readable game they are the defaults: an empty mapping."""
         now = self._clock()
         known = self._known.get(game)
         if known is None or now - known[0] > KEEP_SECONDS:

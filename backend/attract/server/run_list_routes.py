@@ -10,7 +10,7 @@ from attract.schema.run_list import DeletedRun, EditLabels, RunList, RunRow
 from attract.server.guard import role
 
 MAX_QUERY_CHARACTERS = 2_000
-"""Of an address; the search itself says which length it takes."""
+"""Limit of the parameter; the search has a smaller one and says so."""
 
 
 def add_run_list_routes(app: FastAPI, catalogue: RunCatalogue) -> None:

@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import {
   bandOf,
   compareSettings,
+  completions,
+  differentSettings,
   flatSettings,
   formatTableView,
   groupRuns,
@@ -81,6 +83,21 @@ const shown = (nodes: Node<RunRow>[]) =>
   nodes.map((node) =>
     node.kind === "one" ? node.id : `${node.label}: ${node.rows.map(({ run_id }) => run_id).join(" ")}`,
   );
+
+describe("completions", () => {
+  const settings = ["ppo.learning_rate", "ppo.gamma", "rnd.gamma"];
+
+  it.each([
+    ["l", []],
+    ["le", ["learning_rate:"]],
+    ["return>3 ga", ["return>3 game:"]],
+    ["pp", ["ppo.gamma:"]],
+    ["is:l", ["is:live"]],
+    ["learning_rate:", []],
+  ])("of %s", (text, expected) => {
+    expect(completions(text, settings)).toEqual(expected);
+  });
+});
 
 describe("groups", () => {
   const runs = [
@@ -171,6 +188,13 @@ describe("settings", () => {
       { path: "new", texts: ["–", "true"] },
     ]);
     expect(equal.map(({ path }) => path)).toEqual(["ppo.gamma", "seed"]);
+  });
+
+  it("of rows are those that differ", () => {
+    const rows = [run("a", { settings: { x: 1, y: 2 } }), run("b", { settings: { x: 1, y: 3, z: null } })];
+    // Unset is unset, whether the row says so or not.
+    expect(differentSettings(rows)).toEqual(["y"]);
+    expect(differentSettings([])).toEqual([]);
   });
 
   it("have short names and the texts of a search", () => {

@@ -118,7 +118,9 @@ export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
   /** One page of the runs that a search finds. */
-  runs: (search: RunSearch = {}) => get<RunList>(runsPath(search)),
+  runList: (search: RunSearch = {}) => get<RunList>(runsPath(search)),
+  /** The newest runs. */
+  runs: async (): Promise<RunRow[]> => (await get<RunList>(runsPath({}))).runs,
   /** Changes a run's labels; what is left out stays. */
   editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
   /** Moves a run to the trash. */

@@ -7,7 +7,7 @@ interface EditedTextProps {
   label: string;
   value: string;
   maxLength: number;
-  /** How the text looks while nobody edits it. */
+  /** How the text looks while it is not edited. */
   children: ReactNode;
   /** Called with a text that is not the one before. */
   onSave: (value: string) => void;

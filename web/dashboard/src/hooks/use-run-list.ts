@@ -12,7 +12,7 @@ const LIVE_EVERY_MS = 2000;
 const UNREAD_AGAIN_MS = 100;
 
 export interface LoadedRuns {
-  /** Of the newest answer, with the rows of all pages that have come; null: none yet. */
+  /** The newest answer, with the rows of all pages so far; null: none yet. */
   list: RunList | null;
   error: unknown;
   reload: () => void;
@@ -34,18 +34,18 @@ export function useRunList(query: string, sort: string): LoadedRuns {
   useEffect(() => {
     let isCurrent = true;
     const load = async () => {
-      let page = await api.runs({ q: query, sort, limit: FIRST_PAGE });
+      let page = await api.runList({ q: query, sort, limit: FIRST_PAGE });
       while (isCurrent && page.num_unread > 0) {
         setList(page);
         await new Promise((resolve) => setTimeout(resolve, UNREAD_AGAIN_MS));
-        page = await api.runs({ q: query, sort, limit: FIRST_PAGE });
+        page = await api.runList({ q: query, sort, limit: FIRST_PAGE });
       }
       if (!isCurrent) return;
       setList(page);
       setError(null);
       let { runs, next } = page;
       while (next !== null) {
-        const more = await api.runs({ q: query, sort, limit: PAGE, after: next });
+        const more = await api.runList({ q: query, sort, limit: PAGE, after: next });
         if (!isCurrent) return;
         runs = unique([...runs, ...more.runs]);
         next = more.next;
@@ -62,7 +62,7 @@ export function useRunList(query: string, sort: string): LoadedRuns {
     const ask = async () => {
       const before = shown.current;
       if (document.hidden || before === null) return;
-      const live = await api.runs({ q: `${query} is:live`, limit: FIRST_PAGE });
+      const live = await api.runList({ q: `${query} is:live`, limit: FIRST_PAGE });
       if (shown.current !== before) return;
       const runs = withLive(before.runs, live.runs);
       if (runs === null) reload();

@@ -100,6 +100,37 @@ export function settingText(value: SettingValue | readonly number[] | undefined)
   return Array.isArray(value) ? value.join(",") : String(value);
 }
 
+const FIELDS = [
+  "game:",
+  "tag:",
+  "name:",
+  "state:",
+  "preset:",
+  "return>",
+  "best>",
+  "eval>",
+  "steps>",
+  "seed:",
+  "created>=",
+  "is:starred",
+  "is:live",
+  "is:all",
+];
+
+/** Searches that go on with a field or one of these settings, from two letters of its name on. */
+export function completions(text: string, settings: readonly string[]): string[] {
+  const word = text.split(/\s/).at(-1) ?? "";
+  const head = text.slice(0, text.length - word.length);
+  if (word.length < 2) return [];
+  const lasts = settings.map(shortName);
+  const names = settings.map((path, index) => {
+    const last = lasts[index] ?? path;
+    return lasts.filter((other) => other === last).length === 1 ? last : path;
+  });
+  const terms = [...FIELDS, ...names.map((name) => `${name}:`)];
+  return terms.filter((term) => term.startsWith(word) && term !== word).map((term) => head + term);
+}
+
 /** Mean, least and largest of the numbers that are there; null without any. */
 export function summaryOf(
   values: readonly (number | null)[],
@@ -168,6 +199,13 @@ function textOf(value: unknown): string {
   const isPlain = (one: unknown) => typeof one !== "object" || one === null;
   if (Array.isArray(value) && value.every(isPlain)) return value.join(",");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Paths of the settings that differ among rows of one list. */
+export function differentSettings(rows: readonly RunRow[]): string[] {
+  const paths = new Set(rows.flatMap(({ settings }) => Object.keys(settings)));
+  const textsOf = (path: string) => new Set(rows.map(({ settings }) => settingText(settings[path])));
+  return [...paths].filter((path) => textsOf(path).size > 1);
 }
 
 /** A setting of several runs: one text for each run. */

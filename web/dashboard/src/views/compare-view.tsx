@@ -14,7 +14,15 @@ import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
 import { CHART_AXES, type ChartAxis, MAX_SMOOTH } from "../state/chart-view.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { type ComparedSetting, compareSettings, groupRuns, isLive } from "../state/run-table.ts";
+import {
+  type ComparedSetting,
+  compareSettings,
+  differentSettings,
+  groupRuns,
+  isLive,
+  settingText,
+  shortName,
+} from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { type ChartRun, RunsChart } from "./runs-chart.tsx";
 
@@ -56,7 +64,7 @@ export function CompareView({ route }: { route: CompareRoute }) {
 async function load(ids: readonly string[]): Promise<Compared[]> {
   if (ids.length === 0) return [];
   const [list, ...views] = await Promise.all([
-    api.runs({ q: `is:all id=${ids.join(",")}`, limit: MAX_RUNS }),
+    api.runList({ q: `is:all id=${ids.join(",")}`, limit: MAX_RUNS }),
     ...ids.map((id) => Promise.all([api.run(id), api.episodes(id)])),
   ]);
   const rows = new Map(list.runs.map((row) => [row.run_id, row]));
@@ -79,7 +87,7 @@ function Parts({ compared, route }: PartsProps) {
       <Overlay rows={rows} route={route} />
       <section className="section card" aria-labelledby="numbers-title">
         <h2 id="numbers-title">Final numbers</h2>
-        <Table rows={rows}>
+        <Table label="Numbers of each run" rows={rows}>
           {NUMBERS.map(({ title, numberOf, format, isBestLargest }) => {
             const values = rows.map(numberOf);
             const known = values.filter((value) => value !== null);
@@ -102,13 +110,13 @@ function Parts({ compared, route }: PartsProps) {
         {different.length === 0 ? (
           <p className="soft">All settings of these runs are equal.</p>
         ) : (
-          <Table rows={rows}>
+          <Table label="Different settings of each run" rows={rows}>
             <Settings settings={different} rows={rows} />
           </Table>
         )}
         <details>
           <summary>{plural(equal.length, "equal setting")}</summary>
-          <Table rows={rows}>
+          <Table label="Equal settings of each run" rows={rows}>
             <Settings settings={equal} rows={rows} />
           </Table>
         </details>
@@ -127,17 +135,17 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   const groups = groupRuns(rows, "seeds");
   const runs = groups.flatMap((node, index): ChartRun[] => {
     const members = node.kind === "group" ? node.rows : [node.row];
-    const group =
-      node.kind === "group" && groups.length > 1 ? `${node.label}, ${members.length} seeds` : null;
+    const group = node.kind === "group" && groups.length > 1 ? bandName(node.rows, rows) : null;
     return members.map((row, place) => ({
       id: row.run_id,
-      name: row.name || row.run_id,
+      name: nameOf(row),
       colour: colours[(group === null ? index + place : index) % colours.length] ?? "#888888",
       ...(group === null ? {} : { group }),
     }));
   });
   return (
-    <section className="section" aria-label="Curves">
+    <section className="section" aria-labelledby="curves-title">
+      <h2 id="curves-title">Curves</h2>
       <div className="runs-tools">
         <label>
           Metric{" "}
@@ -204,6 +212,22 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   );
 }
 
+function nameOf({ name, run_id }: RunRow): string {
+  return name || run_id;
+}
+
+/** Runs of equal settings by what tells them from the others of `all`: "gamma 0.9, 3 seeds". */
+function bandName(rows: readonly RunRow[], all: readonly RunRow[]): string {
+  const [first] = rows;
+  if (first === undefined) return "";
+  const isMixed = (textOf: (row: RunRow) => string | null) => new Set(all.map(textOf)).size > 1;
+  const settings = differentSettings(all);
+  const parts = settings.map((path) => `${shortName(path)} ${settingText(first.settings[path])}`);
+  if (isMixed(({ preset }) => preset)) parts.unshift(first.preset ?? "no preset");
+  if (isMixed(({ game }) => game)) parts.unshift(first.title);
+  return [...parts, `${rows.length} seeds`].join(", ");
+}
+
 const NUMBERS: readonly {
   title: string;
   numberOf: (row: RunRow) => number | null;
@@ -225,10 +249,10 @@ const NUMBERS: readonly {
   },
 ];
 
-function Table({ rows, children }: { rows: readonly RunRow[]; children: ReactNode }) {
+function Table({ label, rows, children }: { label: string; rows: readonly RunRow[]; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section className="table-scroll" tabIndex={0} aria-label="Runs side by side">
+    <section className="table-scroll" tabIndex={0} aria-label={label}>
       <table className="compare-table">
         <thead>
           <tr>
@@ -272,6 +296,7 @@ function SideBySide({ compared }: { compared: readonly Compared[] }) {
   const [error, setError] = useState<unknown>(null);
   const [first, ...others] = compared;
   if (first === undefined) return null;
+  const playable = evaluated(first).length === 0 ? [] : others.filter((other) => evaluated(other).length > 0);
   const play = async (other: Compared) => {
     const [own, beside] = await pairOf(first, other);
     goTo({
@@ -286,19 +311,20 @@ function SideBySide({ compared }: { compared: readonly Compared[] }) {
     <section className="section card" aria-labelledby="games-title">
       <h2 id="games-title">Two games side by side</h2>
       <p className="soft">
-        Two evaluation episodes, of one seed where both runs keep one. The page of the episodes says if it is.
+        {playable.length === 0
+          ? "No two of these runs keep an evaluation episode each."
+          : `An evaluation episode of ${nameOf(first.row)} beside one of the run you choose, of one seed where both keep one.`}
       </p>
       {error !== null && <ErrorNotice error={error} />}
       <div className="join-row">
-        {others.map((other) => (
+        {playable.map((other) => (
           <ServerButton
             key={other.row.run_id}
             variant="default"
             size="xs"
-            disabled={evaluated(first).length === 0 || evaluated(other).length === 0}
             onClick={() => play(other).catch(setError)}
           >
-            Play {first.row.name || first.row.run_id} beside {other.row.name || other.row.run_id}
+            Play beside {nameOf(other.row)}
           </ServerButton>
         ))}
       </div>

@@ -3,8 +3,8 @@
 import type { EditLabels, RunRow } from "@attract/schema";
 import type { Column, Opening } from "../components/data-table.tsx";
 import { EditedText } from "../components/edited-text.tsx";
+import { ReturnCurve } from "../components/return-curve.tsx";
 import { ServerButton } from "../components/server-button.tsx";
-import { Sparkline } from "../components/sparkline.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { formatRoute, runRoute } from "../routes.ts";
 import { formatAge, formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
@@ -79,7 +79,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "curve",
       title: "Curve",
-      cell: (node) => <Sparkline curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
+      cell: (node) => <ReturnCurve curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
     },
     {
       id: "state",

@@ -12,6 +12,7 @@ import { useRunList } from "../hooks/use-run-list.ts";
 import { compareRoute, formatRoute, runRoute } from "../routes.ts";
 import { plural } from "../state/format.ts";
 import {
+  completions,
   formatTableView,
   groupRuns,
   type Node,
@@ -101,7 +102,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   return (
     <main id="content" className="runs-view">
       <h1>Runs</h1>
-      <Search query={query} onSearch={(text) => show({ query: text })} />
+      <Search query={query} settings={list?.settings ?? []} onSearch={(text) => show({ query: text })} />
       <div className="runs-tools">
         <label>
           Group by{" "}
@@ -207,7 +208,14 @@ function searchNow(): string {
   return location.hash.split("?", 2)[1] ?? "";
 }
 
-function Search({ query, onSearch }: { query: string; onSearch: (query: string) => void }) {
+interface SearchProps {
+  query: string;
+  /** Paths of the settings that are offered. */
+  settings: readonly string[];
+  onSearch: (query: string) => void;
+}
+
+function Search({ query, settings, onSearch }: SearchProps) {
   const [text, setText] = useState(query);
   const box = useRef<HTMLInputElement>(null);
   const asked = useRef(query);
@@ -240,11 +248,17 @@ function Search({ query, onSearch }: { query: string; onSearch: (query: string) 
         type="search"
         aria-label="Search runs"
         aria-describedby="search-help"
+        list="search-terms"
         placeholder="game:snake return>20 lr<0.001 tag:good"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
       />
+      <datalist id="search-terms">
+        {completions(text, settings).map((term) => (
+          <option key={term} value={term} />
+        ))}
+      </datalist>
       <p id="search-help" className="soft">
         Words, fields (<code>game: tag: state: return best eval steps seed created</code>),{" "}
         <code>is:starred</code> or any setting, such as <code>lr&lt;0.001</code>. Keys: <kbd>/</kbd> search,{" "}

@@ -5,7 +5,7 @@ import { bandOf } from "../state/run-table.ts";
 
 const [WIDTH, HEIGHT] = [96, 26];
 
-export function Sparkline({ curves }: { curves: readonly (readonly number[])[] }) {
+export function ReturnCurve({ curves }: { curves: readonly (readonly number[])[] }) {
   const { mean, min, max } = bandOf(curves);
   const [first, last] = [mean[0], mean.at(-1)];
   if (first === undefined || last === undefined) return <span className="soft">–</span>;
@@ -18,7 +18,7 @@ export function Sparkline({ curves }: { curves: readonly (readonly number[])[] }
   const lower = min.map(at).reverse();
   return (
     <svg
-      className="sparkline"
+      className="return-curve"
       role="img"
       aria-label={`from ${formatNumber(first)} to ${formatNumber(last)}`}
       width={WIDTH}

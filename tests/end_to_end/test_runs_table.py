@@ -1,0 +1,299 @@
+"""The table of runs and the comparison of runs in a real browser."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, Route, expect
+
+from attract.run.record import VIEW
+from attract.runs.directory import RunDirectory
+from attract.runs.metrics import MetricsStore
+from dashboard_page import (
+    FITS,
+    check_accessible,
+    chromium,
+    open_page,
+    photograph_all,
+    serve,
+    wait_until,
+)
+from indexed_runs import run_on_disk
+
+expect.set_options(timeout=60_000)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "runs"
+LR = {"slow": 0.0001, "fast": 0.004}
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    """Three games; of Snake two settings with two seeds each."""
+    for name, rate in LR.items():
+        for seed in (1, 2):
+            returns = [float(update * seed) for update in range(10)]
+            run_on_disk(
+                tmp_path,
+                f"{name}-{seed}",
+                returns if name == "fast" else [value / 9 for value in returns],
+                settings={"seed": seed, "ppo": {"learning_rate": rate}},
+                episode_return_mean=returns[-1] if name == "fast" else float(seed),
+                created=f"2026-11-2{seed}T10:00:00+00:00",
+            )
+    run_on_disk(tmp_path, "pole", [30.0], game="cartpole", title="CartPole", episode_return_mean=30.0)
+    run_on_disk(tmp_path, "empty", [], state="stopped", created="2026-11-25T10:00:00+00:00")
+    return tmp_path
+
+
+@pytest.fixture
+def address(runs_dir: Path) -> Iterator[str]:
+    with serve(runs_dir) as url:
+        yield url
+
+
+async def open_table(page: Page, search: str = "") -> None:
+    await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+    await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs{search}")
+    await expect(page.locator("tr[data-id]").first).to_be_visible()
+
+
+async def expect_rows(page: Page, *ids: str) -> None:
+    """The rows in this order."""
+    await wait_until(
+        page,
+        "(ids) => [...document.querySelectorAll('tr[data-id]')].map((row) => row.dataset.id).join() === ids",
+        ",".join(ids),
+    )
+
+
+def row(page: Page, run_id: str) -> Locator:
+    return page.locator(f'tr[data-id="{run_id}"]')
+
+
+async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+        complaints.expected.append("400")
+        await open_table(page)
+        await expect_rows(page, "fast-2", "slow-2", "fast-1", "slow-1", "pole")
+        await page.keyboard.press("/")
+        search = page.get_by_role("combobox", name="Search runs")
+        await expect(search).to_be_focused()
+        await search.press_sequentially("lr<0.001")
+        await expect_rows(page, "slow-2", "slow-1")
+        await search.fill("retrun>3")
+        await expect(page.get_by_role("alert")).to_contain_text("character 1")
+        await expect(page.get_by_role("alert")).to_contain_text("did you mean return?")
+        await search.fill("game:snake return>=2")
+        await expect_rows(page, "fast-2", "slow-2", "fast-1")
+        head = page.get_by_role("columnheader", name="Return")
+        for order, ids in (
+            ("descending", ("fast-2", "fast-1", "slow-2")),
+            ("ascending", ("slow-2", "fast-1", "fast-2")),
+        ):
+            await head.get_by_role("button").click()
+            await expect_rows(page, *ids)
+            await expect(head).to_have_attribute("aria-sort", order)
+        await page.reload()
+        await expect_rows(page, "slow-2", "fast-1", "fast-2")
+        await expect(search).to_have_value("game:snake return>=2")
+        await head.get_by_role("button").click()
+        await expect_rows(page, "fast-2", "slow-2", "fast-1")
+        assert "sort" not in page.url
+
+
+async def test_hidden_runs_columns_and_settings_that_differ(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page)
+        await expect(page.get_by_role("columnheader", name="learning_rate")).to_be_visible()
+        await expect(row(page, "slow-1").locator('[data-column="ppo.learning_rate"] strong')).to_have_text(
+            "0.0001"
+        )
+        # The same in every run that is found: no column.
+        await expect(page.get_by_role("columnheader", name="gamma")).to_have_count(0)
+        await page.get_by_text("Columns", exact=True).click()
+        await page.get_by_role("checkbox", name="Note").uncheck()
+        await expect(page.get_by_role("columnheader", name="Note")).to_have_count(0)
+        assert "hide=note" in page.url
+        await page.get_by_role("button", name="Show hidden runs").click()
+        await expect(row(page, "empty")).to_be_visible()
+
+
+async def test_labels_are_edited_in_place_and_stay(address: str, runs_dir: Path) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page)
+        pole = row(page, "pole")
+        for label, text in (("name", "Tall <b>pole</b>"), ("tags", "good paper"), ("note", "with a = 1")):
+            await pole.hover()
+            await pole.get_by_role("button", name=f"Edit {label} of pole").click()
+            await page.get_by_role("textbox", name=f"{label} of pole").fill(text)
+            await page.keyboard.press("Enter")
+            await expect(pole).to_contain_text(text.split()[0])
+        await pole.get_by_role("button", name="Star").click()
+        await expect(pole.get_by_role("button", name="Star")).to_have_attribute("aria-pressed", "true")
+        # Escape keeps what was.
+        await pole.get_by_role("button", name="Edit note of pole").click()
+        await page.get_by_role("textbox", name="note of pole").fill("other")
+        await page.keyboard.press("Escape")
+        await expect(pole).to_contain_text("with a = 1")
+        await page.reload()
+        await expect(pole.get_by_role("link", name="Tall <b>pole</b>")).to_be_visible()
+        await pole.get_by_role("link", name="paper").click()
+        await expect_rows(page, "pole")
+        assert '"tags"' in (runs_dir / "pole" / "labels.json").read_text()
+
+
+async def test_a_run_is_archived_and_deleted_and_both_are_undone(address: str, runs_dir: Path) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page, "?q=game:snake&sort=id")
+        await expect_rows(page, "fast-1", "fast-2", "slow-1", "slow-2")
+        await row(page, "fast-1").get_by_role("button", name="Archive").click()
+        await expect_rows(page, "fast-2", "slow-1", "slow-2")
+        await page.get_by_role("button", name="Undo").click()
+        await expect_rows(page, "fast-1", "fast-2", "slow-1", "slow-2")
+        for run_id in ("fast-2", "slow-1"):
+            await row(page, run_id).get_by_role("checkbox").check()
+        bulk = page.get_by_role("region", name="Ticked runs")
+        await bulk.get_by_role("button", name="Delete").click()
+        await expect_rows(page, "fast-1", "slow-2")
+        assert not (runs_dir / "fast-2").exists()
+        await expect(page.get_by_text("Deleted 2 runs.")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await expect_rows(page, "fast-1", "fast-2", "slow-1", "slow-2")
+        assert (runs_dir / "fast-2" / "metrics.db").is_file()
+
+
+async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page)
+        await page.get_by_label("Group by").select_option("seeds")
+        groups = page.locator('tr[data-kind="group"]')
+        await expect(groups).to_have_count(2)
+        # (9 + 18) / 2, and the two.
+        fast = groups.first
+        await expect(fast.locator('[data-column="return"]')).to_contain_text("13.5")
+        await expect(fast.locator('[data-column="return"]')).to_contain_text("9 to 18")
+        await expect(fast.locator(".return-curve polygon")).to_have_count(1)
+        await expect(fast.locator('[data-column="seed"]')).to_have_text("2 values")
+        button = fast.get_by_role("button", name="Snake")
+        await button.click()
+        await expect(button).to_have_attribute("aria-expanded", "true")
+        await expect_rows_after_group(page, ["fast-2", "fast-1"])
+        await fast.get_by_role("checkbox").check()
+        await expect(page.get_by_text("2 runs ticked")).to_be_visible()
+        await expect(row(page, "fast-1").get_by_role("checkbox")).to_be_checked()
+        await check_accessible(page, "groups of runs")
+        await groups.nth(1).get_by_role("checkbox").check()
+        await page.get_by_role("button", name="Compare").click()
+        bands = page.locator(".chart-legend li")
+        await expect(bands).to_have_text(
+            [re.compile("learning_rate 0.004, 2 seeds"), re.compile("learning_rate 0.0001, 2 seeds")]
+        )
+        await page.go_back()
+        await page.get_by_label("Group by").select_option("ppo.learning_rate")
+        await expect(page.get_by_role("button", name="learning_rate 0.0001")).to_be_visible()
+        assert "group=ppo.learning_rate" in page.url
+
+
+async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
+    await wait_until(
+        page,
+        """(ids) => [...document.querySelectorAll('tr[data-depth="1"]')]
+          .map((row) => row.dataset.id).join() === ids""",
+        ",".join(ids),
+    )
+
+
+async def test_the_table_is_used_by_keys_alone(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page, "?sort=id")
+        for key in "jjkjx":
+            await page.keyboard.press(key)
+        # fast-1, fast-2, fast-1, fast-2.
+        await expect(row(page, "fast-2")).to_have_attribute("data-current", "true")
+        await expect(row(page, "fast-2").get_by_role("checkbox")).to_be_checked()
+        assert "ticked=fast-2" in page.url
+        await page.keyboard.press("Enter")
+        await expect(page).to_have_url(re.compile("#/runs/fast-2"))
+
+
+async def test_two_runs_are_compared(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page)
+        for run_id in ("fast-1", "slow-1"):
+            await row(page, run_id).get_by_role("checkbox").check()
+        await page.get_by_role("button", name="Compare").click()
+        await expect(page.get_by_role("heading", name="Compare 2 runs")).to_be_visible()
+        chart = page.locator('figure[data-metric="rollout/ep_rew_mean"]')
+        await expect(chart).to_have_attribute("data-runs", "2")
+        await expect(chart).to_have_attribute("data-high", re.compile(r"^9"))
+        different = page.get_by_role("region", name="Settings that differ")
+        rate = different.get_by_role("row", name=re.compile("ppo.learning_rate"))
+        await expect(rate).to_contain_text("0.004")
+        await expect(rate).to_contain_text("0.0001")
+        await expect(different.get_by_role("row", name=re.compile("ppo.gamma"))).to_be_hidden()
+        await different.get_by_text("equal settings").click()
+        await expect(different.get_by_role("row", name=re.compile("ppo.gamma"))).to_be_visible()
+        best = page.get_by_role("region", name="Final numbers").locator('td[data-best="true"]')
+        await expect(best.first).to_have_text("9")
+        await page.get_by_label("Over").select_option("time")
+        await wait_until(page, "() => location.hash.includes('x=time')")
+        await check_accessible(page, "a comparison")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await photograph_all(page, PICTURES, "compare")
+
+
+async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir: Path) -> None:
+    held = RunDirectory.open_locked(runs_dir, "pole")
+    store = MetricsStore(runs_dir / "pole" / "metrics.db")
+    view = {**store.fact(VIEW), "state": "running", "total_steps": 10_000}
+    store.put_fact(VIEW, view)
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page, "?sort=-steps")
+        await expect(row(page, "pole")).to_contain_text("Training")
+        await expect(row(page, "pole").get_by_role("button", name="Delete")).to_be_disabled()
+        store.put_fact(VIEW, {**view, "agent_steps": 5_000})
+        await expect(row(page, "pole").locator('[data-column="steps"]')).to_have_text("5,000")
+        await expect(row(page, "pole").get_by_role("progressbar")).to_have_attribute("value", "0.5")
+        store.close()
+        held.close()
+        await expect(row(page, "pole")).to_contain_text("Stopped")
+
+
+async def test_who_may_only_look_is_offered_no_change(address: str) -> None:
+    async def as_viewer(route: Route) -> None:
+        answer = await route.fetch()
+        await route.fulfill(response=answer, json={**await answer.json(), "role": "viewer"})
+
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.route("**/api/info", as_viewer)
+        await page.reload()
+        await open_table(page)
+        await expect(row(page, "pole").get_by_role("button", name="Star")).to_be_disabled()
+        await row(page, "pole").get_by_role("checkbox").check()
+        await expect(page.get_by_text("1 run ticked")).to_be_visible()
+        for name in ("Archive", "Delete", "Edit", "Tag"):
+            await expect(page.get_by_role("button", name=name)).to_have_count(0)
+
+
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, device: str) -> None:
+    for number in range(300):
+        run_on_disk(
+            tmp_path,
+            f"run-{number:03}",
+            [1.0, 2.0],
+            settings={"seed": number},
+            created=f"{2000 + number}-01-01",
+        )
+    with serve(tmp_path) as address:
+        async with chromium() as browser, open_page(browser, address, device=device) as (page, _):  # type: ignore[arg-type]
+            await open_table(page)
+            await expect(page.get_by_text("300 runs")).to_be_visible()
+            assert await page.locator("tr[data-id]").count() < 60
+            await wait_until(page, FITS)
+            await check_accessible(page, f"runs on a {device}")
+            await page.locator(".data-scroll").evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+            await expect(row(page, "run-000")).to_be_visible()
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            await page.screenshot(path=PICTURES / f"runs-{device}.png")
