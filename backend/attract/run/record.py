@@ -28,6 +28,7 @@ from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
 from attract.run.events import EventHub
 from attract.run.plan import policy_ids
+from attract.runs.background_trackers import RunFacts, open_tracker
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import MODEL, RunDirectory, is_locked, list_run_ids
@@ -104,15 +105,22 @@ class RunRecord:
         events: EventHub,
         *,
         track: bool = True,
+        trackers: Sequence[str] = (),
         log_format: LogFormat = "text",
         log_level: LogLevel = "info",
     ) -> None:
-        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at."""
+        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at.
+
+        `trackers`: names of `SINKS`, tools besides TensorBoard that get a copy.
+        """
         self.directory = directory
         self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
+        if track and trackers:
+            facts = RunFacts(directory.run_id, str(directory.path), directory.read_config()["settings"])
+            self._trackers += [open_tracker(name, facts) for name in trackers]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
