@@ -120,7 +120,8 @@ class RunRecord:
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         if track and trackers:
             facts = RunFacts(directory.run_id, str(directory.path), directory.read_config()["settings"])
-            self._trackers += [open_tracker(name, facts) for name in trackers]
+            # They refuse nothing, so they come first: what the disk refuses to TensorBoard reaches them too.
+            self._trackers = [*(open_tracker(name, facts) for name in trackers), *self._trackers]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""

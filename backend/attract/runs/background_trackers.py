@@ -1,7 +1,6 @@
 """Copies of the metrics for W&B and trackio, written on a thread of their own: the run waits for neither."""
 
 import importlib
-import importlib.util
 import logging
 import os
 import queue
@@ -72,7 +71,7 @@ class BackgroundTracker:
             self._num_lost += 1
 
     def restart(self, newest: Mapping[str, tuple[int, float]]) -> None:
-        """Nothing: neither tool can forget rows. What is done anew is drawn beside what was done before."""
+        """Nothing: neither tool can forget rows. Repeated updates are drawn beside the first ones."""
 
     def close(self) -> None:
         """Have the tool write what it has, for at most 30 seconds; may be called again."""

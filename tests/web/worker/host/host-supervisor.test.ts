@@ -92,7 +92,6 @@ let checkWorkers: FakeWorker[];
 let news: SupervisorToPage[];
 let keys: number;
 let isServerThere: boolean;
-let engine: () => Promise<Blob>;
 
 function start(maxWorkers = 8): HostSupervisor {
   const supervisor = new HostSupervisor({
@@ -108,7 +107,7 @@ function start(maxWorkers = 8): HostSupervisor {
       checkWorkers.push(worker);
       return worker as GameThread;
     },
-    fetchEngine: () => engine(),
+    fetchEngine: async () => new Blob(),
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
     isServerThere: async () => isServerThere,
   });
@@ -497,34 +496,5 @@ describe("the connection", () => {
     }
     expect(status().workers).toEqual([{ index: 0, leaseId: 3, stepsPerSecond: 2000 }]);
     expect(status().stepsPerSecond).toBe(2000);
-  });
-});
-
-describe("a worker that began without the inference engine", () => {
-  test("is given it when it asks", async () => {
-    const wasm = new Blob(["wasm"]);
-    engine = async () => wasm;
-    start();
-    FakeSocket.last.hears(assignment({ num_workers: 1 }));
-    workers[0].says({ type: "engine_needed" });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(workers[0].posted.at(-1)).toEqual({ type: "engine", engine: wasm });
-    expect(failures()).toEqual([]);
-  });
-
-  test("is reported and started again where the engine cannot be loaded", async () => {
-    engine = async () => {
-      throw new Error("503 at /assets/ort.wasm");
-    };
-    start();
-    FakeSocket.last.hears(assignment({ num_workers: 1 }));
-    workers[0].says({ type: "engine_needed" });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(failures()[0]).toMatchObject({
-      kind: "crash",
-      text: "the inference engine could not be loaded: 503 at /assets/ort.wasm",
-    });
-    expect(workers[0].isTerminated).toBe(true);
-    expect(workers).toHaveLength(2);
   });
 });
