@@ -26,7 +26,9 @@ from attract.schema import (
     close_codes,
     events,
     messages,
+    metrics,
     recorded_episode,
+    run_list,
     step_numbers,
     studies,
     versions,
@@ -134,7 +136,7 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, events, recorded_episode, studies, versions)
+    modules = (api, access, events, metrics, recorded_episode, run_list, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

@@ -34,7 +34,9 @@ WHOLE_SYSTEM = tuple(
 RERUNS = 2
 MAX_RERUN = 8
 """Tests of one run that may need another chance: more are no chance of the machine."""
-_rerun: set[str] = set()
+MAX_LINES_OF_CAUSE = 12
+_rerun: dict[str, list[str]] = {}
+"""By test, what each failed try said."""
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note who needed another chance."""
+    """Note which test needed another chance, and why."""
     if report.outcome == "rerun":  # type: ignore[comparison-overlap]
-        _rerun.add(report.nodeid)
+        _rerun.setdefault(report.nodeid, []).append(report.longreprtext)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -70,7 +72,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why such a run is red."""
+    """Say why tests were run again, and why a run with many of them is red."""
+    for test, tries in _rerun.items():
+        for text in tries:
+            terminalreporter.write_line(f"another chance: {test}")
+            said = [line for line in text.splitlines() if line.startswith("E ")] or text.splitlines()
+            terminalreporter.write_line("\n".join(said[:MAX_LINES_OF_CAUSE]))
     if len(_rerun) > MAX_RERUN:
         text = f"{len(_rerun)} tests needed another chance, {MAX_RERUN} may: look for what they share"
         terminalreporter.write_line(text, red=True)

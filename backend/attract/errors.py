@@ -2,7 +2,8 @@
 
     AttractError                    exit code 1
     ├── ConfigurationError          exit code 2: wrong usage, refused at start-up, names valid values
-    │   └── FileError               an input file is missing, damaged or a link out of its folder
+    │   ├── FileError               an input file is missing, damaged or a link out of its folder
+    │   └── QueryError              a search of the runs cannot be read
     ├── GameError                   a game threw, hung or returned something unusable
     ├── ProtocolError               a peer broke the wire's rules
     ├── PolicyError                 a network or its ONNX graph is invalid
@@ -66,6 +67,14 @@ class FileError(ConfigurationError):
     def __init__(self, path: Path, problem: str, *, fix: str | None = None) -> None:
         self.path = path
         super().__init__(problem, setting=str(path), fix=fix)
+
+
+class QueryError(ConfigurationError):
+    """A search of the runs cannot be read; `at` is the place of the mistake in it, counted from 0."""
+
+    def __init__(self, problem: str, at: int, *, fix: str | None = None) -> None:
+        self.at = at
+        super().__init__(f"character {at + 1}: {problem}", setting="query", fix=fix)
 
 
 class GameError(AttractError):
@@ -206,9 +215,10 @@ class DamagedRunError(AttractError):
 class RunActiveError(AttractError):
     """A gateway has at most one active run."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, before: str = "start another") -> None:
+        """`before`: what needs the run to end first."""
         self.run_id = run_id
-        super().__init__(f"run {run_id} is active; stop it before you start another")
+        super().__init__(f"run {run_id} is active; stop it before you {before}")
 
 
 class UnknownRunError(AttractError):

@@ -116,6 +116,21 @@ def read_start(path: Path, num_bytes: int) -> bytes:
         return file.read(num_bytes)
 
 
+def read_tail(path: Path, num_bytes: int, root: Path | None = None) -> str | None:
+    """The last bytes of a file as text, from a line's begin on; None: there is no such file.
+
+    Raises: FileError: as `open_file`.
+    """
+    if not os.path.lexists(path):
+        return None
+    with open_file(path, root) as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - num_bytes))
+        text = file.read(num_bytes).decode(errors="replace")
+    # The rest of a cut line may be part of a secret.
+    return text.partition("\n")[2] if size > num_bytes else text
+
+
 def parse_json(data: bytes | str, path: Path) -> Any:
     """The JSON value in `data`, which was read from `path`.
 

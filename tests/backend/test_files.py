@@ -16,6 +16,7 @@ from attract.files import (
     read_file,
     read_optional_file,
     read_start,
+    read_tail,
 )
 
 
@@ -104,3 +105,15 @@ def test_a_value_is_validated_and_its_first_problem_named():
     assert parse_model({"count": 3}, Row, Path("x.json")).count == 3
     with pytest.raises(FileError, match=r"x\.json: is not valid: count: .*integer"):
         parse_model({"count": "many"}, Row, Path("x.json"))
+
+
+def test_of_a_long_file_the_end_is_read_from_a_whole_line(tmp_path: Path):
+    (tmp_path / "log").write_text("".join(f"line {number:04d}\n" for number in range(100)))
+    text = read_tail(tmp_path / "log", 100)
+    assert text is not None
+    # Nine lines of ten bytes: the tenth may be cut.
+    assert text.splitlines() == [f"line {number:04d}" for number in range(91, 100)]
+    assert read_tail(tmp_path / "log", 1000) == (tmp_path / "log").read_text()
+    assert read_tail(tmp_path / "gone", 100) is None
+    with pytest.raises(FileError):
+        read_tail(tmp_path / "log", 100, tmp_path / "elsewhere")

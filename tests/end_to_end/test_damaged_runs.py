@@ -140,7 +140,7 @@ def test_damaged_is_a_sentence_with_the_file_s_name_in_every_command(run: Path, 
         check_sentence(refusal(lambda command=command: command(run)), said)
     if name == "config.yaml":
         check_sentence(refusal(lambda: game_of(run.parent, RUN)), name)
-    listed = RunIndex(RunArchive(run.parent), lambda game: game).summaries()
+    listed = [row.summary for row in RunIndex(RunArchive(run.parent), lambda game: game).runs().runs]
     if said == "metrics.db":
         assert [row.state for row in listed] == ["damaged"] and said in str(listed[0].error)
     packed, _ = pack_report(RUN, run.parent, run.parent / "report.zip", {})
@@ -221,7 +221,7 @@ def test_what_the_database_keeps_is_checked(run: Path, kept: str):
         database.execute("UPDATE facts SET data = ?", (kept,))
     database.close()
     check_sentence(refusal(lambda: COMMANDS["view"](run)), "metrics.db")
-    (row,) = RunIndex(RunArchive(run.parent), lambda game: game).summaries()
+    (row,) = (row.summary for row in RunIndex(RunArchive(run.parent), lambda game: game).runs().runs)
     assert row.state == "damaged" and row.error is not None and "metrics.db" in row.error
 
 
@@ -231,7 +231,7 @@ def test_pipes_and_links_among_logs_and_locks_hold_nothing_up(run: Path):
     (run / ".lock.fifo").rename(run / ".lock")
     shutil.rmtree(run / "logs")
     (run / "logs").symlink_to("/var/log")
-    assert RunIndex(RunArchive(run.parent), lambda game: game).summaries()[0].state == "finished"
+    assert RunIndex(RunArchive(run.parent), lambda game: game).runs().runs[0].summary.state == "finished"
     packed, _ = pack_report(RUN, run.parent, run.parent / "report.zip", {})
     assert packed.is_file()
     check_sentence(refusal(lambda: COMMANDS["resume"](run)), "logs")

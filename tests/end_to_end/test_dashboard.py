@@ -17,6 +17,7 @@ from dashboard_page import (
     check_accessible,
     chromium,
     open_page,
+    open_part,
     photograph,
     photograph_all,
     poor_contrasts,
@@ -31,6 +32,7 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+HERE = ".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])"
 DRAWN = """(index) => {
   const canvas = document.querySelectorAll('.game-card canvas')[index];
   const blank = document.createElement('canvas');
@@ -107,9 +109,9 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await expect(page.locator(f"{RETURN_CHART} .chart")).to_have_attribute(
             "aria-label", re.compile(r"; random play 2\d")
         )
-        await expect(
-            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
-        ).to_have_count(1)
+        await open_part(page, "Workers")
+        await expect(page.locator(HERE)).to_have_count(1)
+        await open_part(page, "Overview")
 
         # The policy plays: it has a version, the picture moves, and newer versions take over.
         version = await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
@@ -131,11 +133,13 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await check_accessible(page, "waiting for workers")
         await page.get_by_test_id("waiting").get_by_role("button").click()
         await expect(state_pill(page)).to_have_text("Training")
+        await open_part(page, "Workers")
         await page.get_by_label("Number of workers").fill("2")
         await page.get_by_role("button", name="Change", exact=True).click()
-        await expect(
-            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
-        ).to_have_count(2)
+        await expect(page.locator(HERE)).to_have_count(2)
+        await check_accessible(page, "workers of a run")
+        await photograph_all(page, pictures, "workers")
+        await open_part(page, "Overview")
         await check_accessible(page, "a run")
         await photograph_all(page, pictures, "run")
 
@@ -207,6 +211,7 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
         await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
         await start_training(page, "CartPole")
         await expect(state_pill(page)).to_have_text("Starting")
+        await open_part(page, "Workers")
         await page.get_by_role("button", name="Invite another device").click()
         await expect(page.get_by_role("img", name="QR code of the join link")).to_be_visible()
         link = await page.get_by_test_id("join-url").inner_text()
@@ -218,8 +223,9 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
             assert await guest.evaluate("isSecureContext") is False
             await expect(guest.locator("#speed")).not_to_have_text("0")
             await expect(state_pill(page)).to_have_text("Training")
-            await wait_for_more(page, RETURN_CHART, "data-points", 2)
             await expect(page.locator(".fleet-table tbody tr")).to_contain_text("invited")
+            await open_part(page, "Overview")
+            await wait_for_more(page, RETURN_CHART, "data-points", 2)
             await photograph(guest, pictures / "join-phone-dark.png")
             # The link opens no dashboard: a worker may play, nothing else.
             answer = await guest.request.get(link.split("join.html")[0] + "api/runs")
@@ -236,9 +242,9 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
             await expect(guest.locator("#error")).to_be_hidden()
             await guest.reload()
             await expect(guest.locator("#state")).to_have_text("No token")
-        await expect(
-            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
-        ).to_have_count(0)
+        await open_part(page, "Workers")
+        await expect(page.locator(".fleet-table tbody tr")).to_have_count(1)
+        await expect(page.locator(HERE)).to_have_count(0)
 
 
 @pytest.mark.long
@@ -261,13 +267,16 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
         await expect(report).to_contain_text(re.compile(r"seed [0-9a-f]{16}"))
         await check_accessible(page, "a report")
         await photograph(page, pictures / "report-desktop-dark.png", full_page=False)
-        console = page.get_by_role("region", name="Console of the game")
+        strip = page.get_by_test_id("fault-strip")
+        await expect(strip).to_have_text(re.compile(r"^The game threw an error\d+ times"))
+        await open_part(page, "Log")
+        console = page.get_by_role("region", name="Log").get_by_role("list")
         await expect(console).to_contain_text('a hundred ticks {"crack":0.16666666666666666}')
 
 
 async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
     parts = urlsplit(address)
-    proxy = PrefixProxy("127.0.0.1", int(parts.port or 0), "user/me/proxy/8000")
+    proxy = PrefixProxy(int(parts.port or 0), "user/me/proxy/8000")
     port = await proxy.start()
     try:
         prefixed = f"http://127.0.0.1:{port}/user/me/proxy/8000/#{parts.fragment}"
@@ -276,7 +285,7 @@ async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
             await wait_for_more(page, RETURN_CHART, "data-points", 3)
             await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
     finally:
-        await proxy.stop()
+        await proxy.cut()
 
 
 @pytest.mark.long
@@ -353,6 +362,7 @@ async def test_what_is_played_is_recorded_listed_and_deleted(
             await expect(kept).to_have_count(number)
         await expect(kept.first).to_contain_text("Score ")
         # The run keeps them as well, each with a star and a page that plays it again.
+        await open_part(page, "Play")
         by_hand = page.get_by_test_id("recorded-episodes").get_by_role("link", name="★ Played by hand")
         await expect(by_hand).to_have_count(episodes)
         await check_accessible(page, "recorded episodes")

@@ -35,7 +35,7 @@ async def test_an_admin_lifts_the_ban_of_a_guest_who_then_plays(tmp_path: Path) 
             url = f"http://127.0.0.1:{world.port}/#token={world.guard.admin_token}"
             async with open_page(browser, url) as (page, _):
                 await expect(page.locator("h1")).to_be_visible()
-                await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}")
+                await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}/workers")
                 row = page.locator(f'.fleet-table tr[data-worker="{worker.worker_id}"]')
                 await expect(row).to_have_attribute("data-state", "left_out")
                 await expect(row).to_contain_text("Banned: it sent messages that cannot be read")

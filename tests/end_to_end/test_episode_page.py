@@ -269,7 +269,7 @@ async def test_the_runs_list_and_what_one_does_with_an_episode(
 ) -> None:
     async with signed_in(address) as page:
         wall = await keep(page, address, episodes["wall"])
-        await page.goto(f"{address.split('#')[0]}#/runs/demo")
+        await page.goto(f"{address.split('#')[0]}#/runs/demo/play")
         listed = page.get_by_test_id("recorded-episodes")
         await listed.get_by_role("combobox", name="Which episodes").select_option("person")
         await check_accessible(page, "a run with episodes")

@@ -19,7 +19,7 @@ LAST_STEPS = """async () => {
   const { active_run: run } = await (await fetch("api/info")).json();
   return (await (await fetch(`api/runs/${run}`)).json()).updates;
 }"""
-# Headless Chromium hides no page. As in a browser, a hidden one has no frames here, and is neither laid out nor painted.
+# Headless Chromium hides no page. As in a browser, a hidden one has no frames, layout or painting here.
 HIDE = """
 let isHidden = false;
 const waiting = [];

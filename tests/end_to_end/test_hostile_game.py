@@ -13,7 +13,7 @@ from playwright.async_api import expect
 
 from attract.browser.chromium import require_chromium
 from attract_command import run_attract
-from dashboard_page import chromium, open_page, serve
+from dashboard_page import chromium, open_page, open_part, serve
 
 GAME = Path(__file__).resolve().parents[1] / "support" / "hostile-game.js"
 SUMMARY = re.compile(r"hostile: (\d+) ways tried, (\d+) worked, (\d+) things overheard")
@@ -123,7 +123,8 @@ async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(t
                 form = page.get_by_role("form", name="Train Innocent")
                 await form.get_by_label("Workers", exact=True).fill("1")
                 await form.get_by_role("button", name="Start training").click()
-                console = page.get_by_role("region", name="Console of the game")
+                await open_part(page, "Log")
+                console = page.get_by_role("region", name="Log").get_by_role("list")
                 await expect(console).to_contain_text("ways tried", timeout=60_000)
                 check_outcomes(await console.inner_text())
                 await expect(page.locator(".run-head .state-pill")).to_have_text("Training")

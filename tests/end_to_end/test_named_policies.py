@@ -12,7 +12,7 @@ from playwright.async_api import expect
 
 from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract_command import Outcome, run_attract
-from dashboard_page import chromium, open_page, read_number, serve, stop_run, wait_for_more
+from dashboard_page import chromium, open_page, open_part, serve, stop_run, wait_for_more
 
 expect.set_options(timeout=60_000)
 
@@ -133,10 +133,14 @@ async def test_the_dashboard_starts_watches_and_gives_away_every_policy(tmp_path
             watch = '[data-testid="watch"]'
             version = await wait_for_more(page, watch, "data-version", 0)
             assert await wait_for_more(page, watch, "data-version", version + 1) > version
+            await open_part(page, "Charts")
+            # One chart has a line for each.
+            chart = 'figure[data-metric="train/entropy"]'
+            await wait_for_more(page, chart, "data-points", 2)
             for name in NAMES:
-                chart = f'figure[data-metric="train/entropy/{name}"]'
-                await wait_for_more(page, chart, "data-points", 2)
-                assert await read_number(page, chart, "data-points") >= 2
+                await expect(page.locator(f'{chart} output[data-line="train/entropy/{name}"]')).to_have_text(
+                    re.compile(r"\d")
+                )
             await stop_run(page)
             await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
             models = set()

@@ -110,8 +110,8 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(middle))
         await expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(f"^Version {middle}, "))
 
-        # The keyboard alone: from the chart's help button on.
-        await page.locator(f"{RETURN_CHART} .help").focus()
+        # The keyboard alone: from the chart on.
+        await page.locator(f"{RETURN_CHART} .chart").focus()
         await page.keyboard.press("Tab")
         await expect(slider(page)).to_be_focused()
         await page.keyboard.press("ArrowLeft")

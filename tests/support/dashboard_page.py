@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from attract_command import AttractCommand
 from free_port import free_port
 from shared_chromium import SHARED_CHROMIUM
+from tcp_proxy import TcpProxy
 
 URL = re.compile(r"dashboard: (\S+)")
 DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")
@@ -173,6 +174,11 @@ async def stop_run(page: Page) -> None:
     await page.get_by_role("dialog").get_by_role("button", name="Stop training").click()
 
 
+async def open_part(page: Page, name: str) -> None:
+    """Go to a part of a run's page, such as `Workers`."""
+    await page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name=name).click()
+
+
 async def read_number(page: Page, selector: str, attribute: str) -> int:
     """A whole number in an attribute."""
     return int(await page.locator(selector).get_attribute(attribute) or "0")
@@ -201,46 +207,24 @@ async def wait_for_more(page: Page, selector: str, attribute: str, least: int) -
     return await read_number(page, selector, attribute)
 
 
-class PrefixProxy:
+class PrefixProxy(TcpProxy):
     """A reverse proxy that serves another server under `/prefix/` and strips it, websockets too."""
 
-    def __init__(self, host: str, port: int, prefix: str) -> None:
-        self._target = (host, port)
+    refusal = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+    def __init__(self, target: int, prefix: str) -> None:
+        super().__init__(target)
         self._prefix = prefix
-        self._server: asyncio.Server | None = None
 
-    async def start(self) -> int:
-        """Listen on a free loopback port."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self._server.sockets[0].getsockname()[1]
-
-    async def stop(self) -> None:
-        """Stop listening."""
-        assert self._server is not None
-        self._server.close()
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            first, rest = head.split("\r\n", 1)
-            method, path, version = first.split(" ")
-            if not path.startswith(f"/{self._prefix}/"):
-                writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                writer.close()
-                return
-            # One request per connection, so that every request's line passes here.
-            if "upgrade: websocket" not in rest.lower():
-                rest = re.sub(r"(?im)^connection:.*$", "connection: close", rest.replace("\r\n", "\n"))
-                rest = rest.replace("\n", "\r\n")
-            there, back = await asyncio.open_connection(*self._target)
-            back.write(f"{method} {path.removeprefix(f'/{self._prefix}')} {version}\r\n{rest}".encode())
-            await asyncio.gather(_pump(reader, back), _pump(there, writer))
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-    with contextlib.suppress(ConnectionError):
-        writer.close()
+    async def first_bytes(self, reader: asyncio.StreamReader) -> bytes | None:
+        """The request's head without the prefix."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        first, rest = head.split("\r\n", 1)
+        method, path, version = first.split(" ")
+        if not path.startswith(f"/{self._prefix}/"):
+            return None
+        # One request per connection, so that every request's line passes here.
+        if "upgrade: websocket" not in rest.lower():
+            rest = re.sub(r"(?im)^connection:.*$", "connection: close", rest.replace("\r\n", "\n"))
+            rest = rest.replace("\n", "\r\n")
+        return f"{method} {path.removeprefix(f'/{self._prefix}')} {version}\r\n{rest}".encode()

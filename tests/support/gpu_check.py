@@ -247,7 +247,11 @@ def kill_during_an_update(device: torch.device, _sizes: Sizes) -> Iterator[Answe
         fleet = SignsFleet(Path(folder) / "store", num_slots=8, horizon=16, seed=1)
         # Long enough to be killed in.
         begin = begin_for(
-            fleet, Path(folder) / "run", device=device.type, ppo={"n_epochs": 1000, "num_minibatches": 16}
+            fleet,
+            Path(folder) / "run",
+            device=device.type,
+            # Without a target of the KL divergence no epoch is left out.
+            ppo={"n_epochs": 1000, "num_minibatches": 16, "target_kl": None},
         )
         with LearnerProcess() as learner:
             learner.send(begin)

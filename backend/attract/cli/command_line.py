@@ -26,7 +26,7 @@ from attract.cli.help import (
     TRAIN,
     Layout,
 )
-from attract.cli.runs import evaluate, export, replay, report, rollback
+from attract.cli.runs import evaluate, export, replay, report, rollback, runs
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
@@ -45,7 +45,7 @@ GROUPS = {
         "doctor": doctor,
     },
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
-    LOOK: {"serve": serve, "eval": evaluate, "replay": replay},
+    LOOK: {"serve": serve, "runs": runs, "eval": evaluate, "replay": replay},
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
 }

@@ -131,6 +131,7 @@ SERVED_FLAGS: Final = (
     "behind_proxy",
     "tls_cert",
     "tls_key",
+    "webhook",
 )
 """Settings of the server that are flags of every command that serves other machines."""
 

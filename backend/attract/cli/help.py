@@ -85,6 +85,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract serve --lan", "also for phones in your network"),
         ("attract serve --port 9000 --runs-dir old-runs", "other runs, another port"),
     ),
+    "runs": (
+        ("attract runs", "the newest runs"),
+        ('attract runs "game:snake return>20" --sort -return', "the best of one game"),
+        ('attract runs "lr<0.001 is:all" --json', "by a setting, for scripts"),
+    ),
     "eval": (
         ("attract eval latest", "the newest run"),
         ("attract eval latest --version first --episodes 20 --seed 7", "how it began, other episodes"),

@@ -1,4 +1,4 @@
-"""Commands for existing runs: `eval`, `export`, `rollback`, `report`."""
+"""Commands for existing runs: `runs`, `eval`, `export`, `rollback`, `report`."""
 
 import os
 import shlex
@@ -13,6 +13,7 @@ from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import (
     AtLeastOne,
     GameProjectDir,
+    ProjectDir,
     RunsDir,
 )
 from attract.processes.exit_codes import DONE
@@ -20,6 +21,37 @@ from attract.processes.exit_codes import DONE
 if TYPE_CHECKING:
     from attract.commands.episodes import Chosen
     from attract.settings.run import ServerSettings
+
+
+def runs(
+    *query: str,
+    sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-created",
+    limit: Annotated[int, AtLeastOne] = 50,
+    runs_dir: RunsDir = None,
+    project_dir: ProjectDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """List the runs that QUERY finds, as the dashboard does.
+
+    Archived runs, and those that ended without an update, are left out unless QUERY has `is:all`.
+
+    Parameters
+    ----------
+    query
+        Words and conditions, all of which must hold, such as "game:snake return>20 lr<0.001 tag:good". Quote
+        them: a shell takes < and > for itself.
+    sort
+        A field or setting, with - before it from the largest: -return, steps, learning_rate.
+    limit
+        Number of runs.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.runs import find_runs, print_runs
+
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    print_runs(find_runs(server, " ".join(query), sort, limit), json_output=json_output)
+    return DONE
 
 
 def evaluate(

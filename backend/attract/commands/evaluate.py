@@ -19,8 +19,9 @@ from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
 from attract.processes.exit_codes import DONE
 from attract.run.service import RunService
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import GAME, RunDirectory, find_run, is_locked, write_atomically
+from attract.runs.directory import GAME, RunDirectory, find_run, write_atomically
 from attract.runs.episode_files import SUFFIX, written
+from attract.runs.lock import is_locked
 from attract.schema.api import EvaluationView
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings

@@ -18,17 +18,19 @@ from typing import Any
 from attract import __version__
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
 from attract.errors import AttractError, ConfigurationError
-from attract.files import open_file
-from attract.runs.directory import LATEST, TRASH, RunDirectory, list_run_ids
+from attract.files import read_tail
+from attract.runs.directory import LATEST, RunDirectory, list_run_ids
+from attract.runs.log_files import GAME_LOG, GATEWAY_LOG, LEARNER_LOG
 from attract.runs.metrics import MetricsStore
 from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
+from attract.runs.trash import TRASH
 
 TAIL_BYTES = 256 << 10
 """The end of each log that is packed."""
 POINTS = 200
 """Per metric; the extremes between two points are kept."""
-LOGS = ("gateway.log.1", "gateway.log", "learner.log.1", "learner.log")
+LOGS = tuple(f"{name}{older}" for name in (GATEWAY_LOG, LEARNER_LOG, GAME_LOG) for older in (".1", ""))
 LEFT_OUT = (
     "the game's code and its source map, checkpoints, weights and exported policies",
     "what the game wrote to its console, and the audit trail: who joined, from where",
@@ -137,11 +139,11 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
     directory = RunDirectory(folder, None)
 
     def log_tail(name: str) -> Callable[[], str | None]:
-        return lambda: _tail(directory.logs / name, folder)
+        return lambda: read_tail(directory.logs / name, TAIL_BYTES, folder)
 
     return {
-        "settings.yaml": lambda: _tail(folder / "config.yaml", folder),
-        "game.json": lambda: _tail(folder / "game.json", folder),
+        "settings.yaml": lambda: read_tail(folder / "config.yaml", TAIL_BYTES, folder),
+        "game.json": lambda: read_tail(folder / "game.json", TAIL_BYTES, folder),
         "run.json": lambda: _kept_view(directory),
         "metrics.json": lambda: _metrics(directory.metrics_path),
         "files.json": lambda: _json(_files(folder)),
@@ -149,18 +151,6 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
         "machine.json": lambda: _json(_machine()),
         **{f"logs/{name}": log_tail(name) for name in LOGS},
     }
-
-
-def _tail(path: Path, folder: Path) -> str | None:
-    """The file's end, as far as it is text; None where there is none. Raises: FileError: as `open_file`."""
-    if not os.path.lexists(path):
-        return None
-    with open_file(path, folder) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        stream.seek(max(0, size - TAIL_BYTES))
-        text = stream.read(TAIL_BYTES).decode(errors="replace")
-    # The rest of a cut line may be part of a secret.
-    return text.partition("\n")[2] if size > TAIL_BYTES else text
 
 
 def _kept_view(directory: RunDirectory) -> str | None:

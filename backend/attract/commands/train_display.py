@@ -252,7 +252,10 @@ def progress_share(run: RunView) -> float | None:
 
 
 def remaining_seconds(run: RunView) -> float | None:
-    """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation."""
+    """Seconds until `total_steps` at the mean speed so far; None where unknown, as in an evaluation.
+
+    `remainingSeconds` of the dashboard does the same; `tests/contract/golden/remaining.json` tests both.
+    """
     if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0 or run.state == "evaluating":
         return None
     return max(0.0, (run.total_steps - run.agent_steps) * run.elapsed_seconds / run.agent_steps)

@@ -107,7 +107,8 @@ class ActiveRun:
         self._clock = clock
         self._resume = resume
         self._initialize_from = initialize_from
-        self._train = train
+        self.trains = train
+        """Whether it is trained, and not only looked at."""
         self._checker = checker
         self._check = check
         self._cell = cell
@@ -379,7 +380,7 @@ class ActiveRun:
                 self.settings, directory, description, store_path, self._initialize_from, self._cell
             )
         )
-        if self._train and (self._cell is None or self._cell.leads):
+        if self.trains and (self._cell is None or self._cell.leads):
             # The learner is being started meanwhile, which takes longer.
             self._background.spawn(self._look_at_game())
 

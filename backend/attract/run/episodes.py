@@ -11,6 +11,7 @@ from attract.run.record import RunArchive, known_run
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episodes import EpisodeStore, NewEpisode
 from attract.schema.episode_actions import check_recorded
+from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
 from attract.settings.run import RecordingSettings
 
@@ -68,16 +69,15 @@ class RunEpisodes:
         store = self._known(run_id)
         check_recorded(episode)
         with known_run(run_id):
-            _, description = self._directory(run_id).read_game()
-        if description is None or description.id != episode.game_id:
-            name = "not known yet" if description is None else description.id
+            reference, description = self._directory(run_id).read_game()
+        # Nothing describes the game before its first worker does. A person in the page may be faster.
+        is_its_build = reference is not None and episode.game_sha256 == reference.sha256
+        if description is not None:
+            _check_game(episode, description)
+        elif not is_its_build:
             raise ConfigurationError(
-                f"the episode is of {episode.game_id}; the run's game is {name}", setting="game_id"
-            )
-        if len(episode.seats) != description.num_agents:
-            raise ConfigurationError(
-                f"the episode has {len(episode.seats)} agents, the game {description.num_agents}",
-                setting="seats",
+                f"another build of {episode.game_id} than the run's, which is not described yet",
+                setting="game_sha256",
             )
         for entry in store.add([NewEpisode(episode, "person")]):
             return entry
@@ -103,3 +103,15 @@ class RunEpisodes:
             # Another version wrote it: its episodes can be read all the same.
             recording = RecordingSettings()
         return EpisodeStore(directory.path, limits_of(recording))
+
+
+def _check_game(episode: RecordedEpisode, description: GameDescription) -> None:
+    """Raises: ConfigurationError: the episode is of another game."""
+    if description.id != episode.game_id:
+        raise ConfigurationError(
+            f"the episode is of {episode.game_id}; the run's game is {description.id}", setting="game_id"
+        )
+    if len(episode.seats) != description.num_agents:
+        raise ConfigurationError(
+            f"the episode has {len(episode.seats)} agents, the game {description.num_agents}", setting="seats"
+        )

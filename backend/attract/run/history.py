@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from attract.run.record import RunArchive, known_run
+from attract.runs.log_entries import read_entries
 from attract.runs.metrics import Event
-from attract.schema.api import MetricsView
+from attract.schema.api import LogEntry, MetricsView
 
 
 class RunHistory:
@@ -37,3 +38,9 @@ class RunHistory:
         """Id of a run's newest kept event. Raises: UnknownRunError."""
         with known_run(run_id):
             return self._archive.last_event_id(run_id)
+
+    def log_entries(self, run_id: str, *, whole: bool = True) -> list[LogEntry]:
+        """The end of a run's log files; without `whole` only the game's console. Raises: UnknownRunError."""
+        with known_run(run_id):
+            logs = self._archive.directory(run_id).logs
+        return read_entries(logs) if whole else read_entries(logs, ("game",))

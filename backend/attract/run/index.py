@@ -1,88 +1,183 @@
 """The list of all runs, without opening the database of each again and again."""
 
+import contextlib
 import logging
+import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from threading import Lock
+from typing import Any, Final, NamedTuple, TypeVar
 
-from attract.errors import ConfigurationError, DamagedRunError
+from pydantic import ValidationError
+
+from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_model
-from attract.run.record import RunArchive, damage_named, state_now
-from attract.runs.directory import RunDirectory
+from attract.run.index_file import IndexFile, Kept
+from attract.run.indexed_run import IndexedRun, IndexedSummary, indexed_run
+from attract.run.record import UNFINISHED, RunArchive, damage_named, state_now
+from attract.runs.directory import DATABASE, RunDirectory
+from attract.runs.labels import LABELS, read_labels
+from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary, RunView
+from attract.schema.run_list import RunLabels
 
 log = logging.getLogger(__name__)
 Run = TypeVar("Run", bound=RunSummary)
+ANSWER_SECONDS: Final = 0.1
+"""Time that one request spends on reading runs that are not in the index."""
+MIN_READ: Final = 50
+"""Runs that each request reads, however long that takes."""
 
 
 class _Known(NamedTuple):
-    stamp: tuple[int, ...]
-    summary: RunSummary | None
+    stamp: str
+    run: IndexedRun | None
     """None: it cannot be read as it is."""
+
+
+class Indexed(NamedTuple):
+    """All runs, newest first, and how many were not read in the time."""
+
+    runs: list[IndexedRun]
+    num_unread: int
 
 
 class RunIndex:
     """What is listed of each run, read again only when its files have changed; owned by the run service.
 
-    May be called from several threads at once.
+    May be called from several threads at once. `clock` is monotonic seconds.
     """
 
-    def __init__(self, archive: RunArchive, title_of: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        archive: RunArchive,
+        title_of: Callable[[str], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """`title_of`: what a game is called on screen, for runs that were kept before they had titles."""
         self._archive = archive
         self._title_of = title_of
-        self._known: dict[str, _Known] = {}
+        self._clock = clock
+        self._file = IndexFile(archive.runs_dir)
+        self._known: dict[str, _Known] | None = None
+        """None: the file of the index has not been read."""
+        self._lock = Lock()
 
     def titled(self, run: Run) -> Run:
         """The run with its game's title."""
         return run if run.title else run.model_copy(update={"title": self._title_of(run.game)})
 
-    def summaries(self, active: RunView | None = None) -> list[RunSummary]:
-        """All runs that can be read, newest first; `active` as it stands now."""
-        before = self._known
-        known = {run_id: self._look_at(run_id, before.get(run_id)) for run_id in self._archive.run_ids()}
-        self._known = known
-        found: list[RunSummary] = []
-        for run_id, entry in known.items():
-            if entry.summary is not None:
-                state = state_now(self._directory(run_id), entry.summary.state)
-                found.append(self.titled(entry.summary.model_copy(update={"state": state})))
-        if active is None:
-            return found
-        now = RunSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
-        return [now if summary.run_id == now.run_id else summary for summary in found]
+    def runs(self, active: RunView | None = None, *, seconds: float | None = None) -> Indexed:
+        """All runs that can be read, newest first; `active` as it stands now.
 
-    def _look_at(self, run_id: str, before: _Known | None) -> _Known:
-        directory = self._directory(run_id)
-        path = directory.path / "metrics.db"
-        # Taken before the reading: what is written meanwhile changes it.
-        stamp = (*_stamp(path), *_stamp(path.with_name(f"{path.name}-wal")))
-        if before is not None and before.stamp == stamp:
-            return before
+        Args:
+            seconds: time to spend on runs that have changed, after `MIN_READ` of them; None: read all.
+        """
+        with self._lock:
+            known, num_unread = self._refreshed(seconds)
+        found: list[IndexedRun] = []
+        for run_id, entry in known.items():
+            if entry.run is None:
+                continue
+            run, summary = entry.run, self.titled(entry.run.summary)
+            state = state_now(self._directory(run_id), summary.state)
+            if summary is not run.summary or state != summary.state:
+                run = run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
+            found.append(run if active is None or active.run_id != run_id else _as_now(run, active))
+        return Indexed(found, num_unread)
+
+    def run(self, run_id: str, active: RunView | None = None) -> IndexedRun | None:
+        """One run as `runs` has it; None: there is none that can be read."""
+        return next((run for run in self.runs(active).runs if run.summary.run_id == run_id), None)
+
+    def _refreshed(self, seconds: float | None) -> tuple[dict[str, _Known], int]:
+        if self._known is None:
+            self._known = {
+                run_id: known for run_id, kept in self._file.read().items() if (known := _of(kept))
+            }
+        deadline = None if seconds is None else self._clock() + seconds
+        before, known, fresh = self._known, dict[str, _Known](), dict[str, Kept]()
+        num_read = num_unread = 0
+        for run_id in self._archive.run_ids():
+            directory, old = self._directory(run_id), before.get(run_id)
+            # Taken before the reading: what is written meanwhile changes it.
+            stamp = _stamp(directory.path)
+            if old is not None and old.stamp == stamp:
+                known[run_id] = old
+                continue
+            if num_read >= MIN_READ and deadline is not None and self._clock() > deadline:
+                num_unread += 1
+                if old is not None:
+                    known[run_id] = old
+                continue
+            num_read += 1
+            known[run_id] = self._read(directory, stamp)
+            kept = known[run_id]
+            # A run that goes on changes at once: it is written when it is over.
+            if kept.stamp and kept.run is not None and kept.run.summary.state not in UNFINISHED:
+                fresh[run_id] = (kept.stamp, kept.run.model_dump_json())
+        self._known = known
+        self._file.write(fresh, [] if num_unread else before.keys() - known.keys())
+        return known, num_unread
+
+    def _read(self, directory: RunDirectory, stamp: str) -> _Known:
+        run_id = directory.run_id
+        labels, problem = _labels_of(directory)
         try:
             with damage_named(run_id):
                 data = self._archive.kept_view(directory)
-                names = RunSummary.model_fields
-                known = {name: data[name] for name in names if name in data}
-                summary = parse_model(known, RunSummary, directory.metrics_path)
+                known = {name: data[name] for name in IndexedSummary.model_fields if name in data}
+                summary = parse_model(known, IndexedSummary, directory.metrics_path)
+                with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+                    run = indexed_run(summary, data, labels, store)
         except DamagedRunError as error:
             # Looked at again each time: another process may only have held it up.
-            return _Known((), _damaged(run_id, error, stamp[0]))
+            return _Known("", _damaged(run_id, error.reason, directory, labels))
         except ConfigurationError as error:
             log.debug("run %s cannot be read: %s", run_id, error)
-            summary = None
-        return _Known(stamp, summary)
+            return _Known(stamp, None)
+        if problem is not None and summary.error is None:
+            run = run.model_copy(update={"summary": summary.model_copy(update={"error": problem})})
+        return _Known(stamp, run)
 
     def _directory(self, run_id: str) -> RunDirectory:
         # Not looked up: a run may be moved away while the list is made.
         return RunDirectory(self._archive.runs_dir / run_id, None)
 
 
-def _damaged(run_id: str, error: DamagedRunError, changed_ns: int) -> RunSummary:
+def _of(kept: Kept) -> _Known | None:
+    try:
+        return _Known(kept[0], IndexedRun.model_validate_json(kept[1]))
+    except ValidationError:
+        return None
+
+
+def _labels_of(directory: RunDirectory) -> tuple[RunLabels, str | None]:
+    """The run's labels, or none and what is wrong with their file."""
+    try:
+        return read_labels(directory.path), None
+    except FileError as error:
+        return RunLabels(), f"{error.path.name}: {error.problem}"[:1_000]
+
+
+def _as_now(run: IndexedRun, active: RunView) -> IndexedRun:
+    now = IndexedSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
+    evaluation = active.evaluation
+    changes: dict[str, Any] = {"summary": now}
+    if evaluation is not None:
+        changes["return_eval"] = evaluation.return_mean
+    if now.episode_return_mean is not None and run.return_best is None:
+        changes["return_best"] = now.episode_return_mean
+    return run.model_copy(update=changes)
+
+
+def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabels) -> IndexedRun:
     """A row of the list for a run whose folder's name alone is known."""
+    changed_ns, _ = _times(f"{directory.path}/{DATABASE}")
     created = datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat(timespec="seconds")
-    return RunSummary(
+    summary = IndexedSummary(
         run_id=run_id,
         game="unknown",
         title=run_id,
@@ -99,13 +194,21 @@ def _damaged(run_id: str, error: DamagedRunError, changed_ns: int) -> RunSummary
         episode_return_mean=None,
         goal=None,
         total_steps=None,
-        error=error.reason,
+        error=reason,
     )
+    return IndexedRun(summary=summary, labels=labels)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(folder: Path) -> str:
+    """Changes whenever a file that the list depends on does."""
+    # Texts: a list of a thousand runs makes three paths of each.
+    paths = (f"{folder}/{DATABASE}", f"{folder}/{DATABASE}-wal", f"{folder}/{LABELS}")
+    return " ".join(f"{changed_ns} {size}" for changed_ns, size in map(_times, paths))
+
+
+def _times(path: str) -> tuple[int, int]:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size

@@ -131,6 +131,7 @@ class Notifications:
     def logged(self, logged: GameLogged) -> None:
         """The game wrote a line: told to those who listen, the newest are kept for those who come."""
         if self._log_keeper.take(logged.worker_id, logged.line):
+            self._record.keep_line(logged.line)
             self.publish("log", logged.line, keep=False)
 
     def log_lines(self) -> list[LogLine]:

@@ -288,6 +288,7 @@ class RunProgress:
             reports=reports,
             findings=self.findings,
             evaluation=self.evaluation,
+            goal_reached=self.goal.reached,
             random_play=self.random_play,
             learned=self.verdict().learned,
             lesson=self.lesson(),

@@ -6,9 +6,11 @@ import functools
 import itertools
 import logging
 import os
+import time
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +28,24 @@ from attract.errors import (
 from attract.files import parse_model, parse_object
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
+from attract.run.evaluation import evaluations_of
 from attract.run.events import EventHub
 from attract.run.plan import policy_ids
-from attract.runs.background_trackers import RunFacts, open_tracker
+from attract.runs.background_trackers import open_trackers
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import MODEL, RunDirectory, is_locked, list_run_ids
+from attract.runs.directory import MODEL, RunDirectory, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
-from attract.runs.log_files import RunLog
+from attract.runs.lock import is_locked
+from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
-from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
-from attract.runs.trackers import TensorBoardTracker, Tracker
-from attract.schema.api import MetricsView, RandomPlay, RunState, RunView
+from attract.schema.api import ClockStart, LogLine, MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
-from attract.schema.versions import VersionEvaluation, VersionView
+from attract.schema.versions import VersionView
 
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
@@ -117,15 +120,13 @@ class RunRecord:
         self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
-        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
-        if track and trackers:
-            facts = RunFacts(directory.run_id, str(directory.path), directory.read_config()["settings"])
-            # They refuse nothing, so they come first: what the disk refuses to TensorBoard reaches them too.
-            self._trackers = [*(open_tracker(name, facts) for name in trackers), *self._trackers]
+        self._has_clock = False
+        self._trackers = open_trackers(trackers, directory) if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
         self._log = RunLog(directory.logs, log_format, log_level, run=directory.run_id) if track else None
+        self._console = GameConsole(directory.logs, log_format) if track else None
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
     async def commit_update(
@@ -136,13 +137,16 @@ class RunRecord:
         Returns: the events, kept but not yet told; `tell` does that once the version is announced.
         """
         texts = [(kind, body.model_dump_json()) for kind, body in bodies]
-        facts, attempts = {VIEW: _plain(view)}, itertools.count()
+        attempts, facts = itertools.count(), dict[str, Any]({VIEW: _plain(view)})
 
         def commit() -> list[Event]:
             if next(attempts):
                 # SQLite may report a refusal after the row went in.
                 self._store.rewind(row.update - 1)
+            if not self._has_clock:
+                facts[CLOCK] = self._store.clock_with(row.seconds, time.time())
             events = self._store.commit_update(row, facts, texts)
+            self._has_clock = True
             # In the same turn of the thread: workers wait for both.
             self.directory.mark("latest", row.policy_version)
             return events
@@ -247,6 +251,11 @@ class RunRecord:
                 event = self._store.add_event(kind, data)
         self.publish_kept(event)
 
+    def keep_line(self, line: LogLine) -> None:
+        """Keep what the game wrote to its console."""
+        if self._console is not None:
+            self._console.keep(line)
+
     def publish_kept(self, event: Event) -> None:
         """Give an event that is kept already to every page that listens."""
         self._events.publish(self.directory.run_id, event)
@@ -259,8 +268,9 @@ class RunRecord:
             await self._run(tracker.close)
         await self._run(self._store.close)
         self._thread.shutdown()
-        if self._log is not None:
-            self._log.close()
+        for kept in (self._log, self._console):
+            if kept is not None:
+                kept.close()
         self.directory.close()
 
     async def _keep(self, what: str, call: Any, *arguments: Any) -> Any:
@@ -327,12 +337,17 @@ class RunArchive:
         to_steps: float | None,
         max_points: int,
     ) -> MetricsView:
-        """The run's metrics, as `MetricsStore.query`.
+        """The run's metrics, as `MetricsStore.query`; the clock of an older run begins when it was made.
 
         Raises: ConfigurationError: when there is no such run.
         """
-        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
-            return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+        directory = self.directory(run_id)
+        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+            view = store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+        if view.clock:
+            return view
+        made = datetime.fromisoformat(str(directory.read_config()["created"])).timestamp()
+        return view.model_copy(update={"clock": [ClockStart(seconds=0.0, unix_seconds=made)]})
 
     def versions(self, run_id: str) -> list[VersionView]:
         """The versions whose checkpoints are there, ascending; one that is not announced yet is left out.
@@ -354,7 +369,7 @@ class RunArchive:
                 agent_steps=row.agent_steps,
                 seconds=row.seconds,
                 return_mean=row.values.get(RETURN),
-                evaluations=[] if row.is_merged else _evaluations(row.values),
+                evaluations=[] if row.is_merged else evaluations_of(row.values),
                 best=row.policy_version == best,
                 exported=row.policy_version == exported,
                 newest=row is rows[-1],
@@ -435,18 +450,6 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
-
-
-def _evaluations(values: Mapping[str, float]) -> list[VersionEvaluation]:
-    return [
-        VersionEvaluation(
-            deterministic=deterministic,
-            return_mean=values[f"{family}mean_reward"],
-            return_std=values.get(f"{family}std_reward"),
-        )
-        for deterministic, family in EVALUATION_PREFIX.items()
-        if f"{family}mean_reward" in values
-    ]
 
 
 def state_now(directory: RunDirectory, state: RunState) -> RunState:

@@ -13,12 +13,12 @@ from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun, TakeEpisodes
+from attract.run.catalogue import RunCatalogue
 from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes
 from attract.run.events import EventHub
 from attract.run.health import RunHealth
 from attract.run.history import RunHistory
-from attract.run.index import RunIndex
 from attract.run.membership import Membership
 from attract.run.models import RunModels
 from attract.run.notifications import Listener
@@ -39,7 +39,6 @@ from attract.schema.api import (
     FleetView,
     LogView,
     RandomPlay,
-    RunSummary,
     RunView,
 )
 from attract.schema.base import WireModel
@@ -70,7 +69,9 @@ class RunService:
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
-        self._index = RunIndex(self._archive, games.title_of)
+        self.catalogue = RunCatalogue(
+            self._archive, games, lambda: None if self.active is None else self.active.view()
+        )
         self.history = RunHistory(self._archive)
         self.models = RunModels(self._archive, lambda: self.active)
         self.episodes = RunEpisodes(self._archive, games)
@@ -330,10 +331,6 @@ class RunService:
         if self.membership.hub is not None:
             await self.membership.hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
 
-    def summaries(self) -> list[RunSummary]:
-        """Every run of the runs directory, the active one as it stands now, newest first."""
-        return self._index.summaries(None if self.active is None else self.active.view())
-
     def view(self, run_id: str) -> RunView:
         """One run, by its id or as `latest`. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
@@ -341,7 +338,7 @@ class RunService:
         with known_run(run_id):
             view = self._archive.view(find_run(self._archive.runs_dir, run_id))
             serve_kept_game(self.games, self._archive.directory(view.run_id))
-        return self._index.titled(view)
+        return self.catalogue.index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -350,12 +347,12 @@ class RunService:
         self.view(run_id)
         return FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
 
-    def log(self, run_id: str) -> LogView:
-        """What the active run's game wrote last; empty for past runs. Raises: UnknownRunError."""
-        if self.active is not None and self.active.run_id == run_id:
-            return LogView(lines=self.active.log_lines())
-        self.view(run_id)
-        return LogView(lines=[])
+    def log(self, run_id: str, *, whole: bool = True) -> LogView:
+        """The end of a run's log files; `whole`: not only of its game's. Raises: UnknownRunError."""
+        run_id = self.view(run_id).run_id
+        active = self.active
+        lines = [] if active is None or active.run_id != run_id else active.log_lines()
+        return LogView(lines=lines, entries=self.history.log_entries(run_id, whole=whole))
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:

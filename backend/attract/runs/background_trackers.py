@@ -5,9 +5,12 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from attract.runs.directory import RunDirectory
+from attract.runs.trackers import TensorBoardTracker, Tracker
 
 log = logging.getLogger(__name__)
 
@@ -154,6 +157,19 @@ class TrackioSink:
 
 SINKS: Final[Mapping[str, Callable[[RunFacts], Sink]]] = {"wandb": WandbSink, "trackio": TrackioSink}
 """By the name of the tool, which is that of its package and of the extra that installs it."""
+
+
+def open_trackers(names: Sequence[str], directory: RunDirectory) -> list[Tracker]:
+    """TensorBoard's tracker, and one of each of these tools, for the run in `directory`.
+
+    Those that never raise come first: they get the row that the disk refuses to TensorBoard.
+    Raises: as `RunDirectory.read_config`, if there are names.
+    """
+    trackers: list[Tracker] = []
+    if names:
+        facts = RunFacts(directory.run_id, str(directory.path), directory.read_config()["settings"])
+        trackers += [open_tracker(name, facts) for name in names]
+    return [*trackers, TensorBoardTracker(directory.path)]
 
 
 def open_tracker(name: str, run: RunFacts) -> BackgroundTracker:

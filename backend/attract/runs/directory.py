@@ -1,12 +1,10 @@
 """The run directory: made once, locked by one process, never overwritten by accident."""
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,18 +21,16 @@ from attract.files import (
 )
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
+from attract.runs.lock import LOCK, is_locked, lock_folder
 from attract.runs.run_ids import RUN_ID, check_run_id
+from attract.runs.trash import move_to_trash
 from attract.runs.versions import find_version, thinned
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
 
-TRASH = ".trash"
 LATEST = "latest"
 """In place of a run's id: the newest run that has a policy."""
-LOCK = ".lock"
-LOCK_ATTEMPTS = 5
-LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
 GAME = "game.json"
 DATABASE = "metrics.db"
@@ -80,7 +76,7 @@ def discard_unused(runs_dir: Path, run_id: str, *, keep_logs: bool) -> Path | No
     if not path.is_dir() or directory.versions() or is_locked(path):
         return None
     if keep_logs:
-        return _to_trash(path)
+        return move_to_trash(path)
     shutil.rmtree(path)
     return None
 
@@ -89,30 +85,6 @@ def trained_run_ids(runs_dir: Path) -> list[str]:
     """Ids of the runs that have a policy, the newest first."""
     known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
     return [run_id for run_id in known if RunDirectory(runs_dir / run_id, None).marked("latest") is not None]
-
-
-def _to_trash(path: Path) -> Path:
-    trash = path.parent / TRASH
-    trash.mkdir(exist_ok=True)
-    place = trash / f"{path.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    return path.rename(place)
-
-
-def is_locked(path: Path) -> bool:
-    """Whether some process, this one included, is writing the run in folder `path`."""
-    try:
-        fd = os.open(path / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        # None is there, or what is there is none of ours: nothing is locked by it.
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(fd)
 
 
 class RunDirectory:
@@ -150,14 +122,14 @@ class RunDirectory:
                     setting="run_id",
                     fix="name another; `attract train` goes on by --resume, or replaces it by --force",
                 )
-            fd = _lock(path)
-            _to_trash(path)
+            fd = lock_folder(path)
+            move_to_trash(path)
             os.close(fd)
         try:
             path.mkdir(exist_ok=is_left_over)
         except OSError as error:
             raise _unusable(runs_dir, error) from None
-        directory = cls(path, _lock(path))
+        directory = cls(path, lock_folder(path))
         for name in FOLDERS:
             (path / name).mkdir(exist_ok=is_left_over)
         return directory
@@ -171,7 +143,7 @@ class RunDirectory:
         """
         directory = cls.view(runs_dir, run_id)
         directory.check_files()
-        return cls(directory.path, _lock(directory.path))
+        return cls(directory.path, lock_folder(directory.path))
 
     @classmethod
     def view(cls, runs_dir: Path, run_id: str) -> Self:
@@ -474,24 +446,3 @@ def _versions(checkpoints: Path) -> Iterator[int]:
     for path in checkpoints.glob("*"):
         if path.name.isdecimal() and path.is_dir():
             yield int(path.name)
-
-
-def _lock(path: Path) -> int:
-    try:
-        fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise FileError(path / LOCK, f"cannot be opened: {error.strerror}") from None
-    for _ in range(LOCK_ATTEMPTS):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            # Perhaps only someone who looks whether the run is locked, which takes microseconds.
-            time.sleep(LOCK_RETRY_SECONDS)
-        else:
-            return fd
-    os.close(fd)
-    raise ConfigurationError(
-        f"run {path.name} is being written by another process (rule D3)",
-        setting="run_id",
-        fix="stop that process first, or choose another run",
-    )

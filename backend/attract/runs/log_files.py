@@ -1,33 +1,67 @@
-"""Log files of a run's processes: `logs/gateway.log` and `logs/learner.log`, both of bounded size."""
+"""Log files of a run: `logs/gateway.log`, `logs/learner.log` and the game's console, all of bounded size."""
 
 import faulthandler
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Final
 
 from typing_extensions import override
 
 from attract.runs.log_lines import LogFormat, LogLevel, create_formatter
+from attract.schema.api import LogLine
 
-GATEWAY_LOG, LEARNER_LOG = "gateway.log", "learner.log"
+GATEWAY_LOG, LEARNER_LOG, GAME_LOG = "gateway.log", "learner.log", "game.log"
 MAX_BYTES = 1 << 20
 """Past this a file becomes `<name>.1`, in the place of the one before."""
 PACKAGE = "attract"
+CONSOLE_LEVELS: Final[Mapping[str, int]] = {
+    "debug": logging.DEBUG,
+    "log": logging.INFO,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+}
+"""By the console's method."""
 
 
-class RunLog(RotatingFileHandler):
+class _BoundedFile(RotatingFileHandler):
+    """A file that is made with its first line; past `MAX_BYTES` it becomes `<name>.1`."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(exist_ok=True)
+        super().__init__(path, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8", delay=True)
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A full disk is told of elsewhere; that it takes no log either is no news."""
+
+
+class GameConsole(_BoundedFile):
+    """Keeps what the game writes to its console; owned by the run's record."""
+
+    def __init__(self, folder: Path, log_format: LogFormat = "text") -> None:
+        super().__init__(folder / GAME_LOG)
+        self.setFormatter(create_formatter(log_format))
+
+    def keep(self, line: LogLine) -> None:
+        """Keep a line of the console, with its level."""
+        left_out = f"({line.dropped} lines left out) " if line.dropped else ""
+        level = CONSOLE_LEVELS[line.level]
+        self.handle(logging.LogRecord("game", level, "", 0, left_out + line.text, None, None))
+
+
+class RunLog(_BoundedFile):
     """Keeps what the gateway logs while a run is active, stacks included; owned by the run's record."""
 
     def __init__(
         self, folder: Path, log_format: LogFormat = "text", level: LogLevel = "info", **ids: str | int
     ) -> None:
         """Listen until `close`; the file is made with the first line. `ids` are in every line."""
-        folder.mkdir(exist_ok=True)
-        super().__init__(
-            folder / GATEWAY_LOG, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
+        super().__init__(folder / GATEWAY_LOG)
         self.setFormatter(create_formatter(log_format, **ids))
         self.setLevel(level.upper())
         self._logger = logging.getLogger(PACKAGE)
@@ -47,10 +81,6 @@ class RunLog(RotatingFileHandler):
             self._logger.removeHandler(self._shown)
         self._logger.setLevel(self._level)
         super().close()
-
-    @override
-    def handleError(self, record: logging.LogRecord) -> None:
-        """A full disk is told of elsewhere; that it takes no log either is no news."""
 
 
 def redirect_output(folder: Path) -> None:

@@ -1,6 +1,8 @@
 """The metrics store: one transaction per update in SQLite, and the queries that read it."""
 
+import bisect
 import contextlib
+import itertools
 import json
 import math
 import sqlite3
@@ -13,7 +15,7 @@ from typing import Any
 from attract.errors import FileError
 from attract.files import parse_json
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
-from attract.schema.api import MetricSeries, MetricsView
+from attract.schema.api import ClockStart, MetricSeries, MetricsView
 
 SCHEMA = (
     'CREATE TABLE IF NOT EXISTS updates ("update" INTEGER PRIMARY KEY, agent_steps INTEGER NOT NULL, '
@@ -49,13 +51,17 @@ _RANGE = (
 )
 _BUCKET = '("update" - :first) * :most / :span'
 _AXIS = (
-    f"SELECT {_BUCKET} AS bucket, avg(agent_steps), avg(seconds) FROM updates "
+    f'SELECT {_BUCKET} AS bucket, avg(agent_steps), avg(seconds), avg("update"), max("update") FROM updates '
     "WHERE agent_steps BETWEEN :from_steps AND :to_steps GROUP BY bucket"
 )
 _SERIES = (
     f"SELECT {_BUCKET} AS bucket, sum(count), sum(count * mean) / sum(count), {LOW}, {HIGH} "
     'FROM points WHERE name = :name AND "update" BETWEEN :first AND :last GROUP BY bucket ORDER BY bucket'
 )
+_EPISODES = 'SELECT "update", count * mean FROM points WHERE name = ? ORDER BY "update"'
+EPISODES = "rollout/episodes"
+CLOCK = "clock"
+"""The fact that has `MetricsView.clock`."""
 _VERSION_ROWS = (
     'SELECT "update", agent_steps, seconds, policy_version, '
     '(SELECT min(buckets."update") FROM buckets WHERE buckets."update" >= updates."update") '
@@ -179,6 +185,10 @@ class MetricsStore:
                 _put_fact(connection, key, data)
             return [_add_event(connection, kind, data) for kind, data in events]
 
+    def clock_with(self, seconds: float, unix_seconds: float) -> list[dict[str, float]]:
+        """`MetricsView.clock` as the fact `CLOCK` keeps it, with the start of another session."""
+        return [*(self.fact(CLOCK) or []), {"seconds": seconds, "unix_seconds": unix_seconds}]
+
     def thin(self, versions: Collection[int]) -> None:
         """Merge old updates, as `thinning.thin`; rows of `versions` stay."""
         with self._transaction() as connection:
@@ -296,20 +306,30 @@ class MetricsStore:
             first, last = 0, -1
         num_updates = max(last - first + 1, 1)
         span |= {"first": first, "last": last, "span": num_updates, "most": min(max_points, num_updates)}
-        axis = {bucket: (steps, seconds) for bucket, steps, seconds in self._rows(_AXIS, span)}
+        axis = {bucket: place for bucket, *place in self._rows(_AXIS, span)}
         # By name, so that SQLite reads each in the order it lies in: half the time of one query for all.
         found = [(name, self._rows(_SERIES, {**span, "name": name})) for name in wanted]
         # A bucket is on the axis when any series has a value in it.
         used = sorted({point[0] for _, points in found for point in points})
         place = {bucket: index for index, bucket in enumerate(used)}
+        ended = self._episodes_by([int(axis[bucket][3]) for bucket in used])
         return MetricsView(
             run_id=run_id,
             names=known,
             last_steps=last_steps,
             agent_steps=[axis[bucket][0] for bucket in used],
             seconds=[axis[bucket][1] for bucket in used],
+            updates=[axis[bucket][2] for bucket in used],
+            episodes=ended,
+            clock=[ClockStart.model_validate(start) for start in self.fact(CLOCK) or []],
             series=[_series(name, points, place) for name, points in found],
         )
+
+    def _episodes_by(self, updates: Sequence[int]) -> list[float]:
+        """Episodes that had ended by each of these updates, which ascend."""
+        rows = self._rows(_EPISODES, (EPISODES,))
+        ended, counts = [0.0, *itertools.accumulate(count for _, count in rows)], [at for at, _ in rows]
+        return [ended[bisect.bisect_right(counts, update)] for update in updates]
 
 
 def _series(name: str, points: Sequence[Any], place: Mapping[int, int]) -> MetricSeries:

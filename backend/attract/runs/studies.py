@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, FileError
 from attract.files import read_file
-from attract.runs.directory import LOCK, is_locked, write_atomically
+from attract.runs.directory import write_atomically
+from attract.runs.lock import LOCK, is_locked
 from attract.runs.run_ids import RUN_ID
 from attract.schema.studies import StudySummary, StudyView
 

@@ -241,10 +241,27 @@ class LogLine(WireModel):
     """Lines left out before this one, because there were too many."""
 
 
+LogSource = Literal["server", "learner", "game"]
+"""`game`: its console, as the first copy of one worker wrote it."""
+
+
+class LogEntry(WireModel):
+    """An entry of a run's log files: a line, with the stack that follows it."""
+
+    source: LogSource
+    level: Literal["debug", "info", "warning", "error"]
+    time: Text | None
+    """UTC, ISO 8601: a label; None: the line has none."""
+    text: Text
+
+
 class LogView(WireModel):
-    """Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run."""
+    """Body of `GET /api/runs/{id}/log`."""
 
     lines: list[LogLine]
+    """The newest lines of the active run's game, oldest first; empty for a past run."""
+    entries: list[LogEntry] = []
+    """The end of the run's log files, oldest first; for a viewer only those of the game."""
 
 
 class Finding(WireModel):
@@ -368,6 +385,8 @@ class RunView(RunSummary):
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None
+    goal_reached: bool = False
+    """Whether an evaluation has confirmed the goal."""
     random_play: RandomPlay | None = None
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None
@@ -395,6 +414,14 @@ class MetricSeries(WireModel):
     high: list[float] | None = None
 
 
+class ClockStart(WireModel):
+    """The first update of a session of a run."""
+
+    seconds: float
+    """Since the start of the run."""
+    unix_seconds: float
+
+
 class MetricsView(WireModel):
     """Body of `GET /api/runs/{id}/metrics`."""
 
@@ -405,6 +432,12 @@ class MetricsView(WireModel):
     """The axis that all series share: of each bucket of updates, the mean."""
     seconds: list[float]
     """The same in seconds since the start of the run."""
+    updates: list[float] = []
+    """The same in updates."""
+    episodes: list[float] = []
+    """Episodes that had ended by then."""
+    clock: list[ClockStart] = []
+    """Each session of the run, in order."""
     last_steps: Count | None = None
     """Agent steps of the newest update that is part of it; None: there is none."""
     series: list[MetricSeries]

@@ -19,6 +19,7 @@ from attract.games.library import PACKAGE_DIR, GameLibrary
 from attract.processes.learner import StartLearner
 from attract.run.service import RunService
 from attract.schema import close_codes
+from attract.schema.api import RunView
 from attract.server.compression import CompressionMiddleware
 from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.guard import Guard, GuardMiddleware, check_roles
@@ -27,6 +28,7 @@ from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
+from attract.server.webhook import Webhook, post_to
 from attract.settings.run import ServerSettings
 
 SAMPLE_SECONDS = 0.25
@@ -75,6 +77,15 @@ def build_app(
 
     exposition = Exposition(numbers, service.health)
     service.subscribe(exposition.observe)
+
+    def trained() -> RunView | None:
+        active = service.active
+        return active.view() if active is not None and active.trains else None
+
+    webhook = None
+    if settings.webhook is not None:
+        webhook = Webhook(post_to(settings.webhook), trained)
+        service.subscribe(webhook.observe)
     readiness = Readiness(settings.runs_dir, service.health, lambda: service.is_starting, clock)
 
     @contextlib.asynccontextmanager
@@ -84,6 +95,8 @@ def build_app(
         yield
         watching.cancel()
         await service.close()
+        if webhook is not None:
+            await webhook.close()
         await hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
         guard.audit.write("server_ended")
 

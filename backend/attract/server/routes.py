@@ -17,6 +17,7 @@ from attract.errors import (
     ConfigurationError,
     DemonstrationError,
     EpisodeWriteError,
+    QueryError,
     RunActiveError,
     UnknownRunError,
 )
@@ -27,6 +28,7 @@ from attract.run.events import event_of
 from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.demonstrations import DemonstrationStore
+from attract.runs.metric_table import DEFINITIONS
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
 from attract.runs.studies import list_studies, read_view, study_folder
@@ -40,7 +42,6 @@ from attract.schema.api import (
     MetricsView,
     Problem,
     RollBack,
-    RunSummary,
     RunView,
     SettingProblem,
     SettingsForm,
@@ -48,6 +49,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.schema.metrics import MetricDefinitions
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
@@ -57,6 +59,7 @@ from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
+from attract.server.run_list_routes import add_run_list_routes
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.sockets import SocketHub
 from attract.settings.run import ServerSettings
@@ -90,6 +93,7 @@ def add_routes(
     add_watch_routes(app, readiness, exposition)
     _add_server_routes(app, settings, guard, service, games, hub, build)
     guard.when_ended(service.events.end_entry)
+    add_run_list_routes(app, service.catalogue)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
     add_episode_routes(app, service)
@@ -129,6 +133,11 @@ def _add_server_routes(
     @role("viewer")
     async def get_games() -> list[GameEntry]:
         return await games.entries()
+
+    @app.get("/api/metrics")
+    @role("viewer")
+    async def get_metric_definitions() -> MetricDefinitions:
+        return DEFINITIONS
 
     @app.get("/api/games/{game}/card.jpg")
     @role("viewer")
@@ -183,11 +192,6 @@ def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -
 
 
 def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
-    @app.get("/api/runs")
-    @role("viewer")
-    def get_runs() -> list[RunSummary]:
-        return service.summaries()
-
     @app.post("/api/runs", status_code=201)
     @role("admin")
     async def start_run(body: StartRun) -> RunView:
@@ -231,8 +235,10 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
 
     @app.get("/api/runs/{run_id}/log")
     @role("viewer")
-    async def get_log(run_id: str) -> LogView:
-        return service.log(run_id)
+    def get_log(run_id: str, request: Request) -> LogView:
+        grant = guard.credential(request.scope)
+        # What the server logs names folders and visitors.
+        return service.log(run_id, whole=grant is not None and grant.role == "admin")
 
     @app.get("/api/runs/{run_id}/metrics")
     @role("viewer")
@@ -472,6 +478,7 @@ def _add_problems(app: FastAPI) -> None:
 
     app.add_exception_handler(RequestValidationError, handle_invalid)  # pyright: ignore[reportArgumentType]
     app.add_exception_handler(AttractError, answer(422))
+    app.add_exception_handler(QueryError, answer(400))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(DemonstrationError, answer(507))
     app.add_exception_handler(EpisodeWriteError, answer(507))

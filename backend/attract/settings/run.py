@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
@@ -289,6 +290,8 @@ class ServerSettings(Settings):
     tls_key: Path | None = None
     """Private key of the certificate in PEM."""
 
+    webhook: str | None = Field(default=None, repr=False)
+    """URL (http or https) that gets a JSON object by POST when a run is solved, does not learn, or ends."""
     cell: Annotated[Cell | None, INTERNAL] = None
     """Rank in a distributed run, from a launcher's variables. None: a single trainer."""
 
@@ -305,6 +308,8 @@ class ServerSettings(Settings):
     def _may_listen(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key work together: give both")
+        if self.webhook is not None:
+            _check_webhook(self.webhook)
         for address in self.behind_proxy:
             try:
                 network = ip_network(address, strict=False)
@@ -345,6 +350,17 @@ class ServerSettings(Settings):
             return cls.model_validate(found)
         except ValidationError as error:
             raise refusal(error, cls, found, lambda path: written.get(str(path[0]), dotted(path))) from None
+
+
+def _check_webhook(url: str) -> None:
+    """Raises: ValueError: not an http or https URL. The URL may be a secret, and is not repeated."""
+    try:
+        parts = urlsplit(url)
+        is_fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_fine = False
+    if not is_fine or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("webhook must be an http or https URL, such as https://example.org/hook")
 
 
 def server_default(name: str) -> str | None:

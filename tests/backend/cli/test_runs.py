@@ -1,4 +1,4 @@
-"""What `attract eval`, `export`, `rollback` and `report` are called with, and what they say."""
+"""What `attract runs`, `eval`, `export`, `rollback` and `report` are called with, and what they say."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,9 @@ from attract.commands import evaluate, export
 from attract.commands.evaluate import EvaluateOptions
 from attract.commands.export import Exported
 from attract.runs.directory import RunDirectory
+from attract.schema.run_list import RunList
 from attract.settings.run import ServerSettings
+from indexed_runs import run_on_disk
 
 
 @pytest.fixture
@@ -22,6 +24,42 @@ def run_of_three(tmp_path: Path) -> Path:
     directory.mark("latest", 2)
     directory.close()
     return tmp_path / "runs"
+
+
+@pytest.fixture
+def listed_runs(tmp_path: Path) -> Path:
+    run_on_disk(tmp_path, "slow", settings={"ppo": {"learning_rate": 0.0001}}, created="2026-11-20")
+    run_on_disk(tmp_path, "best", [9.0], episode_return_mean=9.0, created="2026-11-21")
+    run_on_disk(tmp_path, "empty", [], created="2026-11-22")
+    return tmp_path
+
+
+def test_runs_prints_what_is_found_in_order(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("runs", "--sort", "-return", "--runs-dir", str(listed_runs)) == 0
+    head, best, slow, count = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["run", "game", "state", "return"]
+    assert best.split()[:5] == ["best", "Snake", "finished", "9", "9"]
+    assert "learning_rate 0.0001" in slow
+    assert count == "2 runs, 1 hidden (archived or without an update; show them by is:all)"
+
+
+def test_runs_in_json_are_the_object_of_the_api(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("runs", "lr<0.001", "is:all", "--json", "--limit", "1", "--runs-dir", str(listed_runs))
+    assert attract(*words) == 0
+    found = RunList.model_validate_json(capsys.readouterr().out)
+    assert ([row.run_id for row in found.runs], found.num_found, found.next) == (["slow"], 1, None)
+
+
+def test_a_search_that_cannot_be_read_is_wrong_usage(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("runs", "retrun>3", "--runs-dir", str(listed_runs)) == 2
+    out, error = capsys.readouterr()
+    assert (out, "character 1" in error, "did you mean return?" in error) == ("", True, True)
 
 
 def test_rollback_says_the_version_that_is_left(

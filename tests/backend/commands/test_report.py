@@ -2,11 +2,9 @@ import asyncio
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from attract.commands import report
 from attract.commands.report import pack_report
 from attract.errors import ConfigurationError
 from gateway_world import gateway
@@ -112,12 +110,3 @@ def test_a_run_in_the_trash_and_the_newest_one_can_be_reported(trained: Path, tm
     with pytest.raises(ConfigurationError, match="already exists"):
         pack_report(trained.name, trash.parent, tmp_path / "b.zip", {})
     assert not (tmp_path / "c.zip").exists()
-
-
-def test_of_a_long_log_the_end_is_packed_from_a_whole_line(tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr(report, "TAIL_BYTES", 100)
-    (tmp_path / "log").write_text("".join(f"line {number:04d}\n" for number in range(100)))
-    text = report._tail(tmp_path / "log", tmp_path)
-    assert text is not None
-    assert text.startswith("line 0091\n")
-    assert text.endswith("line 0099\n")

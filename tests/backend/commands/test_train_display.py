@@ -27,6 +27,7 @@ from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, Lo
 
 GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
 PROGRESS: list[dict[str, Any]] = json.loads((GOLDEN / "progress.json").read_text())
+REMAINING: list[dict[str, Any]] = json.loads((GOLDEN / "remaining.json").read_text())
 """Cases that the dashboard's tests read as well."""
 
 
@@ -159,10 +160,9 @@ def test_remaining_time_is_left_out_where_it_is_unknown() -> None:
         assert not any("remaining" in line for line in _on_terminal(80, view, values={}))
 
 
-def test_remaining_time_follows_from_the_steps_left() -> None:
-    assert remaining_seconds(_run(total_steps=50_000)) == 15.0  # 30,000 steps at 2,000 a second
-    assert remaining_seconds(_run()) is None
-    assert remaining_seconds(_run(total_steps=50_000, agent_steps=0)) is None
+@pytest.mark.parametrize("case", REMAINING, ids=[case["title"] for case in REMAINING])
+def test_remaining_time_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
+    assert remaining_seconds(_run(**case["run"])) == case["seconds"]
 
 
 @pytest.mark.parametrize("case", PROGRESS, ids=[case["title"] for case in PROGRESS])

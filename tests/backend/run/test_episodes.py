@@ -97,8 +97,21 @@ def test_runs_and_games_that_do_not_fit_are_refused(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="2 agents, the game 1"):
         episodes.add("run-1", recorded([1.0, 1.0]))
     (tmp_path / "runs" / "run-1" / "game.json").unlink()
-    with pytest.raises(ConfigurationError, match="the run's game is not known yet"):
+    with pytest.raises(ConfigurationError, match=r"another build of Counting-v1 .* not described yet"):
         episodes.add("run-1", recorded())
+
+
+def test_what_is_played_before_a_worker_describes_the_game_is_kept(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    module = library(tmp_path).keep("counting", b"1;\n", None)
+    write_start(directory, "counting", RunSettings(), module)
+    directory.close()
+    episodes = episodes_of(tmp_path)
+    played = recorded(version=None, game_sha256=module.reference.sha256)
+    kept = episodes.add("run-1", played)
+    assert kept.starred and episodes.entries("run-1") == [kept]
+    with pytest.raises(ConfigurationError, match="another build"):
+        episodes.add("run-1", recorded(version=None, game_sha256="0" * 64))
 
 
 def test_a_folder_that_leads_out_of_the_run_is_damage(tmp_path: Path):

@@ -1,14 +1,22 @@
 """The list of runs opens a database only when something was written to it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from attract.run.index import RunIndex
+from attract.run.index import MIN_READ, RunIndex
+from attract.run.index_file import IndexFile
 from attract.run.record import VIEW, RunArchive
 from attract.runs.directory import RunDirectory
+from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary, RunView
+from attract.schema.run_list import RunLabels
+
+
+def listed_of(index: RunIndex, active: RunView | None = None) -> list[RunSummary]:
+    return [run.summary for run in index.runs(active).runs]
 
 
 class CountingArchive(RunArchive):
@@ -48,17 +56,17 @@ def runs_dir(tmp_path: Path) -> Path:
 def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path):
     archive = CountingArchive(runs_dir)
     index = RunIndex(archive, str.title)
-    assert {summary.run_id: summary.agent_steps for summary in index.summaries()} == {
+    assert {summary.run_id: summary.agent_steps for summary in listed_of(index)} == {
         "a": 100,
         "b": 200,
         "c": 300,
     }
     assert sorted(archive.opened) == ["a", "b", "c"]
     archive.opened.clear()
-    index.summaries()
+    index.runs()
     assert archive.opened == []
     write(runs_dir / "b", 999)
-    assert {summary.run_id: summary.agent_steps for summary in index.summaries()} == {
+    assert {summary.run_id: summary.agent_steps for summary in listed_of(index)} == {
         "a": 100,
         "b": 999,
         "c": 300,
@@ -68,33 +76,32 @@ def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path)
 
 def test_a_row_that_is_still_in_the_log_of_an_open_database_is_seen(runs_dir: Path):
     index = RunIndex(RunArchive(runs_dir), str.title)
-    index.summaries()
+    index.runs()
     store = MetricsStore(runs_dir / "a" / "metrics.db")
     data = store.fact(VIEW)
     store.put_fact(VIEW, {**data, "agent_steps": 777})
-    assert {summary.run_id: summary.agent_steps for summary in index.summaries()}["a"] == 777
+    assert {summary.run_id: summary.agent_steps for summary in listed_of(index)}["a"] == 777
     store.close()
 
 
 def test_a_run_that_was_kept_without_a_title_has_its_games(runs_dir: Path):
-    assert {summary.title for summary in RunIndex(RunArchive(runs_dir), str.title).summaries()} == {"G"}
+    assert {summary.title for summary in listed_of(RunIndex(RunArchive(runs_dir), str.title))} == {"G"}
 
 
 def test_the_active_run_stands_as_it_does_now(runs_dir: Path):
     index = RunIndex(RunArchive(runs_dir), str.title)
-    kept = next(summary for summary in index.summaries() if summary.run_id == "b")
+    kept = next(summary for summary in listed_of(index) if summary.run_id == "b")
     now = RunView.model_validate({**kept.model_dump(), "agent_steps": 5555, "state": "running"})
-    listed = {summary.run_id: summary for summary in index.summaries(now)}
+    listed = {summary.run_id: summary for summary in listed_of(index, now)}
     assert (listed["b"].agent_steps, listed["b"].state, listed["a"].agent_steps) == (5555, "running", 100)
-    assert type(listed["b"]) is RunSummary
 
 
 def test_runs_come_and_go(runs_dir: Path):
     index = RunIndex(RunArchive(runs_dir), str.title)
-    index.summaries()
+    index.runs()
     (runs_dir / "c").rename(runs_dir / "d")
     (runs_dir / "a" / "config.yaml").unlink()
-    assert {summary.run_id for summary in index.summaries()} == {"b", "d"}
+    assert {summary.run_id for summary in listed_of(index)} == {"b", "d"}
 
 
 DAMAGE = {
@@ -122,7 +129,7 @@ def test_hostile_10_a_damaged_run_is_listed_with_the_reason_and_hides_no_other(r
     DAMAGE[kind](runs_dir / "b")
     index = RunIndex(RunArchive(runs_dir), str.title)
     for _ in range(2):
-        listed = {summary.run_id: summary for summary in index.summaries()}
+        listed = {summary.run_id: summary for summary in listed_of(index)}
         assert (listed["a"].agent_steps, listed["c"].agent_steps) == (100, 300)
         assert listed["b"].state == "damaged"
         assert "metrics.db" in str(listed["b"].error)
@@ -132,13 +139,78 @@ def test_a_run_whose_process_died_is_stopped_however_often_it_is_listed(runs_dir
     write(runs_dir / "a", 1, state="running")
     index = RunIndex(RunArchive(runs_dir), str.title)
     held = RunDirectory.open_locked(runs_dir, "a")
-    assert {summary.run_id: summary.state for summary in index.summaries()}["a"] == "running"
+    assert {summary.run_id: summary.state for summary in listed_of(index)}["a"] == "running"
     held.close()
-    assert {summary.run_id: summary.state for summary in index.summaries()}["a"] == "stopped"
+    assert {summary.run_id: summary.state for summary in listed_of(index)}["a"] == "stopped"
 
 
 def test_a_run_without_a_database_is_left_out(runs_dir: Path):
     directory = RunDirectory.create(runs_dir, "new")
     directory.write_config("g", {})
-    assert "new" not in {summary.run_id for summary in RunIndex(RunArchive(runs_dir), str.title).summaries()}
+    assert "new" not in {summary.run_id for summary in listed_of(RunIndex(RunArchive(runs_dir), str.title))}
     directory.close()
+
+
+def test_a_server_that_starts_opens_no_database_of_a_run_that_has_not_changed(runs_dir: Path):
+    RunIndex(RunArchive(runs_dir), str.title).runs()
+    write(runs_dir / "b", 999)
+    archive = CountingArchive(runs_dir)
+    index = RunIndex(archive, str.title)
+    assert {run.run_id: run.agent_steps for run in listed_of(index)} == {"a": 100, "b": 999, "c": 300}
+    assert archive.opened == ["b"]
+
+
+def test_a_run_that_goes_on_is_not_written_to_the_file(runs_dir: Path):
+    held = RunDirectory.open_locked(runs_dir, "a")
+    write(runs_dir / "a", 1, state="running")
+    RunIndex(RunArchive(runs_dir), str.title).runs()
+    assert set(IndexFile(runs_dir).read()) == {"b", "c"}
+    held.close()
+
+
+def test_a_run_that_was_deleted_leaves_the_file(runs_dir: Path):
+    index = RunIndex(RunArchive(runs_dir), str.title)
+    index.runs()
+    shutil.rmtree(runs_dir / "c")
+    index.runs()
+    assert set(IndexFile(runs_dir).read()) == {"a", "b"}
+
+
+def test_a_row_of_the_file_that_is_no_run_is_read_anew(runs_dir: Path):
+    RunIndex(RunArchive(runs_dir), str.title).runs()
+    file = IndexFile(runs_dir)
+    stamp, text = file.read()["a"]
+    file.write({"a": (stamp, text.replace('"agent_steps":100', '"agent_steps":-1'))}, [])
+    listed = listed_of(RunIndex(RunArchive(runs_dir), str.title))
+    assert {run.run_id: run.agent_steps for run in listed} == {"a": 100, "b": 200, "c": 300}
+
+
+def test_labels_are_read_again_when_they_change(runs_dir: Path):
+    index = RunIndex(RunArchive(runs_dir), str.title)
+    index.runs()
+    write_labels(RunDirectory.view(runs_dir, "b"), RunLabels(name="Best", tags=["good"]))
+    found = {run.summary.run_id: run.labels for run in index.runs().runs}
+    assert (found["b"].name, found["b"].tags, found["a"]) == ("Best", ["good"], RunLabels())
+
+
+def test_hostile_damaged_labels_are_named_in_the_row_and_hide_no_run(runs_dir: Path):
+    (runs_dir / "b" / "labels.json").write_text('{"name": 1}')
+    runs = {run.summary.run_id: run for run in RunIndex(RunArchive(runs_dir), str.title).runs().runs}
+    assert (runs["b"].summary.state, runs["b"].labels) == ("finished", RunLabels())
+    assert "labels.json" in str(runs["b"].summary.error)
+    assert runs["a"].summary.error is None
+
+
+def test_an_answer_waits_no_longer_than_it_may_and_the_next_goes_on(tmp_path: Path):
+    for number in range(MIN_READ + 3):
+        directory = RunDirectory.create(tmp_path, f"run-{number}")
+        directory.write_config("g", {})
+        directory.close()
+        write(directory.path, number)
+    seconds = iter(range(1000))
+    index = RunIndex(RunArchive(tmp_path), str.title, clock=lambda: float(next(seconds)))
+    first = index.runs(seconds=0.5)
+    assert (len(first.runs), first.num_unread) == (MIN_READ, 3)
+    second = index.runs(seconds=0.5)
+    assert (len(second.runs), second.num_unread) == (MIN_READ + 3, 0)
+    assert len(IndexFile(tmp_path).read()) == MIN_READ + 3

@@ -19,6 +19,7 @@ from attract.run.notifications import (
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.directory import RunDirectory
+from attract.runs.log_entries import read_entries
 from attract.schema.api import FleetView, GameReport, LogLine
 from attract.schema.base import WireModel
 from attract.settings.run import RunSettings
@@ -30,9 +31,9 @@ FLEET = FleetView(hosts=[], steps_per_second=7.0, leases_open=0, leases_lapsed=0
 class World:
     """Notifications over a record of their own, and what the listener heard."""
 
-    def __init__(self, folder: Path, *, keep: bool = True) -> None:
+    def __init__(self, folder: Path, *, keep: bool = True, track: bool = False) -> None:
         self.directory = RunDirectory.create(folder, "run-1")
-        self.record = RunRecord(self.directory, EventHub(), track=False)
+        self.record = RunRecord(self.directory, EventHub(), track=track)
         self.heard: list[tuple[str, WireModel]] = []
         settings = RunSettings()
         controller = CurriculumController(settings)
@@ -94,6 +95,14 @@ async def test_lines_of_the_worker_that_is_listened_to_are_told_and_kept(world: 
     world.one.logged(GameLogged(5, other))
     assert world.heard == [("log", first)]
     assert world.one.log_lines() == [first]
+
+
+async def test_what_the_game_writes_is_kept_with_the_run(tmp_path: Path):
+    world = World(tmp_path, track=True)
+    world.one.logged(GameLogged(4, LogLine(level="error", text="the ball left", dropped=3)))
+    await world.close()
+    (entry,) = read_entries(world.directory.logs, ("game",))
+    assert (entry.level, entry.text) == ("error", "(3 lines left out) the ball left")
 
 
 @pytest.mark.parametrize("kind", SHOWN_NOTES)

@@ -11,9 +11,9 @@ from attract.runs.directory import (
     RunDirectory,
     discard_unused,
     find_run,
-    is_locked,
     list_run_ids,
 )
+from attract.runs.lock import is_locked
 from attract.schema.game import GameReference
 
 

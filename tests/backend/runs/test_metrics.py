@@ -8,6 +8,7 @@ import pytest
 
 from attract.errors import FileError
 from attract.runs.metrics import MetricsStore, UpdateRow, _create_tables
+from attract.schema.api import ClockStart
 
 
 def row(update: int, **values: float) -> UpdateRow:
@@ -81,6 +82,35 @@ def test_series_share_one_axis_and_say_where_on_it_they_are(store: MetricsStore)
     # Alone, it needs no more of the axis than it is on.
     alone = store.query("r", ["eval"])
     assert (alone.agent_steps, alone.seconds, alone.series[0].at) == ([2000.0, 4000.0], [0.2, 0.4], None)
+
+
+def test_each_place_of_the_axis_has_its_updates_and_the_episodes_until_then(store: MetricsStore):
+    for update in range(1, 7):
+        store.commit_update(row(update, a=update, rollout__episodes=10 * update), {})
+    view = store.query("r", ["a"], from_steps=3000, max_points=2)
+    # Updates 3, 4 and 5, 6; the episodes before them count: 10 + 20 + 30 + 40 = 100, and 50 + 60 more.
+    assert (view.updates, view.episodes) == ([3.5, 5.5], [100.0, 210.0])
+
+
+def test_the_clock_is_what_was_kept(store: MetricsStore):
+    store.commit_update(row(1, a=1), {"clock": [{"seconds": 0.1, "unix_seconds": 1000.0}]})
+    assert store.query("r").clock == [ClockStart(seconds=0.1, unix_seconds=1000.0)]
+
+
+def test_extremes_of_any_range_are_those_of_its_rows(store: MetricsStore):
+    values = {update: math.sin(update * update) for update in range(1, 301)}
+    for update, value in values.items():
+        store.commit_update(row(update, a=value), {})
+    for first, last in ((1, 300), (17, 203), (100, 120), (250, 251)):
+        (series,) = store.query(
+            "r", ["a"], from_steps=1000 * first, to_steps=1000 * last, max_points=12
+        ).series
+        inside = [values[update] for update in range(first, last + 1)]
+        lows, highs = series.low or series.values, series.high or series.values
+        assert (min(lows), max(highs)) == (
+            pytest.approx(min(inside), rel=1e-5),
+            pytest.approx(max(inside), rel=1e-5),
+        )
 
 
 def test_thinned_values_have_the_digits_that_a_chart_can_show(store: MetricsStore):

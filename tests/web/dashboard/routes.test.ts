@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { formatRoute, parseRoute, type Route, tokenInFragment } from "../../../web/dashboard/src/routes.ts";
+import { PLAIN_VIEW } from "../../../web/dashboard/src/state/chart-view.ts";
 
 const ROUTES: [string, Route][] = [
   ["#/", { view: "start", game: null, from: null }],
@@ -17,6 +18,15 @@ const ROUTES: [string, Route][] = [
     },
   ],
   ["#/runs", { view: "runs" }],
+  ["#/runs?q=game%3Asnake&sort=-return", { view: "runs", search: "q=game%3Asnake&sort=-return" }],
+  [
+    "#/compare?runs=a%2Cb",
+    { view: "compare", runs: ["a", "b"], metric: "rollout/ep_rew_mean", charts: PLAIN_VIEW },
+  ],
+  [
+    "#/compare?runs=a&metric=train%2Floss&x=time",
+    { view: "compare", runs: ["a"], metric: "train/loss", charts: { ...PLAIN_VIEW, axis: "time" } },
+  ],
   ["#/access", { view: "access" }],
   ["#/tuning", { view: "tuning" }],
   ["#/tuning/my%20game", { view: "study", name: "my game" }],
@@ -27,15 +37,34 @@ const ROUTES: [string, Route][] = [
   ],
   ["#/runs/r/episodes/e?at=-2&with=f", { view: "episode", runId: "r", episodeId: "e", at: -2, beside: "f" }],
   ["#/runs/r/episodes/e", { view: "episode", runId: "r", episodeId: "e", at: null, beside: null }],
-  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: null }],
+  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", charts: PLAIN_VIEW, version: null }],
   [
     "#/runs/snake-1?version=12",
-    { view: "run", runId: "snake-1", stage: "watch", axis: "steps", version: 12 },
+    { view: "run", runId: "snake-1", stage: "watch", charts: PLAIN_VIEW, version: 12 },
   ],
   [
-    "#/runs/a%20b%3F?stage=play&x=time&version=0",
-    { view: "run", runId: "a b?", stage: "play", axis: "time", version: 0 },
+    "#/runs/a%20b%3F?stage=play&version=0&x=time",
+    { view: "run", runId: "a b?", stage: "play", charts: { ...PLAIN_VIEW, axis: "time" }, version: 0 },
   ],
+  [
+    "#/runs/r/charts?x=time",
+    {
+      view: "run",
+      runId: "r",
+      tab: "charts",
+      stage: "watch",
+      charts: { ...PLAIN_VIEW, axis: "time" },
+      version: null,
+    },
+  ],
+  [
+    "#/runs/r/play?version=3",
+    { view: "run", runId: "r", tab: "play", stage: "watch", charts: PLAIN_VIEW, version: 3 },
+  ],
+  ...(["workers", "settings", "log"] as const).map((tab): [string, Route] => [
+    `#/runs/r/${tab}`,
+    { view: "run", runId: "r", tab, stage: "watch", charts: PLAIN_VIEW, version: null },
+  ]),
 ];
 
 describe("routes", () => {
@@ -44,15 +73,33 @@ describe("routes", () => {
     expect(formatRoute(route)).toBe(fragment);
   });
 
-  it.each(["", "#", "#nonsense", "#/runs/a/b", "#/runs/a/episodes", "#/tuning/a/b", "#token=x"])(
-    "%s is the start page",
-    (fragment) => {
-      expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
-    },
-  );
+  it.each([
+    "",
+    "#",
+    "#nonsense",
+    "#/runs/a/b",
+    "#/runs/a/episodes",
+    "#/runs/a/charts/b",
+    "#/tuning/a/b",
+    "#token=x",
+  ])("%s is the start page", (fragment) => {
+    expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
+  });
+
+  it("compares each run once, and none without a list", () => {
+    expect(parseRoute("#/compare?runs=a,b,a,,")).toMatchObject({ runs: ["a", "b"] });
+    expect(parseRoute("#/compare")).toMatchObject({ view: "compare", runs: [] });
+  });
 
   it.each(["", "x", "Infinity"])("at=%s of an episode is none", (at) => {
     expect(parseRoute(`#/runs/r/episodes/e?at=${at}`)).toMatchObject({ at: null });
+  });
+
+  it("the first part of a run's page is the page itself", () => {
+    const route = parseRoute("#/runs/r/charts?version=3");
+    expect(formatRoute({ ...(route as Extract<Route, { view: "run" }>), tab: "overview" })).toBe(
+      "#/runs/r?version=3",
+    );
   });
 
   it("keeps a run's name that is no valid escape", () => {
@@ -60,7 +107,7 @@ describe("routes", () => {
   });
 
   it("unknown stages and axes are the usual ones", () => {
-    expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", axis: "steps" });
+    expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", charts: PLAIN_VIEW });
   });
 });
 

@@ -15,10 +15,12 @@ import { ServerButton, ServerStrip } from "./components/server-button.tsx";
 import { Wordmark } from "./components/wordmark.tsx";
 import { useDroppedFile } from "./hooks/use-dropped-file.ts";
 import { useLoaded } from "./hooks/use-loaded.ts";
+import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
+import { CompareView } from "./views/compare-view.tsx";
 import { EpisodeView } from "./views/episode-view.tsx";
 import { FileView } from "./views/file-view.tsx";
 import { RunView } from "./views/run-view.tsx";
@@ -63,24 +65,27 @@ function SignedIn() {
     return <SignedOut error={error} />;
   const activeRun = isAway ? null : (known?.active_run ?? null);
   return (
-    <div className="page">
-      <button type="button" className="skip" onClick={focusContent}>
-        Skip to content
-      </button>
-      <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
-      {route.view === "start" && (
-        <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
-      )}
-      {route.view === "runs" && <RunsView />}
-      {route.view === "access" && <AccessView />}
-      {route.view === "tuning" && <TuningView />}
-      {route.view === "study" && <StudyView key={route.name} name={route.name} />}
-      {route.view === "file" && <FileView dropped={dropped} />}
-      {route.view === "episode" && (
-        <EpisodeView key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`} route={route} />
-      )}
-      {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
-    </div>
+    <RoleContext value={known?.role ?? null}>
+      <div className="page">
+        <button type="button" className="skip" onClick={focusContent}>
+          Skip to content
+        </button>
+        <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
+        {route.view === "start" && (
+          <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
+        )}
+        {route.view === "runs" && <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />}
+        {route.view === "compare" && <CompareView route={route} />}
+        {route.view === "access" && <AccessView />}
+        {route.view === "tuning" && <TuningView />}
+        {route.view === "study" && <StudyView key={route.name} name={route.name} />}
+        {route.view === "file" && <FileView dropped={dropped} />}
+        {route.view === "episode" && (
+          <EpisodeView key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`} route={route} />
+        )}
+        {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
+      </div>
+    </RoleContext>
   );
 }
 
@@ -102,7 +107,10 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
           <a href="#/" aria-current={route.view === "start" ? "page" : undefined}>
             New run
           </a>
-          <a href="#/runs" aria-current={route.view === "runs" ? "page" : undefined}>
+          <a
+            href="#/runs"
+            aria-current={route.view === "runs" || route.view === "compare" ? "page" : undefined}
+          >
             Runs
           </a>
           <a
@@ -122,7 +130,14 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
             </a>
           )}
         </nav>
-        <ServerButton className="log-out" variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
+        <ServerButton
+          forViewers
+          className="log-out"
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          onClick={logOut}
+        >
           Log out
         </ServerButton>
         <SchemeToggle />

@@ -6,6 +6,8 @@ import "./styles/base.css";
 import "./styles/start.css";
 import "./styles/cabinet.css";
 import "./styles/run.css";
+import "./styles/runs.css";
+import "./styles/charts.css";
 import "./styles/episode.css";
 import "./styles/tuning.css";
 import { MantineProvider } from "@mantine/core";

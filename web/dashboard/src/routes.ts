@@ -1,43 +1,67 @@
 /** Where the page is, kept in the URL's fragment so that reload, back and links work under any prefix. */
 
+import { type ChartView, chartViewIn, PLAIN_VIEW, putChartView } from "./state/chart-view.ts";
+import { RETURN } from "./state/series.ts";
+
 /** Which picture the cabinet of a run shows. */
 export type Stage = "watch" | "play";
 
-/** The x-axis of every chart. */
-export type ChartAxis = "steps" | "time";
+/** Parts of a run's page, in the order of their tabs; the first is the page itself. */
+export const RUN_TABS = ["overview", "charts", "play", "workers", "settings", "log"] as const;
+export type RunTab = (typeof RUN_TABS)[number];
 
 /**
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
- * of the run that plays in step with it. `file` is the page for an episode from a file.
+ * of the run, or `RUN:EPISODE` of another, that plays in step with it. `file` is the page for an episode from a file.
  *
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
- * changed of them.
+ * changed of them. `tab`: the part of a run's page; missing: its overview.
+ *
+ * `metric` of the comparison: the one that its chart shows.
+ *
+ * `search` of the runs: the table's view, which `state/run-table.ts` reads; left out where it is as usual.
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
-  | { view: "runs" }
+  | { view: "runs"; search?: string }
+  | { view: "compare"; runs: readonly string[]; metric: string; charts: ChartView }
   | { view: "access" }
   | { view: "tuning" }
   | { view: "study"; name: string }
   | { view: "file" }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
-  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis; version: number | null };
+  | {
+      view: "run";
+      runId: string;
+      tab?: RunTab;
+      stage: Stage;
+      charts: ChartView;
+      version: number | null;
+    };
 
 /** The route a fragment names; anything unknown is the start page. */
 export function parseRoute(fragment: string): Route {
   const [path, query] = fragment.replace(/^#/, "").split("?", 2);
   const search = new URLSearchParams(query ?? "");
   const parts = path.split("/").filter((part) => part !== "");
-  if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
+  if (parts[0] === "runs" && parts.length === 1)
+    return query ? { view: "runs", search: query } : { view: "runs" };
+  if (parts[0] === "compare" && parts.length === 1) {
+    const runs = (search.get("runs") ?? "").split(",").filter((id) => id !== "");
+    const metric = search.get("metric") || RETURN;
+    return { view: "compare", runs: [...new Set(runs)], metric, charts: chartViewIn(search) };
+  }
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
-  if (parts[0] === "runs" && parts.length === 2) {
+  const tab = RUN_TABS.slice(1).find((name) => name === parts[2]);
+  if (parts[0] === "runs" && (parts.length === 2 || (parts.length === 3 && tab !== undefined))) {
     return {
       view: "run",
       runId: decode(parts[1]),
+      ...(tab === undefined ? {} : { tab }),
       stage: search.get("stage") === "play" ? "play" : "watch",
-      axis: search.get("x") === "time" ? "time" : "steps",
+      charts: chartViewIn(search),
       version: versionIn(search.get("version")),
     };
   }
@@ -53,10 +77,17 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
-  if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
+  if (route.view === "runs") return route.search ? `#/runs?${route.search}` : "#/runs";
+  if (route.view === "access" || route.view === "tuning") return `#/${route.view}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
+  if (route.view === "compare") {
+    search.set("runs", route.runs.join(","));
+    if (route.metric !== RETURN) search.set("metric", route.metric);
+    putChartView(search, route.charts);
+    return withSearch("#/compare", search);
+  }
   if (route.view === "episode") {
     if (route.at !== null) search.set("at", String(route.at));
     if (route.beside !== null) search.set("with", route.beside);
@@ -70,14 +101,20 @@ export function formatRoute(route: Route): string {
     return withSearch("#/", search);
   }
   if (route.stage !== "watch") search.set("stage", route.stage);
-  if (route.axis !== "steps") search.set("x", route.axis);
   if (route.version !== null) search.set("version", String(route.version));
-  return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
+  putChartView(search, route.charts);
+  const part = (route.tab ?? "overview") === "overview" ? "" : `/${route.tab}`;
+  return withSearch(`#/runs/${encodeURIComponent(route.runId)}${part}`, search);
 }
 
-/** The route to a run as it is first seen. */
-export function runRoute(runId: string): Route {
-  return { view: "run", runId, stage: "watch", axis: "steps", version: null };
+/** The route to a comparison of runs as it is first seen. */
+export function compareRoute(runs: readonly string[]): Route {
+  return { view: "compare", runs, metric: RETURN, charts: PLAIN_VIEW };
+}
+
+/** The route to a run as it is first seen, or to a part of its page. */
+export function runRoute(runId: string, tab: RunTab = "overview"): Route {
+  return { view: "run", runId, tab, stage: "watch", charts: PLAIN_VIEW, version: null };
 }
 
 /** The route to an episode of a run, from `at` on. */

@@ -47,8 +47,18 @@ export const theme = createTheme({
   radius: { xs: "4px", sm: "7px", md: "10px", lg: "16px", xl: "22px" },
 });
 
-/** Colours of lines on charts, by scheme. */
+/** Colours of charts, by scheme: of their lines in order, of the grid, of texts. */
 export const CHART_COLORS = {
-  light: { line: "#d9442f", band: "rgba(217, 68, 47, 0.14)", grid: "#e7e4db", text: "#5b6177" },
-  dark: { line: "#ff7a66", band: "rgba(255, 122, 102, 0.18)", grid: "#272b39", text: "#9aa1b9" },
+  light: {
+    lines: ["#d9442f", "#2563c9", "#1a7f4e", "#8a4bd0", "#a66a00", "#0f7d8c", "#b5337f", "#5b6177"],
+    grid: "#e7e4db",
+    text: "#5b6177",
+    back: "#ffffff",
+  },
+  dark: {
+    lines: ["#ff7a66", "#7aa7ff", "#5fd39a", "#c49bff", "#ffc53d", "#57cbdc", "#ff8ac4", "#9aa1b9"],
+    grid: "#272b39",
+    text: "#9aa1b9",
+    back: "#191c26",
+  },
 } as const;

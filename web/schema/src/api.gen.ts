@@ -118,6 +118,26 @@ export interface CheckView {
   seconds: number;
 }
 /**
+ * The first update of a session of a run.
+ */
+export interface ClockStart {
+  /**
+   * Since the start of the run.
+   */
+  seconds: number;
+  unix_seconds: number;
+}
+/**
+ * Answer to `DELETE /api/runs/{id}`.
+ */
+export interface DeletedRun {
+  run_id: string;
+  /**
+   * Its folder in the trash; `POST /api/trash/{trash_id}/restore` undoes the deletion.
+   */
+  trash_id: string;
+}
+/**
  * One kept demonstration of a game.
  */
 export interface DemonstrationEntry {
@@ -138,6 +158,16 @@ export interface DemonstrationEntry {
    * Why the file cannot be used.
    */
   problem: string | null;
+}
+/**
+ * Body of `PATCH /api/runs/{id}`: what changes; what is left out stays.
+ */
+export interface EditLabels {
+  name: string | null;
+  note: string | null;
+  tags: string[] | null;
+  starred: boolean | null;
+  archived: boolean | null;
 }
 /**
  * One recorded episode that a run keeps, without its actions.
@@ -477,6 +507,18 @@ export interface LetIn {
   identity: string;
 }
 /**
+ * An entry of a run's log files: a line, with the stack that follows it.
+ */
+export interface LogEntry {
+  source: "server" | "learner" | "game";
+  level: "debug" | "info" | "warning" | "error";
+  /**
+   * UTC, ISO 8601: a label; None: the line has none.
+   */
+  time: string | null;
+  text: string;
+}
+/**
  * Server-sent event `log`: a line that the first copy of the game wrote to the console of its worker.
  */
 export interface LogLine {
@@ -488,10 +530,93 @@ export interface LogLine {
   dropped: number;
 }
 /**
- * Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run.
+ * Body of `GET /api/runs/{id}/log`.
  */
 export interface LogView {
+  /**
+   * The newest lines of the active run's game, oldest first; empty for a past run.
+   */
   lines: LogLine[];
+  /**
+   * The end of the run's log files, oldest first; for a viewer only those of the game.
+   */
+  entries: LogEntry[];
+}
+/**
+ * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.
+ */
+export interface MetricDefinitions {
+  groups: MetricGroup[];
+  families: MetricFamily[];
+  /**
+   * In the order of charts within a group.
+   */
+  metrics: MetricInfo[];
+}
+/**
+ * A group of charts, in the order of a page.
+ */
+export interface MetricGroup {
+  id: string;
+  title: string;
+  /**
+   * Whether it is unfolded at first.
+   */
+  is_open: boolean;
+}
+/**
+ * Meaning of the metrics `name/...` that have no definition of their own, such as those of a game.
+ */
+export interface MetricFamily {
+  name: string;
+  help: string;
+  group: string;
+  /**
+   * Title of the one chart that has a line for each of them; None: each has a chart of its own.
+   */
+  chart_title: string | null;
+}
+/**
+ * Meaning of one metric.
+ */
+export interface MetricInfo {
+  /**
+   * As recorded. Of several policies or agents each has `name/part`, which means the same for that part.
+   */
+  name: string;
+  title: string;
+  /**
+   * One or two sentences for someone who knows no reinforcement learning.
+   */
+  help: string;
+  /**
+   * Id of its group of charts.
+   */
+  group: string;
+  /**
+   * Such as `s`, `steps` or `nats`; empty: a plain number.
+   */
+  unit: string;
+  /**
+   * The good direction; None: it depends.
+   */
+  better: ("higher" | "lower") | null;
+  /**
+   * Whether a logarithmic axis shows it best.
+   */
+  is_log: boolean;
+  /**
+   * False: another metric says the same and is charted.
+   */
+  is_shown: boolean;
+  /**
+   * The metric in whose chart this one is a further line; None: it has a chart of its own.
+   */
+  chart: string | null;
+  /**
+   * Its name beside other lines of one chart; empty: the title.
+   */
+  line: string;
 }
 /**
  * Server-sent event `metric_names`: the columns of the `metrics` events after it on this connection.
@@ -559,6 +684,18 @@ export interface MetricsView {
    * The same in seconds since the start of the run.
    */
   seconds: number[];
+  /**
+   * The same in updates.
+   */
+  updates: number[];
+  /**
+   * Episodes that had ended by then.
+   */
+  episodes: number[];
+  /**
+   * Each session of the run, in order.
+   */
+  clock: ClockStart[];
   /**
    * Agent steps of the newest update that is part of it; None: there is none.
    */
@@ -675,6 +812,105 @@ export interface RollBack {
   to_version: number;
 }
 /**
+ * What a person notes about a run, and the content of its `labels.json`.
+ */
+export interface RunLabels {
+  /**
+   * Shown in place of the game's title; empty: none.
+   */
+  name: string;
+  note: string;
+  /**
+   * @maxItems 20
+   */
+  tags: string[];
+  starred: boolean;
+  /**
+   * Left out of the list unless the query asks for it.
+   */
+  archived: boolean;
+}
+/**
+ * Body of `GET /api/runs` and of `attract runs --json`.
+ */
+export interface RunList {
+  runs: RunRow[];
+  /**
+   * Runs that match the query, on all pages.
+   */
+  num_found: number;
+  /**
+   * Runs that match it and are left out: archived, or ended without an update.
+   */
+  num_hidden: number;
+  /**
+   * Runs that were not read yet, so that the answer comes at once; the next request goes on.
+   */
+  num_unread: number;
+  /**
+   * `after` of the next page; None: this is the last one.
+   */
+  next: string | null;
+  /**
+   * Paths of the settings that differ among the runs found, in the order of the form.
+   */
+  settings: string[];
+}
+/**
+ * One row of `GET /api/runs`.
+ */
+export interface RunRow {
+  run_id: string;
+  game: string;
+  title: string;
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
+  created: string;
+  seed: number;
+  policy_version: number;
+  agent_steps: number;
+  collected_steps: number;
+  updates: number;
+  episodes: number;
+  elapsed_seconds: number;
+  steps_per_second: number;
+  episode_return_mean: number | null;
+  goal: number | null;
+  total_steps: number | null;
+  error: string | null;
+  name: string;
+  note: string;
+  tags: string[];
+  starred: boolean;
+  archived: boolean;
+  preset: string | null;
+  /**
+   * Share of `total_steps`; None: the run has no limit of steps.
+   */
+  progress: number | null;
+  /**
+   * Largest mean return of an update; `episode_return_mean` is the last one.
+   */
+  return_best: number | null;
+  /**
+   * Mean return of the last evaluation.
+   */
+  return_eval: number | null;
+  /**
+   * Mean return over the run, at most 60 points at equal numbers of updates.
+   */
+  sparkline: number[];
+  /**
+   * The settings in `RunList.settings`, and those in `changed`, by path.
+   */
+  settings: {
+    [k: string]: boolean | number | string | null;
+  };
+  /**
+   * Paths of the settings that differ from what the game comes with now.
+   */
+  changed: string[];
+}
+/**
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
@@ -738,6 +974,10 @@ export interface RunView {
   reports: GameReport[];
   findings: Finding[];
   evaluation: EvaluationView | null;
+  /**
+   * Whether an evaluation has confirmed the goal.
+   */
+  goal_reached: boolean;
   /**
    * None until it was measured, which takes a browser of this machine.
    */

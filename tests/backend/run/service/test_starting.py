@@ -36,7 +36,7 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
         ):
             with pytest.raises(ConfigurationError):
                 await start_run(world.service, game, settings, run_id=run_id)
-        assert world.service.summaries() == []
+        assert world.service.catalogue.list("is:all").runs == []
         assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
         await world.start()

@@ -28,6 +28,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/access",
         "/api/access/{entry_id}/revoke",
         "/api/demonstrations/{demonstration_id}/delete",
+        "/api/trash/{trash_id}/restore",
         "/api/runs/{run_id}/pause",
         "/api/runs/{run_id}/resume",
         "/api/runs/{run_id}/let-in",
@@ -35,7 +36,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/runs/{run_id}/stop",
         "/api/runs/{run_id}/episodes/{episode_id}/star",
         "/api/runs/{run_id}/episodes/{episode_id}/delete",
-    } | ({"/api/runs", "/api/demonstrations", "/api/runs/{run_id}/episodes"} & admins)
+    } | ({"/api/runs", "/api/runs/{run_id}", "/api/demonstrations", "/api/runs/{run_id}/episodes"} & admins)
 
 
 async def test_every_other_route_refuses_who_has_no_token(world: GatewayWorld):
@@ -62,12 +63,17 @@ async def test_a_viewer_sees_and_changes_nothing(world: GatewayWorld):
         assert (await client.get(f"/api/runs/{run_id}")).status_code == 200
         for path in (
             "/api/runs",
+            "/api/trash/x-20260101-000000-abcd/restore",
             "/api/join",
             f"/api/runs/{run_id}/stop",
             "/api/demonstrations",
             "/api/demonstrations/x/delete?game_id=counting",
         ):
             assert (await client.post(path, json={"game": "counting"})).status_code == 403
+        for method in ("PATCH", "DELETE"):
+            answer = await client.request(method, f"/api/runs/{run_id}", json={"name": "x"})
+            assert answer.status_code == 403
+        assert (await client.get("/api/runs")).json()["runs"][0]["name"] == ""
 
 
 async def test_a_card_is_for_members_and_only_of_a_game_that_has_one(world: GatewayWorld):

@@ -31,7 +31,8 @@ async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: Gatewa
         assert len(fleet.json()["hosts"]) == 1
         stopped = await world.client.post(f"/api/runs/{view.run_id}/stop", json={})
         assert stopped.json()["state"] == "stopped"
-        assert [run["run_id"] for run in (await world.client.get("/api/runs")).json()] == [view.run_id]
+        listed = (await world.client.get("/api/runs?q=is:all")).json()["runs"]
+        assert [run["run_id"] for run in listed] == [view.run_id]
 
 
 async def test_a_stopped_run_is_resumed_over_http_and_refusals_are_sentences(world: GatewayWorld):
@@ -86,7 +87,7 @@ async def test_hostile_10_a_damaged_run_answers_with_the_reason_and_hides_no_oth
     BREAKS[name](world.runs_dir / bad)
     listed = await world.client.get("/api/runs")
     assert listed.status_code == 200
-    assert {run["run_id"] for run in listed.json()} == {good, bad}
+    assert {run["run_id"] for run in listed.json()["runs"]} == {good, bad}
     assert (await world.client.get(f"/api/runs/{good}")).status_code == 200
     paths = (
         "",
@@ -111,6 +112,26 @@ async def test_hostile_10_a_damaged_run_answers_with_the_reason_and_hides_no_oth
         answer = await world.client.get(f"/api/runs/{bad}{path}")
         assert answer.status_code == 422, (path, answer.text)
         assert f"run {bad} is damaged" in answer.json()["error"]
+
+
+async def test_the_log_of_a_past_run_is_there_and_a_viewer_has_the_game_s_alone(world: GatewayWorld):
+    run_id = await world.trained(64)
+    logs = world.runs_dir / run_id / "logs"
+    (logs / "game.log").write_text("2026-01-01T00:00:05Z WARNING game: the ball left\n")
+    (logs / "learner.log").write_text("2026-01-01T00:00:04Z INFO a.b: begins\n")
+
+    def texts(answer: dict[str, list[dict[str, str]]]) -> list[str]:
+        return [f"{entry['source']} {entry['level']} {entry['text']}" for entry in answer["entries"]]
+
+    log = (await world.client.get(f"/api/runs/{run_id}/log")).json()
+    assert log["lines"] == []
+    found = texts(log)
+    assert found[:2] == ["learner info a.b: begins", "game warning the ball left"]
+    assert any(text.startswith("server info attract.run.active: run") and "ends" in text for text in found)
+    assert texts((await world.client.get("/api/runs/latest/log")).json()) == found
+    async with world.anonymous(authorization=f"Bearer {world.guard.issue('viewer')}") as viewer:
+        log = (await viewer.get(f"/api/runs/{run_id}/log")).json()
+        assert texts(log) == ["game warning the ball left"]
 
 
 async def test_a_prefix_stripping_proxy_changes_nothing_that_the_server_says(world: GatewayWorld):

@@ -9,6 +9,7 @@ import {
   metricsPath,
   policyPath,
   runPath,
+  runsPath,
   serverUrl,
   versionIn,
 } from "../../../../web/dashboard/src/api/client.ts";
@@ -26,6 +27,16 @@ describe("serverUrl", () => {
     ],
   ])("from %s", (base, url) => {
     expect(serverUrl("api/info", base).href).toBe(url);
+  });
+});
+
+describe("runsPath", () => {
+  it("has what a search asks for", () => {
+    expect(runsPath({})).toBe("api/runs");
+    expect(runsPath({ q: "lr<0.001 tag:a&b", sort: "-return", limit: 5, after: "x" })).toBe(
+      "api/runs?q=lr%3C0.001+tag%3Aa%26b&sort=-return&limit=5&after=x",
+    );
+    expect(runsPath({ q: "", limit: 3 })).toBe("api/runs?limit=3");
   });
 });
 
@@ -81,7 +92,7 @@ describe("paths", () => {
 
   it("ask for as many points as wanted, of the metrics wanted", () => {
     expect(metricsPath("r", 600)).toBe("api/runs/r/metrics?max_points=600");
-    expect(metricsPath("r", 5, ["time/fps", "train/loss"])).toBe(
+    expect(metricsPath("r", 5, { names: ["time/fps", "train/loss"] })).toBe(
       "api/runs/r/metrics?max_points=5&names=time%2Ffps%2Ctrain%2Floss",
     );
   });

@@ -48,6 +48,9 @@ function metricsOf(updates: number): MetricsView {
     names: [NAME],
     agent_steps: all.map((update) => 10 * update),
     seconds: all.map((update) => update / 10),
+    updates: all,
+    episodes: all.map(() => 0),
+    clock: [{ seconds: 0, unix_seconds: 1000 }],
     series: [{ name: NAME, at: null, values: all, low: all, high: all }],
   };
 }

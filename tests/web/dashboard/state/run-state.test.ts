@@ -9,12 +9,15 @@ import {
   newestModel,
   numWorkers,
   progressOf,
+  progressText,
   reduceRun,
+  remainingSeconds,
   speedOf,
   updatesText,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
 import cases from "../../../contract/golden/progress.json";
+import remaining from "../../../contract/golden/remaining.json";
 
 const RUN: RunView = {
   run_id: "r",
@@ -42,6 +45,7 @@ const RUN: RunView = {
   reports: [],
   findings: [],
   evaluation: null,
+  goal_reached: false,
   lesson: null,
   parameters: {},
   description: null,
@@ -81,6 +85,9 @@ const snapshot = {
   names: ["rollout/ep_rew_mean"],
   agent_steps: [1000, 2000],
   seconds: [1, 2],
+  updates: [1, 2],
+  episodes: [0, 0],
+  clock: [{ seconds: 0, unix_seconds: 1000 }],
   last_steps: 2000,
   series: [{ name: "rollout/ep_rew_mean", at: null, values: [1, 2], low: null, high: null }],
 };
@@ -227,6 +234,26 @@ describe("the scoreboard", () => {
 describe("progressOf", () => {
   it.each(cases)("$title", ({ run, progress }) => {
     expect(progressOf({ ...RUN, ...run })).toBe(progress);
+  });
+});
+
+describe("the time that is left", () => {
+  it.each(remaining)("$title", ({ run, seconds }) => {
+    expect(remainingSeconds({ ...RUN, ...run } as RunView)).toBe(seconds);
+  });
+});
+
+describe("what the progress measures", () => {
+  it("is the return on the way to a goal, whatever the steps", () => {
+    expect(progressText({ ...RUN, goal: 475, episode_return_mean: 312.4, total_steps: 9000 })).toBe(
+      "Return 312 of 475",
+    );
+    expect(progressText({ ...RUN, goal: 475, episode_return_mean: null })).toBe("Return – of 475");
+  });
+
+  it("is the steps without a goal, and nothing without either", () => {
+    expect(progressText({ ...RUN, total_steps: 500_000 })).toBe("3,000 of 500k steps");
+    expect(progressText(RUN)).toBeNull();
   });
 });
 

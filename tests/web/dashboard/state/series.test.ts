@@ -3,10 +3,15 @@
 import { describe, expect, it } from "vitest";
 import {
   addRows,
+  detailFrom,
   halve,
   lastValue,
   lineOf,
+  pausesOf,
+  placeAlong,
+  type Series,
   seriesFromSnapshot,
+  withDetail,
 } from "../../../../web/dashboard/src/state/series.ts";
 
 const row = (update: number, values: Record<string, number>) => ({
@@ -16,9 +21,30 @@ const row = (update: number, values: Record<string, number>) => ({
   values,
 });
 
+/** A series whose updates are 1, 2, ..., with 10 episodes and the clock 5000 + seconds each. */
+function series(changes: Partial<Series> & Pick<Series, "steps" | "values">): Series {
+  const seconds = changes.seconds ?? changes.steps;
+  return {
+    name: "x",
+    updates: changes.steps.map((_, i) => i + 1),
+    episodes: changes.steps.map((_, i) => 10 * (i + 1)),
+    seconds,
+    clock: seconds.map((second) => 5000 + second),
+    low: null,
+    high: null,
+    ...changes,
+  };
+}
+
 const snapshot = seriesFromSnapshot({
   agent_steps: [1000, 2000],
   seconds: [10, 20],
+  updates: [1, 2],
+  episodes: [5, 9],
+  clock: [
+    { seconds: 10, unix_seconds: 5010 },
+    { seconds: 20, unix_seconds: 7000 },
+  ],
   series: [
     { name: "a", at: null, values: [1, 2], low: [0, 1], high: [2, 3] },
     { name: "rare", at: [1], values: [5], low: null, high: null },
@@ -31,7 +57,11 @@ describe("seriesFromSnapshot", () => {
     expect(snapshot.rare).toEqual({
       name: "rare",
       steps: [2000],
+      updates: [2],
+      episodes: [9],
       seconds: [20],
+      // The run went on after a break: its second session has another clock.
+      clock: [7000],
       values: [5],
       low: null,
       high: null,
@@ -41,17 +71,7 @@ describe("seriesFromSnapshot", () => {
 
 describe("lineOf", () => {
   const line = (seconds: number[]) =>
-    lineOf(
-      {
-        name: "x",
-        steps: seconds.map((_, i) => i),
-        seconds,
-        values: seconds.map(() => 7),
-        low: null,
-        high: null,
-      },
-      "time",
-    );
+    lineOf(series({ steps: seconds.map((_, i) => i), seconds, values: seconds.map(() => 7) }), "time");
 
   it("breaks where nothing was learned for long, over time alone", () => {
     const seconds = [1, 2, 3, 13, 14];
@@ -59,15 +79,10 @@ describe("lineOf", () => {
     expect(x).toEqual([1, 2, 3, 8, 13, 14]);
     expect(values).toEqual([7, 7, 7, null, 7, 7]);
     expect(low).toEqual([null, null, null, null, null, null]);
-    const steps = {
-      name: "x",
-      steps: [1, 2, 999],
-      seconds: [1, 2, 99],
-      values: [1, 2, 3],
-      low: null,
-      high: null,
-    };
-    expect(lineOf(steps, "steps")[1]).toEqual([1, 2, 3]);
+    const steps = series({ steps: [1, 2, 3, 999], seconds: [1, 2, 3, 99], values: [1, 2, 3, 4] });
+    expect(lineOf(steps, "steps")[1]).toEqual([1, 2, 3, 4]);
+    expect(lineOf(steps, "clock")[1]).toEqual([1, 2, 3, null, 4]);
+    expect(lineOf(steps, "episodes")[0]).toEqual([10, 20, 30, 40]);
   });
 
   it("does not break where updates are as rare everywhere, or pauses short", () => {
@@ -83,12 +98,25 @@ describe("addRows", () => {
     expect(series.a).toEqual({
       name: "a",
       steps: [1000, 2000, 3000, 4000],
+      updates: [1, 2, 3, 4],
+      episodes: [9, 9, 9, 9].map((ended, i) => (i === 0 ? 5 : ended)),
       seconds: [10, 20, 30, 40],
+      clock: [5010, 7000, 7010, 7020],
       values: [1, 2, 7, 8],
       low: [0, 1, 7, 8],
       high: [2, 3, 7, 8],
     });
     expect(series.b).toMatchObject({ steps: [3000], values: [-1], low: null, high: null });
+  });
+
+  it("counts the episodes of each row once, and begins the clock with the newest row", () => {
+    const rows = [row(1, { "rollout/episodes": 3, a: 1 }), row(2, { "rollout/episodes": 4, a: 1 })];
+    const once = addRows({}, rows, 400, 9000);
+    expect(once.a.episodes).toEqual([3, 7]);
+    expect(once.a.clock).toEqual([8990, 9000]);
+    const more = addRows(once, [...rows, row(3, { "rollout/episodes": 5, a: 1 })], 400, 1);
+    expect(more.a.episodes).toEqual([3, 7, 12]);
+    expect(more.a.clock).toEqual([8990, 9000, 9010]);
   });
 
   it("takes a row once, however often and late it comes", () => {
@@ -122,15 +150,73 @@ describe("addRows", () => {
 
 describe("halve", () => {
   it("keeps the widest range of each pair", () => {
-    const one = {
-      name: "x",
-      steps: [1, 2],
-      seconds: [1, 2],
-      values: [10, 20],
-      low: [-5, 18],
-      high: [11, 90],
+    const one = series({ steps: [1, 2], values: [10, 20], low: [-5, 18], high: [11, 90] });
+    const half = { steps: [2], updates: [2], episodes: [20], seconds: [2], clock: [5002] };
+    expect(halve(one)).toEqual({ name: "x", ...half, values: [15], low: [-5], high: [90] });
+  });
+});
+
+describe("withDetail", () => {
+  const base = series({ steps: [10, 20, 30, 40], values: [1, 2, 3, 4] });
+
+  const part = (from: number, until: number, more: Parameters<typeof series>[0]) => ({
+    series: { x: series(more) },
+    from,
+    until,
+  });
+
+  it("puts the points that were asked for in place of those of the same steps", () => {
+    const more = { steps: [22, 26], values: [7, 8], low: [6, 8], high: [7, 9] };
+    const joined = withDetail(base, part(15, 30, more));
+    expect(joined.steps).toEqual([10, 22, 26, 40]);
+    expect(joined.values).toEqual([1, 7, 8, 4]);
+    expect(joined.low).toEqual([1, 6, 8, 4]);
+    expect(joined.high).toEqual([1, 7, 9, 4]);
+    expect(joined.clock).toHaveLength(4);
+  });
+
+  it("is as it was without any, and is what came where that is all", () => {
+    expect(withDetail(base, null)).toBe(base);
+    expect(withDetail(base, part(15, 30, { steps: [], values: [] }))).toBe(base);
+    expect(withDetail(base, { series: {}, from: 0, until: 99 })).toBe(base);
+    expect(withDetail(base, part(1, 99, { steps: [1, 99], values: [7, 8] })).values).toEqual([7, 8]);
+  });
+
+  it("covers a range whole, or until its newest update where the run may go on in it", () => {
+    const view = {
+      run_id: "r",
+      names: [],
+      agent_steps: [],
+      seconds: [],
+      updates: [],
+      episodes: [],
+      clock: [],
+      series: [],
     };
-    expect(halve(one)).toEqual({ name: "x", steps: [2], seconds: [2], values: [15], low: [-5], high: [90] });
+    const until = (to: number, newest: number) =>
+      detailFrom({ ...view, last_steps: 30 }, 15, to, newest).until;
+    expect(until(35, 40)).toBe(35);
+    expect(until(35, 30)).toBe(30);
+  });
+});
+
+describe("placeAlong", () => {
+  it("is between two points in proportion, and at the ends beyond them", () => {
+    // 25 is half way from 20 to 30, so half way from 4 to 9.
+    expect(placeAlong([10, 20, 30], [1, 4, 9], 25)).toBe(6.5);
+    expect(placeAlong([10, 20, 30], [1, 4, 9], 20)).toBe(4);
+    expect(placeAlong([10, 20, 30], [1, 4, 9], -1)).toBe(1);
+    expect(placeAlong([10, 20, 30], [1, 4, 9], 99)).toBe(9);
+    expect(placeAlong([], [], 5)).toBeUndefined();
+  });
+});
+
+describe("pausesOf", () => {
+  it("is where updates went on after long", () => {
+    expect(pausesOf(series({ steps: [1, 2, 3, 4], seconds: [1, 2, 60, 61], values: [0, 0, 0, 0] }))).toEqual([
+      3,
+    ]);
+    expect(pausesOf(undefined)).toEqual([]);
   });
 });
 

@@ -4,9 +4,10 @@ import type { StudyTrial, StudyView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
   confirmationText,
+  orderedTrials,
   outcomeText,
   pointsOf,
-  settingsText,
+  searchedSettings,
   sortedTrials,
 } from "../../../../web/dashboard/src/state/study.ts";
 
@@ -59,9 +60,32 @@ describe("a study", () => {
     expect(sortedTrials(trials).map(({ number }) => number)).toEqual([4, 2, 1, 5, 9, 3]);
   });
 
-  it("writes settings in a line, the defaults by that word", () => {
-    expect(settingsText(trial(1))).toBe("gamma 0.9, hidden_sizes 64,64, gae_lambda none");
-    expect(settingsText(trial(0))).toBe("the defaults");
+  it("has a column for each setting that some trial has", () => {
+    const other = trial(2, { settings: { "ppo.gamma": 0.8, "ppo.n_epochs": 3 } });
+    expect(searchedSettings([trial(1), other])).toEqual([
+      "ppo.gamma",
+      "policy.hidden_sizes",
+      "ppo.gae_lambda",
+      "ppo.n_epochs",
+    ]);
+  });
+
+  it.each([
+    ["", [3, 1, 2]],
+    ["trial", [1, 2, 3]],
+    ["-score", [3, 1, 2]],
+    ["score", [1, 3, 2]],
+    ["seconds", [3, 2, 1]],
+    ["-ppo.gamma", [1, 3, 2]],
+    ["policy.activation", [2, 1, 3]],
+  ])("is sorted by %s, trials without a value last", (sort, order) => {
+    const trials = [
+      trial(1, { settings: { "ppo.gamma": 0.9, "policy.activation": "tanh" } }),
+      trial(2, { score: null, settings: { "ppo.gamma": null, "policy.activation": "relu" } }),
+      trial(3, { settings: { "ppo.gamma": 0.5 } }),
+    ];
+    expect(orderedTrials(trials, sort).map(({ number }) => number)).toEqual(order);
+    expect(trials.map(({ number }) => number)).toEqual([1, 2, 3]);
   });
 
   it("says who was confirmed and what came of it", () => {

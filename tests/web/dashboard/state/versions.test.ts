@@ -4,7 +4,9 @@ import type { VersionView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
   domainOf,
+  placedVersions,
   placeIn,
+  placeOn,
   shareOf,
   standingAt,
   versionAt,
@@ -33,7 +35,10 @@ const VERSIONS = [0, 1, 2, 4, 8, 9, 10].map((number) => version(number));
 const CURVE = {
   name: "r",
   steps: [100, 500, 1000],
+  updates: [1, 5, 10],
+  episodes: [10, 20, 40],
   seconds: [1, 25, 100],
+  clock: [1001, 1025, 1100],
   values: [1, 2, 3],
   low: null,
   high: null,
@@ -48,6 +53,7 @@ describe("the domain", () => {
 
   it("is the versions' own without a curve", () => {
     expect(domainOf(VERSIONS, undefined, "steps")).toEqual({ min: 0, max: 1000 });
+    expect(domainOf(VERSIONS, CURVE, "steps", [300, 400])).toEqual({ min: 300, max: 400 });
     expect(domainOf([], undefined, "steps")).toEqual({ min: 0, max: 0 });
   });
 
@@ -74,6 +80,14 @@ describe("dragging", () => {
     [1000, null],
   ])("at %d steps it is version %j", (place, expected) => {
     expect(versionAt(VERSIONS, DOMAIN, place, "steps")).toBe(expected);
+  });
+
+  it("has a version on every axis: those that the server does not know by the curve", () => {
+    // Version 9 is at 900 of 500 to 1000 steps: 0.8 of the way from 20 to 40 episodes, and from 1025 to 1100.
+    const [placed] = placedVersions([version(9)], CURVE);
+    const axes = ["steps", "updates", "episodes", "time", "clock"] as const;
+    expect(axes.map((axis) => placeOn(placed, axis))).toEqual([900, 9, 36, 81, 1085]);
+    expect(placeOn(placedVersions([version(9)], undefined)[0], "clock")).toBe(0);
   });
 
   it("goes by the axis that is shown", () => {

@@ -2,7 +2,9 @@
 
 import type {
   AccessView,
+  DeletedRun,
   DemonstrationEntry,
+  EditLabels,
   EpisodeEntry,
   FleetView,
   GameEntry,
@@ -10,11 +12,13 @@ import type {
   JoinLink,
   JoinRequest,
   LogView,
+  MetricDefinitions,
   MetricsView,
   OpenedSession,
   Problem,
   RecordedEpisode,
-  RunSummary,
+  RunList,
+  RunRow,
   RunView,
   ServerInfo,
   SettingProblem,
@@ -69,11 +73,39 @@ export function episodePath(runId: string, episodeId: string, rest = ""): string
   return runPath(runId, `/episodes/${encodeURIComponent(episodeId)}${rest}`);
 }
 
-/** The metrics of a run, downsampled to `maxPoints` per series; `names` empty means all. */
-export function metricsPath(runId: string, maxPoints: number, names: readonly string[] = []): string {
+/** Part of a run's metrics: of these names, all where there are none, between two agent steps. */
+export interface MetricsPart {
+  names?: readonly string[];
+  from?: number;
+  to?: number;
+}
+
+/** The metrics of a run, downsampled to `maxPoints` per series. */
+export function metricsPath(
+  runId: string,
+  maxPoints: number,
+  { names = [], from, to }: MetricsPart = {},
+): string {
   const search = new URLSearchParams({ max_points: String(maxPoints) });
   if (names.length > 0) search.set("names", names.join(","));
+  if (from !== undefined) search.set("from", String(from));
+  if (to !== undefined) search.set("to", String(to));
   return runPath(runId, `/metrics?${search}`);
+}
+
+/** What `GET /api/runs` takes; what is left out is as usual. */
+export interface RunSearch {
+  q?: string;
+  sort?: string;
+  limit?: number;
+  after?: string;
+}
+
+/** A page of the list of runs. */
+export function runsPath(search: RunSearch): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === "" ? "api/runs" : `api/runs?${text}`;
 }
 
 /** The demonstrations of a game, by its description's id. */
@@ -84,11 +116,20 @@ export function demonstrationsPath(gameId: string, rest = ""): string {
 export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
-  runs: () => get<RunSummary[]>("api/runs"),
+  /** One page of the runs that a search finds. */
+  runs: (search: RunSearch = {}) => get<RunList>(runsPath(search)),
+  /** Changes a run's labels; what is left out stays. */
+  editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
+  /** Moves a run to the trash. */
+  deleteRun: (runId: string) => change<DeletedRun>("DELETE", runPath(runId)),
+  restoreRun: (trashId: string) => post<RunRow>(`api/trash/${encodeURIComponent(trashId)}/restore`),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
-  metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  metrics: (runId: string, maxPoints: number, part: MetricsPart = {}) =>
+    get<MetricsView>(metricsPath(runId, maxPoints, part)),
+  /** What metrics mean. */
+  metricDefinitions: () => get<MetricDefinitions>("api/metrics"),
   versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),
@@ -171,10 +212,14 @@ async function get<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function post<T>(path: string, body: unknown = {}): Promise<T> {
+function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return change<T>("POST", path, body);
+}
+
+async function change<T>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown = {}): Promise<T> {
   const key = sessionKey();
   const response = await send(path, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json", ...(key === null ? {} : { [KEY_HEADER]: key }) },
     body: JSON.stringify(body),
   });

@@ -1,13 +1,19 @@
-/** Buttons and links that need the server: disabled while it does not answer. */
+/** Buttons and links that need the server: disabled while it does not answer, absent for those whom it would refuse. */
 
 import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentPropsWithoutRef, ReactNode } from "react";
+import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 
-type ServerButtonProps = ButtonProps & Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps>;
+interface ServerButtonProps extends ButtonProps, Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps> {
+  /** Also for viewers, who may only look. */
+  forViewers?: boolean;
+}
 
-export function ServerButton({ disabled, ...props }: ServerButtonProps) {
+export function ServerButton({ disabled, forViewers = false, ...props }: ServerButtonProps) {
   const isAway = useServerAway();
+  const mayChange = useMayChange();
+  if (!mayChange && !forViewers) return null;
   return <Button {...props} disabled={disabled === true || isAway} />;
 }
 

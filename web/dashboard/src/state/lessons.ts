@@ -14,7 +14,10 @@ export interface LessonMark {
 }
 
 /** Where the lesson changed; the first mark is the lesson that the run began in. `names` are in the lessons' order. */
-export function lessonMarks(series: Series | undefined, names: readonly string[]): LessonMark[] {
+export function lessonMarks(
+  series: Pick<Series, "steps" | "seconds" | "values"> | undefined,
+  names: readonly string[],
+): LessonMark[] {
   const marks: LessonMark[] = [];
   let before = 0;
   for (let i = 0; i < (series?.values.length ?? 0); i++) {

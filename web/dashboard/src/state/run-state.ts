@@ -13,7 +13,7 @@ import type {
   RunView,
 } from "@attract/schema";
 import { changeFleet } from "./fleet.ts";
-import { plural } from "./format.ts";
+import { formatCount, formatNumber, plural } from "./format.ts";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -183,6 +183,25 @@ export function progressOf(run: RunView): number | null {
   }
   if (run.total_steps !== null && run.total_steps > 0) return clamp(run.agent_steps / run.total_steps);
   return null;
+}
+
+/** What `progressOf` measures, with both numbers; null where there is nothing to reach. */
+export function progressText(run: RunView): string | null {
+  if (run.goal !== null)
+    return `Return ${formatNumber(run.episode_return_mean)} of ${formatNumber(run.goal)}`;
+  if (run.total_steps !== null && run.total_steps > 0)
+    return `${formatCount(run.agent_steps)} of ${formatCount(run.total_steps)} steps`;
+  return null;
+}
+
+/**
+ * Seconds until `total_steps` at the mean speed so far; null where unknown, as in an evaluation. `remaining_seconds` of the
+ * terminal says the same: both are held to `tests/contract/golden/remaining.json`.
+ */
+export function remainingSeconds(run: RunView): number | null {
+  const { total_steps, agent_steps, elapsed_seconds, state } = run;
+  if (!total_steps || agent_steps === 0 || elapsed_seconds <= 0 || state === "evaluating") return null;
+  return Math.max(0, ((total_steps - agent_steps) * elapsed_seconds) / agent_steps);
 }
 
 /** Reports by place and text; the one that counts more replaces the other. */

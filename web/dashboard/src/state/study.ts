@@ -2,6 +2,7 @@
 
 import type { StudyConfirmation, StudyTrial, StudyView } from "@attract/schema";
 import { formatNumber } from "./format.ts";
+import { settingText } from "./run-table.ts";
 
 /** A trial by its two measures. */
 export interface Point {
@@ -29,18 +30,30 @@ export function sortedTrials(trials: readonly StudyTrial[]): StudyTrial[] {
   );
 }
 
-/** One value as it would be written: lists with commas, unset as `none`. */
-export function settingText(value: StudyTrial["settings"][string]): string {
-  if (value === null || value === undefined) return "none";
-  return Array.isArray(value) ? value.join(",") : String(value);
+/** The trials by what a column is sorted by: a number of theirs or a setting, with `-` before it from the largest; "" as `sortedTrials`. */
+export function orderedTrials(trials: readonly StudyTrial[], sort: string): StudyTrial[] {
+  const sorted = sortedTrials(trials);
+  if (sort === "") return sorted;
+  const [name, sign] = sort.startsWith("-") ? [sort.slice(1), -1] : [sort, 1];
+  const valueIn = (trial: StudyTrial) => {
+    if (name === "trial") return trial.number;
+    if (name === "score") return trial.score;
+    if (name === "seconds") return trial.seconds;
+    if (name === "steps") return trial.agent_steps;
+    return trial.settings[name];
+  };
+  const isMissing = (value: unknown) => value === null || value === undefined;
+  return sorted.sort((a, b) => {
+    const [one, other] = [valueIn(a), valueIn(b)];
+    if (isMissing(one) || isMissing(other)) return Number(isMissing(one)) - Number(isMissing(other));
+    if (typeof one === "number" && typeof other === "number") return sign * (one - other);
+    return sign * settingText(one).localeCompare(settingText(other), "en");
+  });
 }
 
-/** The settings of a trial in a line, without their sections. */
-export function settingsText({ number, settings }: StudyTrial): string {
-  if (number === 0) return "the defaults";
-  return Object.entries(settings)
-    .map(([name, value]) => `${name.split(".").at(-1)} ${settingText(value)}`)
-    .join(", ");
+/** Paths of the settings that some trial has. */
+export function searchedSettings(trials: readonly StudyTrial[]): string[] {
+  return [...new Set(trials.flatMap(({ settings }) => Object.keys(settings)))];
 }
 
 /** Who was confirmed, in a sentence with what came of it. */

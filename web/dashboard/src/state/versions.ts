@@ -1,9 +1,25 @@
 /** The slider of versions: where each stands along the learning curve, and which one is meant. */
 
 import type { VersionView } from "@attract/schema";
-import type { ChartAxis } from "../routes.ts";
+import type { ChartAxis } from "./chart-view.ts";
 import { formatCount, formatNumber } from "./format.ts";
-import type { Series } from "./series.ts";
+import { placeAlong, placesOf, type Series } from "./series.ts";
+
+/** A version with its places on the axes that the server does not know it on; without a curve none. */
+export interface PlacedVersion extends VersionView {
+  readonly episodes?: number;
+  readonly clock?: number;
+}
+
+/** Each version at its steps' place along the curve. */
+export function placedVersions(versions: readonly VersionView[], curve: Series | undefined): PlacedVersion[] {
+  if (curve === undefined) return [...versions];
+  return versions.map((version) => ({
+    ...version,
+    episodes: placeAlong(curve.steps, curve.episodes, version.agent_steps),
+    clock: placeAlong(curve.steps, curve.clock, version.agent_steps),
+  }));
+}
 
 /** Versions that a page key passes. */
 const PAGE = 5;
@@ -14,31 +30,33 @@ export interface Domain {
   readonly max: number;
 }
 
-/** From the first point of the learning curve to the last; without two points, from the first version to the last. */
+/** The part that is zoomed to, else from the first point of the learning curve to the last; without two points, from the first version to the last. */
 export function domainOf(
-  versions: readonly VersionView[],
+  versions: readonly PlacedVersion[],
   series: Series | undefined,
   axis: ChartAxis,
+  range: readonly [number, number] | null = null,
 ): Domain {
-  const curve = (axis === "steps" ? series?.steps : series?.seconds) ?? [];
+  if (range !== null) return { min: range[0], max: range[1] };
+  const curve = series === undefined ? [] : placesOf(series, axis);
   const places = curve.length > 1 ? curve : versions.map((version) => placeOn(version, axis));
   return { min: places[0] ?? 0, max: places.at(-1) ?? 0 };
 }
 
 /** Place of a version in the domain; one that lies beyond an end stands at that end. */
-export function placeIn({ min, max }: Domain, version: VersionView, axis: ChartAxis): number {
+export function placeIn({ min, max }: Domain, version: PlacedVersion, axis: ChartAxis): number {
   return Math.min(Math.max(placeOn(version, axis), min), max);
 }
 
 /** The same as a share of the domain, in [0, 1]. */
-export function shareOf(domain: Domain, version: VersionView, axis: ChartAxis): number {
+export function shareOf(domain: Domain, version: PlacedVersion, axis: ChartAxis): number {
   const span = domain.max - domain.min;
   return span > 0 ? (placeIn(domain, version, axis) - domain.min) / span : 1;
 }
 
 /** The version nearest to a place; null: the newest, at the right end. At the left end it is the first. */
 export function versionAt(
-  versions: readonly VersionView[],
+  versions: readonly PlacedVersion[],
   domain: Domain,
   place: number,
   axis: ChartAxis,
@@ -113,11 +131,14 @@ export function versionText(versions: readonly VersionView[], chosen: number | n
 }
 
 /** Place of a version on the charts' axis. */
-export function placeOn(version: VersionView, axis: ChartAxis): number {
-  return axis === "steps" ? version.agent_steps : version.seconds;
+export function placeOn(version: PlacedVersion, axis: ChartAxis): number {
+  if (axis === "steps") return version.agent_steps;
+  if (axis === "updates") return version.update;
+  if (axis === "time") return version.seconds;
+  return version[axis] ?? 0;
 }
 
-function distance(domain: Domain, version: VersionView, place: number, axis: ChartAxis): number {
+function distance(domain: Domain, version: PlacedVersion, place: number, axis: ChartAxis): number {
   return Math.abs(placeIn(domain, version, axis) - place);
 }
 

@@ -1,119 +1,152 @@
-/** Every metric of a run as a small chart: the important ones in sight, all others folded by what they are about. */
+/** The charts of a run: pinned ones first, then group by group, as the address says. */
 
-import { type ReactNode, useState } from "react";
-import { Help } from "../components/help.tsx";
-import type { ChartAxis } from "../routes.ts";
-import { formatNumber } from "../state/format.ts";
+import { type ReactNode, useMemo, useRef } from "react";
+import { useDefinitions } from "../hooks/use-definitions.ts";
+import { useDetail } from "../hooks/use-detail.ts";
+import { ChartCursor } from "../state/chart-cursor.ts";
+import { type ChartView, toggled } from "../state/chart-view.ts";
 import { LESSON_METRIC, type LessonMark, lessonMarks } from "../state/lessons.ts";
-import { type ChartGroup, type ChartInfo, chartGroups } from "../state/metric-info.ts";
-import { lastValue, RETURN, type SeriesByName } from "../state/series.ts";
-import { Chart } from "./chart.tsx";
+import { type Panel, type PanelGroup, panelGroups, shownGroups } from "../state/panels.ts";
+import { RETURN, type SeriesByName } from "../state/series.ts";
+import type { PlacedVersion } from "../state/versions.ts";
+import { ChartCard, type Shown } from "./chart-card.tsx";
+import { ChartControls } from "./chart-controls.tsx";
 
-interface ChartsProps {
+export interface ChartsProps {
+  runId: string;
   series: SeriesByName;
-  axis: ChartAxis;
+  view: ChartView;
+  onView: (view: ChartView) => void;
   goal: number | null;
   /** Mean return of random play; null: not measured. */
   randomReturn: number | null;
   /** Names of the run's lessons, in order. */
   lessonNames: readonly string[];
+  /** Versions of the run: the best and the evaluated ones are marks. */
+  versions: readonly PlacedVersion[];
   isLoading: boolean;
   /** Whether no update will come any more. */
   isOver: boolean;
 }
 
 interface ReturnProps {
-  /** Where the chart has a line across, on its axis; null: nowhere. */
-  mark: number | null;
+  /** The version whose place is marked; undefined: none. */
+  mark: PlacedVersion | undefined;
   /** What stands under the chart. */
   children: ReactNode;
 }
 
+/** One for all charts of the page. */
+const CURSOR = new ChartCursor();
+
 /** The learning curve, which stands beside the game. */
 export function ReturnChart({ mark, children, ...props }: ChartsProps & ReturnProps) {
-  const charts = chartGroups(Object.keys(props.series)).flatMap((group) => group.charts);
-  const chart = charts.find(({ name }) => name === RETURN);
-  if (chart === undefined) return null;
+  const { groups, shown } = useCharts(props, [RETURN]);
+  const panel = groups.flatMap(({ panels }) => panels).find(({ id }) => id === RETURN);
+  if (panel === undefined) return null;
   return (
-    <ChartCard chart={chart} heading="h2" mark={mark} {...commonOf(props)}>
+    <ChartCard panel={panel} heading="h2" standing={mark} shown={shown}>
       {children}
     </ChartCard>
   );
 }
 
-/** All others. */
+/** All others, with what they are looked at by. */
 export function Charts(props: ChartsProps) {
-  const common = commonOf(props);
-  return chartGroups(Object.keys(props.series)).map((group) => (
-    <Group
-      key={group.title}
-      group={{ ...group, charts: group.charts.filter(({ name }) => name !== RETURN) }}
-      {...common}
-    />
-  ));
-}
-
-function commonOf({ lessonNames, isLoading, isOver, ...props }: ChartsProps): CommonProps {
-  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
-  return { ...props, lessons: lessonMarks(props.series[LESSON_METRIC], lessonNames), nothing };
-}
-
-interface CommonProps extends Omit<ChartsProps, "lessonNames" | "isLoading" | "isOver"> {
-  lessons: readonly LessonMark[];
-  /** Why charts without a value have none; null: they will. */
-  nothing: string | null;
-}
-
-function Group({ group, ...common }: CommonProps & { group: ChartGroup }) {
-  const [isOpen, setOpen] = useState(group.isOpen);
+  const { view, onView } = props;
+  const { groups, shown } = useCharts(props, null);
+  const others = groups.map((group) => ({
+    ...group,
+    panels: group.panels.filter(({ id }) => id !== RETURN),
+  }));
+  const found = shownGroups(others, view.pinned, view.find);
+  const large = groups.flatMap(({ panels }) => panels).find(({ id }) => id === view.large);
   return (
-    <details className="chart-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <>
+      <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} hasSearch />
+      {found.map((group) => (
+        <Group key={group.id} group={group} shown={shown} />
+      ))}
+      {found.length === 0 && view.find !== "" && <p className="soft">No chart has “{view.find}”.</p>}
+      {large !== undefined && (
+        <ChartCard key="large" panel={large} heading="h2" shown={shown} isLarge>
+          <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} />
+        </ChartCard>
+      )}
+    </>
+  );
+}
+
+/** The groups of a run, and what all of its charts share. `names`: only these metrics are asked for again when it zooms. */
+function useCharts(
+  props: ChartsProps,
+  names: readonly string[] | null,
+): { groups: PanelGroup[]; shown: Shown } {
+  const { runId, series, view, onView, goal, randomReturn, versions, isLoading, isOver } = props;
+  const definitions = useDefinitions();
+  const known = Object.keys(series).sort().join("\n");
+  const groups = useMemo(
+    () => (definitions === null ? [] : panelGroups(definitions, known.split("\n").filter(Boolean))),
+    [definitions, known],
+  );
+  const lessons = useSame(lessonMarks(series[LESSON_METRIC], props.lessonNames));
+  const open = names ?? openMetrics(groups, view);
+  const zoom = useDetail(runId, series, view, open);
+  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
+  const shown: Shown = {
+    ...zoom,
+    runId,
+    view,
+    onView,
+    goal,
+    randomReturn,
+    lessons,
+    versions,
+    nothing,
+    cursor: CURSOR,
+  };
+  return { groups, shown };
+}
+
+/** The metrics of charts that are not folded away. */
+function openMetrics(groups: readonly PanelGroup[], view: ChartView): string[] {
+  return shownGroups(groups, view.pinned, view.find)
+    .filter((group) => isOpenIn(group, view) || group.panels.some(({ id }) => id === view.large))
+    .flatMap(({ panels }) => panels.flatMap(({ lines }) => lines.map(({ metric }) => metric)));
+}
+
+/** A search opens every group. */
+function isOpenIn({ id, isOpen }: PanelGroup, { folded, find }: ChartView): boolean {
+  return find !== "" || isOpen !== folded.includes(id);
+}
+
+/** The marks of before while they say the same: a new list of the same would draw every chart again. */
+function useSame(marks: readonly LessonMark[]): readonly LessonMark[] {
+  const before = useRef(marks);
+  if (JSON.stringify(before.current) !== JSON.stringify(marks)) before.current = marks;
+  return before.current;
+}
+
+function Group({ group, shown }: { group: PanelGroup; shown: Shown }) {
+  const { view, onView } = shown;
+  const isOpen = isOpenIn(group, view);
+  const onToggle = (isOpenNow: boolean) => {
+    if (isOpenNow !== isOpen && view.find === "") onView({ ...view, folded: toggled(view.folded, group.id) });
+  };
+  return (
+    <details className="chart-group" open={isOpen} onToggle={(event) => onToggle(event.currentTarget.open)}>
       <summary>
         <h3 className="label">{group.title}</h3>
-        {!isOpen && <span className="soft">{group.charts.length}</span>}
+        {!isOpen && <span className="soft">{group.panels.length}</span>}
       </summary>
       {/* Folded charts are not drawn: each costs as much again with every update. */}
       {isOpen && (
         <div className="charts">
-          {group.charts.map((chart) => (
-            <ChartCard key={chart.name} chart={chart} heading="h4" {...common} />
+          {group.panels.map((panel: Panel) => (
+            <ChartCard key={panel.id} panel={panel} heading="h4" shown={shown} />
           ))}
         </div>
       )}
     </details>
-  );
-}
-
-interface CardProps extends CommonProps, Partial<ReturnProps> {
-  chart: ChartInfo;
-  heading: "h2" | "h4";
-}
-
-function ChartCard({ chart, heading: Heading, mark = null, children, ...common }: CardProps) {
-  const { series, axis, goal, randomReturn, lessons, nothing } = common;
-  const { name } = chart;
-  const one = series[name];
-  const value = lastValue(one);
-  return (
-    <figure className="card chart-card" data-metric={name} data-points={one?.steps.length ?? 0}>
-      <figcaption className="chart-head">
-        <Heading>
-          {chart.title}
-          <Help about={chart.title} text={chart.help} />
-        </Heading>
-        <output>{formatNumber(value)}</output>
-      </figcaption>
-      <Chart
-        title={chart.title}
-        series={one}
-        axis={axis}
-        nothing={nothing ?? chart.nothing ?? "Comes with the first update"}
-        lessons={lessons}
-        goal={name === RETURN ? goal : null}
-        randomReturn={name === RETURN ? randomReturn : null}
-        mark={mark}
-      />
-      {children}
-    </figure>
   );
 }

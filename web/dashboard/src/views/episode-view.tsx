@@ -48,11 +48,15 @@ export function EpisodeView({ route }: { route: EpisodeRoute }) {
 
 /** Rejects with ApiError, and where the server does not have the run's game. */
 async function load(runId: string, ids: readonly string[]): Promise<{ run: RunView; shown: Shown[] }> {
-  const [run, ...episodes] = await Promise.all([api.run(runId), ...ids.map((id) => api.episode(runId, id))]);
-  const { game_reference: reference } = run;
-  if (reference === null) throw new Error("The server does not have the game of this run.");
-  const builds = await Promise.all(episodes.map((episode) => buildOf(reference, episode.game_sha256)));
-  return { run, shown: episodes.map((episode, index) => ({ episode, reference: builds[index] })) };
+  const run = await api.run(runId);
+  const shown = ids.map(async (id) => {
+    const [otherId, episodeId] = id.includes(":") ? id.split(":", 2) : [runId, id];
+    const { game_reference: reference } = otherId === runId ? run : await api.run(otherId);
+    if (reference === null) throw new Error("The server does not have the game of this run.");
+    const episode = await api.episode(otherId, episodeId);
+    return { episode, reference: await buildOf(reference, episode.game_sha256) };
+  });
+  return { run, shown: await Promise.all(shown) };
 }
 
 interface PlayedProps {
@@ -119,6 +123,9 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
               }
             >
               <option value="">Alone</option>
+              {beside?.includes(":") && (
+                <option value={beside}>Beside: run {beside.replace(":", ", ")}</option>
+              )}
               {others.map((other) => (
                 <option key={other.id} value={other.id}>
                   Beside: {episodeTitle(other)}. {episodeFacts(other, Date.now())}
@@ -136,7 +143,7 @@ function Played({ route, run, shown, entries, onChange }: PlayedProps) {
           no="Keep"
           onAnswer={(isYes) => {
             setAsked(false);
-            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId)));
+            if (isYes) act(api.deleteEpisode(runId, episodeId), () => goTo(runRoute(runId, "play")));
           }}
         >
           Links to it will find nothing. This cannot be undone.

@@ -1,8 +1,9 @@
 /** A recorded episode from a file of one's own, played in a game that this server has. */
 
+import type { RunView } from "@attract/schema";
 import { Button, FileButton } from "@mantine/core";
 import { useEffect, useMemo, useState } from "react";
-import { api, buildOf } from "../api/client.ts";
+import { ApiError, api, buildOf } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { readEpisodeFile } from "../state/episode-file.ts";
 import { gameOf, playersText } from "../state/episode-text.ts";
@@ -15,12 +16,21 @@ interface Opened extends Shown {
 async function open(file: File): Promise<Opened> {
   const episode = await readEpisodeFile(file);
   const { run_id: runId, game_id: gameId } = episode;
-  const [games, runs] = await Promise.all([api.games(), api.runs()]);
-  const isHere = runId !== null && runs.some(({ run_id }) => run_id === runId);
-  const reference = gameOf(episode, isHere ? await api.run(runId) : null, games);
+  const [games, run] = await Promise.all([api.games(), runId === null ? null : runHere(runId)]);
+  const reference = gameOf(episode, run, games);
   if (reference === null)
     throw new Error(`${file.name} is an episode of ${gameId}, and this server has no such game.`);
   return { name: file.name, episode, reference: await buildOf(reference, episode.game_sha256) };
+}
+
+/** The run of that id; null where this server has none. */
+async function runHere(runId: string): Promise<RunView | null> {
+  try {
+    return await api.run(runId);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** @param dropped the newest file that was dropped anywhere on the page; null: none. */

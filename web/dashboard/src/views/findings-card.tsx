@@ -4,12 +4,14 @@ import type { RunView } from "@attract/schema";
 import { Anchor } from "@mantine/core";
 import "../styles/findings.css";
 import { Sentence } from "../components/sentence.tsx";
+import { useMayChange } from "../hooks/use-role.ts";
 import { formatRoute } from "../routes.ts";
 import { changesOfFlag, titleOfFinding } from "../state/finding-text.ts";
 import { formatCount } from "../state/format.ts";
 
 export function FindingsCard({ run }: { run: RunView }) {
   const { findings } = run;
+  const mayChange = useMayChange();
   if (findings.length === 0) return null;
   return (
     <section className="card findings" aria-labelledby="findings-title" data-testid="findings">
@@ -26,7 +28,7 @@ export function FindingsCard({ run }: { run: RunView }) {
             <p>
               <strong>Try: </strong>
               <Sentence text={finding.advice} />{" "}
-              {finding.setting !== null && (
+              {finding.setting !== null && mayChange && (
                 <Anchor
                   href={formatRoute({
                     view: "start",

@@ -28,10 +28,12 @@ export function FleetCard({
   fleet,
   version,
   runId,
+  isOver,
 }: {
   fleet: FleetView | null;
   version: number;
   runId: string;
+  isOver: boolean;
 }) {
   const workers = fleet?.hosts.flatMap((host) => host.workers.map((worker) => ({ host, worker }))) ?? [];
   const here = workers.filter(({ worker }) => worker.state !== "gone");
@@ -53,7 +55,9 @@ export function FleetCard({
       </div>
       {workers.length === 0 ? (
         <p className="soft" style={{ margin: 0 }}>
-          No workers yet. Run some in this tab, or open the join link on another device.
+          {isOver
+            ? "The run is over: nobody plays it."
+            : "No workers yet. Run some in this tab, or open the join link on another device."}
         </p>
       ) : (
         <div className="table-scroll">

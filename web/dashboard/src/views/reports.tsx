@@ -18,6 +18,7 @@ import {
   issueText,
   timesText,
 } from "../state/faults.ts";
+import { plural } from "../state/format.ts";
 import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
@@ -54,7 +55,7 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
   if (reports.length === 0) return null;
   const faults = faultsOf(reports);
   return (
-    <section aria-label="Reports" className="reports">
+    <section aria-label="Reports" id="reports" className="reports">
       {faults.map((fault, index) => (
         <FaultCard key={reportKey(fault.report)} fault={fault} run={run} isFirst={index === 0} />
       ))}
@@ -72,6 +73,27 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
       ))}
     </section>
   );
+}
+
+/** The newest fault in one line, where its card is further down. */
+export function FaultStrip({ reports }: { reports: readonly GameReport[] }) {
+  const [fault, ...others] = faultsOf(reports);
+  if (fault === undefined) return null;
+  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+  return (
+    <p className="fault-strip" data-testid="fault-strip">
+      <strong>{titleOf(fault.report)}</strong>
+      {where !== "" && <span>{where}</span>}
+      {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
+      <button type="button" onClick={showReports}>
+        Show it
+      </button>
+    </p>
+  );
+}
+
+function showReports(): void {
+  document.getElementById("reports")?.scrollIntoView({ block: "start" });
 }
 
 /** One fault, however often it came. Only the first is an alert, and its count is no part of that. */

@@ -8,6 +8,7 @@ import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
+import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
@@ -17,11 +18,14 @@ import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/r
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
+import { RunProgress } from "./run-progress.tsx";
 
 interface RunHeadProps {
   run: RunView;
   fleet: FleetView | null;
   connection: Connection;
+  /** Address of the part that has the workers. */
+  workersHref: string;
   onChange: (run: RunView) => void;
   /** The run goes on that was over. */
   onRestart: () => void;
@@ -29,7 +33,8 @@ interface RunHeadProps {
 
 type Action = "pause" | "resume" | "stop";
 
-export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHeadProps) {
+export function RunHead({ run, fleet, connection, workersHref, onChange, onRestart }: RunHeadProps) {
+  const mayChange = useMayChange();
   const [pending, setPending] = useState<Action | null>(null);
   const [isAsking, setAsking] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -74,6 +79,7 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
           </span>
         )}
         {connection === "lost" && !isAway && <span className="soft">Connection lost. Trying again.</span>}
+        <RunProgress run={run} />
         <div className="actions">
           {run.newest_model !== null &&
             policyIdsOf(seatsOf(run)).map((policyId) => (
@@ -90,7 +96,7 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
           {run.state === "paused" && button("resume", "Resume training", "filled")}
           {!isDone && button("stop", "Stop", "default", () => setAsking(true))}
           {(run.state === "stopped" || run.state === "failed") && button("resume", "Resume", "default")}
-          {isDone && (
+          {isDone && mayChange && (
             <ServerLink
               variant={run.newest_model === null ? "filled" : "default"}
               href={formatRoute({ view: "start", game: run.game, from: run.run_id })}
@@ -123,7 +129,12 @@ export function RunHead({ run, fleet, connection, onChange, onRestart }: RunHead
         </p>
       )}
       {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
-        <Waiting run={run} lastLeftSeconds={fleet?.last_left_seconds ?? null} onError={setError} />
+        <Waiting
+          run={run}
+          lastLeftSeconds={fleet?.last_left_seconds ?? null}
+          workersHref={workersHref}
+          onError={setError}
+        />
       )}
     </>
   );
@@ -138,12 +149,15 @@ function isCovered(run: RunView, error: string): boolean {
 function Waiting({
   run,
   lastLeftSeconds,
+  workersHref,
   onError,
 }: {
   run: RunView;
   lastLeftSeconds: number | null;
+  workersHref: string;
   onError: (error: unknown) => void;
 }) {
+  const mayChange = useMayChange();
   const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
   if (asked > 0) {
     return (
@@ -153,16 +167,19 @@ function Waiting({
     );
   }
   const wanted = workersHere(run);
+  const since = lastLeftSeconds === null ? "" : ` The last one left ${formatDuration(lastLeftSeconds)} ago.`;
+  if (!mayChange) {
+    return (
+      <p className="card waiting" role="status" data-testid="waiting">
+        No worker plays this game now, so nothing is learned.{since}
+      </p>
+    );
+  }
   return (
     <div className="card waiting" role="status" data-testid="waiting">
       <span>
-        No worker plays this game now, so nothing is learned.
-        {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`} Let this
-        tab run {plural(wanted, "worker")}, or{" "}
-        <Anchor href="#join-card" onClick={showJoin}>
-          add another device
-        </Anchor>
-        .
+        No worker plays this game now, so nothing is learned.{since} Let this tab run{" "}
+        {plural(wanted, "worker")}, or <Anchor href={workersHref}>add another device</Anchor>.
       </span>
       <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
         Run {plural(wanted, "worker")} here
@@ -174,9 +191,4 @@ function Waiting({
 /** As many of the workers that the run waits for as this machine runs well. */
 function workersHere(run: RunView): number {
   return Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
-}
-
-function showJoin(event: React.MouseEvent): void {
-  event.preventDefault();
-  document.getElementById("join-card")?.scrollIntoView({ block: "center" });
 }

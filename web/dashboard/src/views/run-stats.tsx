@@ -1,38 +1,21 @@
-/** The headline numbers, as on a scoreboard. */
+/** The headline numbers, as on a scoreboard, and the smaller ones in a row below. */
 
 import type { FleetView, RunView } from "@attract/schema";
-import { Progress } from "@mantine/core";
 import { Help } from "../components/help.tsx";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
-import { isOver, progressOf, speedOf, updatesText } from "../state/run-state.ts";
+import { isOver, speedOf, updatesText } from "../state/run-state.ts";
 
 export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null }) {
-  const progress = progressOf(run);
   const updates = updatesText(run);
   return (
-    <section className="card" aria-label="Score">
+    <section className="card run-stats" aria-label="Score">
       <dl className="scores">
-        <div className="wide">
-          <dt className="label">
-            Return
-            <Help
-              about="return"
-              text="Sum of all rewards in an episode, averaged over the last 100 episodes."
-            />
-          </dt>
-          <dd data-testid="return">
-            {formatNumber(run.episode_return_mean)}
-            {run.goal !== null && <small>goal {formatNumber(run.goal)}</small>}
-            {progress !== null && (
-              <Progress
-                value={progress * 100}
-                mt={10}
-                size="sm"
-                aria-label={run.goal !== null ? "Progress to the goal" : "Progress to the last step"}
-              />
-            )}
-          </dd>
-        </div>
+        <Score
+          name="Return"
+          value={formatNumber(run.episode_return_mean)}
+          help="Sum of all rewards in an episode, averaged over the last 100 episodes."
+          beside={run.goal === null ? null : `goal ${formatNumber(run.goal)}`}
+        />
         <Score
           name="Steps"
           value={formatCount(run.agent_steps)}
@@ -47,8 +30,9 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
               : "Of all workers together, over the last few seconds."
           }
         />
-        <Score name="Episodes" value={formatCount(run.episodes)} help="Games played to their end." />
         <Score name="Time" value={formatDuration(run.elapsed_seconds)} />
+      </dl>
+      <dl className="scores-small">
         <Score
           name="Version"
           value={String(run.policy_version)}
@@ -61,6 +45,7 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
             help="Updates so far. An update that is undone gives no version."
           />
         )}
+        <Score name="Episodes" value={formatCount(run.episodes)} help="Games played to their end." />
       </dl>
       {run.evaluation !== null && (
         <p className="soft evaluation">
@@ -72,14 +57,24 @@ export function RunStats({ run, fleet }: { run: RunView; fleet: FleetView | null
   );
 }
 
-function Score({ name, value, help }: { name: string; value: string; help?: string }) {
+interface ScoreProps {
+  name: string;
+  value: string;
+  help?: string;
+  beside?: string | null;
+}
+
+function Score({ name, value, help, beside = null }: ScoreProps) {
   return (
     <div>
       <dt className="label">
         {name}
         {help !== undefined && <Help about={name} text={help} />}
       </dt>
-      <dd data-testid={name.toLowerCase().replaceAll(" ", "-")}>{value}</dd>
+      <dd data-testid={name.toLowerCase().replaceAll(" ", "-")}>
+        {value}
+        {beside !== null && <small>{beside}</small>}
+      </dd>
     </div>
   );
 }

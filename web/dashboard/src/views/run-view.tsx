@@ -1,29 +1,36 @@
-/** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
+/** One run, live or past, in parts: the game beside its learning curve, charts, versions, workers, settings, log. */
 
-import { Anchor, Loader, SegmentedControl } from "@mantine/core";
+import { Anchor, Loader } from "@mantine/core";
+import { useMemo } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
+import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
+import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { useVersion } from "../hooks/use-version.ts";
-import { formatRoute, type Route } from "../routes.ts";
+import { formatRoute, type Route, type RunTab } from "../routes.ts";
+import { type ChartView, resolveRange } from "../state/chart-view.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
-import { RETURN } from "../state/series.ts";
-import { placeOn, standingAt } from "../state/versions.ts";
+import { RETURN, spanOf } from "../state/series.ts";
+import { placedVersions, standingAt } from "../state/versions.ts";
 import { Charts, ReturnChart } from "./charts.tsx";
 import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
-import { GameLog } from "./game-log.tsx";
 import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
-import { Reports } from "./reports.tsx";
+import { FaultStrip, Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
+import { RunLog } from "./run-log.tsx";
+import { RunSettings } from "./run-settings.tsx";
 import { RunStats } from "./run-stats.tsx";
+import { RunTabs } from "./run-tabs.tsx";
 import { ShipCard } from "./ship-card.tsx";
 import { VersionSlider } from "./version-slider.tsx";
+import { VersionsCard } from "./versions-card.tsx";
 
 const VERSIONS_MS = 3000;
 
@@ -31,15 +38,19 @@ type RunRoute = Extract<Route, { view: "run" }>;
 
 export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
+  const mayChange = useMayChange();
   const { run } = live;
   const [version, setVersion] = useVersion(route);
   const isGoingOn = run !== null && !isOver(run.state);
-  const versions =
-    useLoaded(
-      `versions ${route.runId} ${isGoingOn}`,
-      () => api.versions(route.runId),
-      isGoingOn ? VERSIONS_MS : undefined,
-    ).value?.versions ?? [];
+  const found = useLoaded(
+    `versions ${route.runId} ${isGoingOn}`,
+    () => api.versions(route.runId),
+    isGoingOn ? VERSIONS_MS : undefined,
+  ).value?.versions;
+  const versions = useMemo(
+    () => placedVersions(found ?? [], live.series[RETURN]),
+    [found, live.series[RETURN]],
+  );
   if (live.error !== null && run === null && !isNoAnswer(live.error)) {
     const isUnknown = live.error instanceof ApiError && live.error.status === 404;
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
@@ -51,7 +62,10 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const marked = version === null ? undefined : standingAt(versions, version);
   const charts = {
     series: live.series,
-    axis: route.axis,
+    runId: run.run_id,
+    view: route.charts,
+    onView: (view: ChartView) => replaceRoute({ ...route, charts: view }),
+    versions,
     goal: run.goal,
     // A lesson is another task than the one that was played at random.
     randomReturn: run.lesson === null ? (run.random_play?.return_mean ?? null) : null,
@@ -59,19 +73,24 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     isLoading: live.early !== null,
     isOver: !isRunning,
   };
+  const { tab = "overview" } = route;
+  const at = (part: RunTab) => formatRoute({ ...route, tab: part });
   return (
-    <main id="content">
+    <main id="content" className="run-page" data-tab={tab}>
       <RunHead
         run={run}
         fleet={live.fleet}
         connection={isRunning ? live.connection : "live"}
+        workersHref={at("workers")}
         onChange={live.accept}
         onRestart={live.restart}
       />
-      <Reports reports={live.reports} run={run} onChange={live.accept} />
-      <FindingsCard run={run} />
-      <div className="run-top">
-        <div className="run-side">
+      <RunTabs route={route} marks={{ play: live.episodes.length, workers: numWorkers(live.fleet) ?? 0 }} />
+      {tab === "overview" && !isRunning && run.newest_model !== null && <ShipCard run={run} />}
+      {tab === "overview" && <FaultStrip reports={live.reports} />}
+      {/* One place for both parts that show the game, so that it plays on between them. */}
+      {(tab === "overview" || tab === "play") && (
+        <div className="run-pair">
           <GamePanel
             run={run}
             version={model ?? last}
@@ -82,43 +101,51 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
             onStage={(stage) => replaceRoute({ ...route, stage })}
             onKept={live.list}
           />
-          <ReturnChart {...charts} mark={marked === undefined ? null : placeOn(marked, route.axis)}>
-            <VersionSlider
-              versions={versions}
-              chosen={version}
-              onChoose={setVersion}
-              series={live.series[RETURN]}
-              axis={route.axis}
-            />
-          </ReturnChart>
+          {tab === "overview" ? (
+            <ReturnChart {...charts} mark={marked}>
+              <VersionSlider
+                versions={versions}
+                chosen={version}
+                onChoose={setVersion}
+                series={live.series[RETURN]}
+                axis={route.charts.axis}
+                range={resolveRange(route.charts.range, ...spanOf(live.series[RETURN], route.charts.axis))}
+              />
+            </ReturnChart>
+          ) : (
+            <VersionsCard versions={versions} chosen={version} onChoose={setVersion} />
+          )}
         </div>
-        <div className="run-side">
+      )}
+      {tab === "overview" && (
+        <>
           <RunStats run={run} fleet={live.fleet} />
-          {isRunning && <JoinCard run={run} isLan={isLan} />}
-          {!isRunning && run.newest_model !== null && <ShipCard run={run} />}
+          <FindingsCard run={run} />
+          <Reports reports={live.reports} run={run} onChange={live.accept} />
+        </>
+      )}
+      {tab === "charts" && (
+        <section className="run-charts" aria-labelledby="charts-title">
+          <div className="section-head">
+            <h2 id="charts-title" className="section-title">
+              Progress
+            </h2>
+          </div>
+          <ReturnChart {...charts} mark={marked}>
+            {null}
+          </ReturnChart>
+          <Charts {...charts} />
+        </section>
+      )}
+      {tab === "play" && <Episodes runId={run.run_id} entries={live.episodes} />}
+      {tab === "workers" && (
+        <div className="run-workers">
+          {isRunning && mayChange && <JoinCard run={run} isLan={isLan} />}
+          <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} isOver={!isRunning} />
         </div>
-      </div>
-      <Episodes runId={run.run_id} entries={live.episodes} />
-      <section className="section" aria-labelledby="charts-title">
-        <div className="section-head">
-          <h2 id="charts-title" className="section-title">
-            Progress
-          </h2>
-          <SegmentedControl
-            size="xs"
-            aria-label="What the charts run over"
-            value={route.axis}
-            data={[
-              { value: "steps", label: "By steps" },
-              { value: "time", label: "By time" },
-            ]}
-            onChange={(value) => replaceRoute({ ...route, axis: value === "time" ? "time" : "steps" })}
-          />
-        </div>
-        <Charts {...charts} />
-      </section>
-      <GameLog lines={live.log} />
-      {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} />}
+      )}
+      {tab === "settings" && <RunSettings run={run} />}
+      {tab === "log" && <RunLog runId={run.run_id} isOver={!isRunning} />}
     </main>
   );
 }

@@ -1,54 +1,345 @@
-/** Every run of the runs directory, newest first. */
+/** Every run of the runs directory in a table: searched, sorted, grouped, labelled, compared, deleted. */
 
+import type { EditLabels, RunRow } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
-import { Fact } from "../components/fact.tsx";
+import { DataTable, isTyping } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
-import { StatePill } from "../components/state-pill.tsx";
-import { useLoaded } from "../hooks/use-loaded.ts";
-import { formatRoute, runRoute } from "../routes.ts";
-import { formatAge, formatCount, formatDuration, formatNumber } from "../state/format.ts";
+import { ServerButton } from "../components/server-button.tsx";
+import { goTo, replaceRoute } from "../hooks/use-route.ts";
+import { useRunList } from "../hooks/use-run-list.ts";
+import { compareRoute, formatRoute, runRoute } from "../routes.ts";
+import { plural } from "../state/format.ts";
+import {
+  formatTableView,
+  groupRuns,
+  type Node,
+  nextSort,
+  parseTableView,
+  shortName,
+  type TableView,
+} from "../state/run-table.ts";
+import { runColumns } from "./run-columns.tsx";
 
-const RELOAD_MS = 5000;
+const TYPED_MS = 150;
+const GROUPS = ["seeds", "game", "preset", "state"];
 
-export function RunsView() {
-  const { value: runs, error, reload } = useLoaded("runs", api.runs, RELOAD_MS);
-  const sorted = [...(runs ?? [])].sort((a, b) => b.created.localeCompare(a.created));
+/** What was done, and what undoes it. */
+interface Done {
+  text: string;
+  undo: () => Promise<unknown>;
+}
+
+/** `search`: as a route has it. `isAdmin`: may change labels and delete. */
+export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean }) {
+  const view = useMemo(() => parseTableView(search), [search]);
+  const { query, sort, group, hidden, ticked } = view;
+  const { list, error, reload, replace } = useRunList(query, sort);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [done, setDone] = useState<Done | null>(null);
+  const show = (change: Partial<TableView>) => {
+    const text = formatTableView({ ...parseTableView(searchNow()), ...change });
+    replaceRoute(text === "" ? { view: "runs" } : { view: "runs", search: text });
+  };
+  const act = (action: Promise<unknown>) => {
+    setFailure(null);
+    action.then(reload, setFailure);
+  };
+  const edit = async (run: RunRow, change: Partial<EditLabels>) =>
+    replace(await api.editRun(run.run_id, change));
+  const remove = (runs: readonly RunRow[]) =>
+    act(
+      Promise.all(runs.map((run) => api.deleteRun(run.run_id))).then((deleted) => {
+        show({ ticked: ticked.filter((id) => !runs.some(({ run_id }) => run_id === id)) });
+        setDone({
+          text: `Deleted ${nameOf(runs)}.`,
+          undo: () => Promise.all(deleted.map(({ trash_id }) => api.restoreRun(trash_id))),
+        });
+      }),
+    );
+  const archive = (runs: readonly RunRow[]) => {
+    const archived = !runs.every((run) => run.archived);
+    const set = (value: boolean) => Promise.all(runs.map((run) => edit(run, { archived: value })));
+    act(
+      set(archived).then(() => {
+        const text = `${archived ? "Archived" : "Took from the archive:"} ${nameOf(runs)}.`;
+        setDone({ text, undo: () => set(!archived) });
+      }),
+    );
+  };
+  const tick = (node: Node<RunRow>) => {
+    const ids = (node.kind === "group" ? node.rows : [node.row]).map(({ run_id }) => run_id);
+    const isTicked = ids.every((id) => ticked.includes(id));
+    show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...ticked, ...ids] });
+  };
+
+  const runs = list?.runs;
+  const nodes = useMemo(() => groupRuns(runs ?? [], group), [runs, group]);
+  const settings = list?.settings.join(",") ?? "";
+  // The columns are made once for each set of settings: what they call is looked up when it is called.
+  const calls = useRef({ act, edit, remove, archive, tick });
+  calls.current = { act, edit, remove, archive, tick };
+  const tickedText = ticked.join(",");
+  const columns = useMemo(
+    () =>
+      runColumns({
+        settings: settings === "" ? [] : settings.split(","),
+        ticked: new Set(tickedText.split(",")),
+        isAdmin,
+        now: Date.now(),
+        edit: (run, change) => calls.current.act(calls.current.edit(run, change)),
+        remove: (run) => calls.current.remove([run]),
+        archive: (run) => calls.current.archive([run]),
+        tick: (node) => calls.current.tick(node),
+      }),
+    [settings, tickedText, isAdmin],
+  );
+  const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
+  const isEmpty = list !== null && list.num_unread === 0 && list.num_found === 0;
+
   return (
-    <main id="content">
+    <main id="content" className="runs-view">
       <h1>Runs</h1>
-      <p className="lede">Everything trained here. Open one to see its charts and watch its policy play.</p>
+      <Search query={query} onSearch={(text) => show({ query: text })} />
+      <div className="runs-tools">
+        <label>
+          Group by{" "}
+          <select
+            className="page-select"
+            value={group}
+            onChange={({ currentTarget: { value } }) => show({ group: value })}
+          >
+            <option value="">nothing</option>
+            {[...GROUPS, ...(list?.settings ?? [])].map((name) => (
+              <option key={name} value={name}>
+                {name === "seeds" ? "equal settings (seeds)" : shortName(name)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ColumnChooser columns={columns} hidden={hidden} onChange={(names) => show({ hidden: names })} />
+        <span className="soft" role="status">
+          {list !== null && countText(list.num_found, list.num_hidden, list.num_unread)}
+        </span>
+        {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
+          <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
+            Show hidden runs
+          </button>
+        )}
+      </div>
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
-      {runs === null && error === null && <Loader aria-label="Loading runs" />}
-      {runs !== null && runs.length === 0 && (
-        <div className="card">
-          <h2>No runs yet</h2>
-          <p className="soft">Pick a game and start one; it is kept here, with every number, when it ends.</p>
-          <Button component="a" href="#/">
-            Pick a game
+      {failure !== null && <ErrorNotice error={failure} />}
+      <div role="status">
+        {done !== null && (
+          <p className="undo-strip">
+            {done.text}
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => {
+                setDone(null);
+                act(done.undo());
+              }}
+            >
+              Undo
+            </Button>
+            <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
+              Close
+            </Button>
+          </p>
+        )}
+      </div>
+      {chosen.length > 0 && (
+        <section className="bulk" aria-label="Ticked runs">
+          <strong>{plural(chosen.length, "run")} ticked</strong>
+          <Button
+            size="compact-sm"
+            disabled={chosen.length < 2}
+            onClick={() => goTo(compareRoute(chosen.map(({ run_id }) => run_id)))}
+          >
+            Compare
           </Button>
-        </div>
+          {isAdmin && (
+            <>
+              <TagAll
+                onTag={(tag) =>
+                  act(Promise.all(chosen.map((run) => edit(run, { tags: withTag(run.tags, tag) }))))
+                }
+              />
+              <ServerButton size="compact-sm" variant="default" onClick={() => archive(chosen)}>
+                Archive
+              </ServerButton>
+              <ServerButton size="compact-sm" variant="default" onClick={() => remove(chosen)}>
+                Delete
+              </ServerButton>
+            </>
+          )}
+          <Button size="compact-sm" variant="subtle" color="gray" onClick={() => show({ ticked: [] })}>
+            Untick all
+          </Button>
+        </section>
       )}
-      <ul className="runs-list">
-        {sorted.map((run) => (
-          <li key={run.run_id}>
-            <a href={formatRoute(runRoute(run.run_id))}>
-              <span className="title">
-                {run.title}
-                <br />
-                <span className="soft run-id">
-                  {formatAge(run.created, Date.now())}, <span className="mono">{run.run_id}</span>
-                </span>
-              </span>
-              <Fact label="Return" value={formatNumber(run.episode_return_mean)} />
-              <Fact label="Steps" value={formatCount(run.agent_steps)} />
-              <Fact label="Time" value={formatDuration(run.elapsed_seconds)} />
-              <StatePill state={run.state} />
-              {run.state === "damaged" && <span className="soft reason">{run.error}</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
+      {list === null && error === null && <Loader aria-label="Loading runs" />}
+      {isEmpty && <Nothing query={query} />}
+      {nodes.length > 0 && (
+        <DataTable
+          label="All runs"
+          columns={columns}
+          nodes={nodes}
+          hidden={hidden}
+          sort={sort}
+          onSort={(column) => show({ sort: nextSort(sort, column) })}
+          marks={(node) => ({
+            archived: node.kind === "one" && node.row.archived,
+            ticked: ticked.includes(node.id),
+          })}
+          onEnter={(run) => goTo(runRoute(run.run_id))}
+          onTick={tick}
+        />
+      )}
     </main>
   );
+}
+
+/** The search as it stands in the address: two changes in one turn must not lose the first. */
+function searchNow(): string {
+  return location.hash.split("?", 2)[1] ?? "";
+}
+
+function Search({ query, onSearch }: { query: string; onSearch: (query: string) => void }) {
+  const [text, setText] = useState(query);
+  const box = useRef<HTMLInputElement>(null);
+  const asked = useRef(query);
+  // A query that came from elsewhere, a link for example, is shown; one's own is not put over what was typed since.
+  if (asked.current !== query) {
+    asked.current = query;
+    if (text.trim() !== query) setText(query);
+  }
+  useEffect(() => {
+    if (text.trim() === asked.current) return;
+    const timer = setTimeout(() => {
+      asked.current = text.trim();
+      onSearch(text.trim());
+    }, TYPED_MS);
+    return () => clearTimeout(timer);
+  });
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== "/" || isTyping(event.target)) return;
+      event.preventDefault();
+      box.current?.select();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+  return (
+    <search className="runs-search">
+      <input
+        ref={box}
+        type="search"
+        aria-label="Search runs"
+        aria-describedby="search-help"
+        placeholder="game:snake return>20 lr<0.001 tag:good"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+      />
+      <p id="search-help" className="soft">
+        Words, fields (<code>game: tag: state: return best eval steps seed created</code>),{" "}
+        <code>is:starred</code> or any setting, such as <code>lr&lt;0.001</code>. Keys: <kbd>/</kbd> search,{" "}
+        <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> tick, <kbd>Enter</kbd> open.
+      </p>
+    </search>
+  );
+}
+
+interface ColumnChooserProps {
+  columns: readonly { id: string; title: string }[];
+  hidden: readonly string[];
+  onChange: (hidden: string[]) => void;
+}
+
+function ColumnChooser({ columns, hidden, onChange }: ColumnChooserProps) {
+  return (
+    <details className="columns">
+      <summary>Columns</summary>
+      <div>
+        {columns
+          .filter(({ title }) => !title.startsWith("("))
+          .map(({ id, title }) => (
+            <label key={id}>
+              <input
+                type="checkbox"
+                checked={!hidden.includes(id)}
+                onChange={({ currentTarget: { checked } }) =>
+                  onChange(checked ? hidden.filter((name) => name !== id) : [...hidden, id])
+                }
+              />
+              {title}
+            </label>
+          ))}
+      </div>
+    </details>
+  );
+}
+
+function TagAll({ onTag }: { onTag: (tag: string) => void }) {
+  const [tag, setTag] = useState("");
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (tag.trim() !== "") onTag(tag.trim());
+        setTag("");
+      }}
+    >
+      <input
+        className="edited-input"
+        aria-label="Tag for the ticked runs"
+        placeholder="tag"
+        maxLength={40}
+        pattern={'[^\\s",]+'}
+        value={tag}
+        onChange={(event) => setTag(event.currentTarget.value)}
+      />
+      <ServerButton type="submit" size="compact-sm" variant="default">
+        Tag
+      </ServerButton>
+    </form>
+  );
+}
+
+function Nothing({ query }: { query: string }) {
+  if (query !== "")
+    return (
+      <p className="card">
+        No run is found by <code>{query}</code>. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+      </p>
+    );
+  return (
+    <div className="card">
+      <h2>No runs yet</h2>
+      <p className="soft">Pick a game and start one; it is kept here, with every number, when it ends.</p>
+      <Button component="a" href="#/">
+        Pick a game
+      </Button>
+    </div>
+  );
+}
+
+function countText(found: number, hidden: number, unread: number): string {
+  const parts = [plural(found, "run")];
+  if (hidden > 0) parts.push(`${hidden} hidden`);
+  if (unread > 0) parts.push(`reading ${unread} more`);
+  return parts.join(", ");
+}
+
+function nameOf(runs: readonly RunRow[]): string {
+  const [only] = runs;
+  return runs.length === 1 && only !== undefined ? only.name || only.run_id : plural(runs.length, "run");
+}
+
+function withTag(tags: readonly string[], tag: string): string[] {
+  return [...new Set([...tags, tag])];
 }

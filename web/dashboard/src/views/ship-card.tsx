@@ -20,32 +20,38 @@ export function ShipCard({ run }: { run: RunView }) {
   ];
   return (
     <section className="card ship" aria-labelledby="ship-title" data-testid="ship">
-      <h2 id="ship-title">Put it into your game</h2>
-      <p>{resultOf(run)}.</p>
-      <p className="soft">
-        {command === null ? (
-          <>
-            Put these files into a folder <code>{FOLDER}</code> beside your page:
-          </>
-        ) : (
-          <>
-            This writes the game's page into a folder <code>site</code>, with the agent in it. After ten
-            seconds without a key, a click or a touch it plays, and any of them gives the game back:
-          </>
-        )}
-      </p>
-      {command === null && (
-        <div className="ship-files">
-          {files.map(({ name, path }) => (
-            <ServerLink key={name} size="xs" variant="default" href={serverUrl(path).href} download={name}>
-              {name}
-            </ServerLink>
-          ))}
+      <div className="ship-row">
+        <div>
+          <h2 id="ship-title">Put it into your game</h2>
+          <p>{resultOf(run)}.</p>
         </div>
-      )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
-      <pre tabIndex={0}>{snippet}</pre>
-      <CopyText text={snippet} name={command === null ? "these lines" : "this command"} />
+        <div className="ship-files">
+          {command === null &&
+            files.map(({ name, path }) => (
+              <ServerLink key={name} size="xs" variant="default" href={serverUrl(path).href} download={name}>
+                {name}
+              </ServerLink>
+            ))}
+          <CopyText text={snippet} name={command === null ? "the lines" : "the command"} />
+        </div>
+      </div>
+      <details>
+        <summary>{command === null ? "The lines for your page" : "The command that writes the page"}</summary>
+        <p className="soft">
+          {command === null ? (
+            <>
+              Put these files into a folder <code>{FOLDER}</code> beside your page:
+            </>
+          ) : (
+            <>
+              This writes the game's page into a folder <code>site</code>, with the agent in it. After ten
+              seconds without a key, a click or a touch it plays, and any of them gives the game back:
+            </>
+          )}
+        </p>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+        <pre tabIndex={0}>{snippet}</pre>
+      </details>
     </section>
   );
 }

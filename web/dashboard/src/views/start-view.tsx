@@ -179,6 +179,7 @@ function GameCard({ entry, isChosen, onDescribed }: GameCardProps) {
       </button>
       {card !== null && card.trained_return !== null && (
         <ServerButton
+          forViewers
           size="xs"
           variant="default"
           onClick={() => {

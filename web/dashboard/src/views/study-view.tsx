@@ -1,6 +1,6 @@
 /** One study: what it has come to, its front, its trials, and the winner's file. */
 
-import type { StudyView as Study, StudyTrial } from "@attract/schema";
+import type { StudyView as Study } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
@@ -8,18 +8,12 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
-import { confirmationText, outcomeText, pointsOf, settingsText, sortedTrials } from "../state/study.ts";
+import { confirmationText, outcomeText, pointsOf } from "../state/study.ts";
 import { FrontChart } from "./front-chart.tsx";
 import { StudyPill } from "./study-pill.tsx";
+import { TrialsTable } from "./trials-table.tsx";
 
 const RELOAD_MS = 2000;
-
-const STATES: Readonly<Record<StudyTrial["state"], string>> = {
-  running: "Running",
-  finished: "Finished",
-  pruned: "Ended early",
-  failed: "Failed",
-};
 
 export function StudyView({ name }: { name: string }) {
   const { value: study, error, reload } = useLoaded(`study ${name}`, () => api.study(name), RELOAD_MS);
@@ -69,7 +63,8 @@ function Parts({ study }: { study: Study }) {
       {study.winner_yaml !== null && <Winner yaml={study.winner_yaml} file={study.file} />}
       <section className="section card" aria-labelledby="trials-title">
         <h2 id="trials-title">Trials</h2>
-        <Trials trials={sortedTrials(study.trials)} winner={study.winner} />
+        <p className="soft">What differs from the defaults is underlined.</p>
+        <TrialsTable trials={study.trials} winner={study.winner} />
       </section>
       {study.command !== "" && study.state !== "finished" && (
         <section className="section card" aria-labelledby="command-title">
@@ -97,50 +92,6 @@ function Winner({ yaml, file }: { yaml: string; file: string | null }) {
         {yaml}
       </pre>
       <CopyText text={yaml} name="settings" />
-    </section>
-  );
-}
-
-function Trials({ trials, winner }: { trials: readonly StudyTrial[]; winner: number | null }) {
-  if (trials.length === 0) return <p className="soft">The first trial, of the defaults, is starting.</p>;
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-    <section className="table-scroll" tabIndex={0} aria-label="All trials">
-      <table className="fleet-table trials">
-        <thead>
-          <tr>
-            <th scope="col" className="number">
-              Trial
-            </th>
-            <th scope="col">State</th>
-            <th scope="col" className="number">
-              Score
-            </th>
-            <th scope="col" className="number">
-              Seconds
-            </th>
-            <th scope="col" className="number">
-              Steps
-            </th>
-            <th scope="col">Settings</th>
-          </tr>
-        </thead>
-        <tbody>
-          {trials.map((one) => (
-            <tr key={one.number} data-front={one.on_front}>
-              <td className="number">{one.number}</td>
-              <td>
-                {one.number === winner ? "Winner" : STATES[one.state]}
-                {one.on_front && one.number !== winner && ", on the front"}
-              </td>
-              <td className="number">{formatNumber(one.score)}</td>
-              <td className="number">{formatNumber(one.seconds)}</td>
-              <td className="number">{formatCount(one.agent_steps)}</td>
-              <td className="settings">{one.error ?? settingsText(one)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </section>
   );
 }

@@ -1,12 +1,12 @@
 /** The slider under the return chart: drag along the learning curve, and the version of that time plays. */
 
-import type { VersionView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import type { KeyboardEvent } from "react";
-import type { ChartAxis } from "../routes.ts";
+import type { ChartAxis } from "../state/chart-view.ts";
 import type { Series } from "../state/series.ts";
 import {
   domainOf,
+  type PlacedVersion,
   placeIn,
   shareOf,
   standingAt,
@@ -17,20 +17,22 @@ import {
 
 interface VersionSliderProps {
   /** Ascending. */
-  versions: readonly VersionView[];
+  versions: readonly PlacedVersion[];
   /** The version that plays; null: the newest. */
   chosen: number | null;
   onChoose: (version: number | null) => void;
   /** The learning curve above. */
   series: Series | undefined;
   axis: ChartAxis;
+  /** The part of the axis that the chart shows; null: all. */
+  range: readonly [number, number] | null;
 }
 
-export function VersionSlider({ versions, chosen, onChoose, series, axis }: VersionSliderProps) {
+export function VersionSlider({ versions, chosen, onChoose, series, axis, range }: VersionSliderProps) {
   const standing = standingAt(versions, chosen);
   // One version leaves no choice.
   if (standing === undefined || versions.length < 2) return null;
-  const domain = domainOf(versions, series, axis);
+  const domain = domainOf(versions, series, axis, range);
   const text = versionText(versions, chosen);
   const choose = (version: number | null | undefined) => {
     if (version !== undefined && version !== chosen) onChoose(version);

@@ -1,0 +1,144 @@
+"""`attract runs`: the runs of a runs folder as a table, or as JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from attract.commands.output import CommandConsole
+from attract.games.library import GameLibrary
+from attract.run.catalogue import RunCatalogue
+from attract.run.record import RunArchive
+from attract.runs.plain_text import plain
+from attract.schema.run_list import RunList, RunRow
+from attract.settings.run import ServerSettings
+
+BARS: Final = "▁▂▃▄▅▆▇█"
+CURVE_COLUMNS: Final = 16
+PIPED_WIDTH: Final = 1_000
+"""Columns of a table that no terminal shows: nothing in it is cut."""
+MAX_NAME: Final = 60
+GAP: Final = 2
+"""Spaces between columns."""
+
+
+def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
+    """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
+    games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    catalogue = RunCatalogue(RunArchive(server.runs_dir), games, lambda: None)
+    return catalogue.list(query, sort, limit=limit, seconds=None)
+
+
+def print_runs(found: RunList, *, json_output: bool) -> None:
+    """Print the runs as one JSON object, or as a table with a line that counts them."""
+    if json_output:
+        print(found.model_dump_json(indent=1))
+        return
+    console = CommandConsole()
+    if not console.is_terminal:
+        console = CommandConsole(width=PIPED_WIDTH)
+    if found.runs:
+        console.print(table_of(found.runs, console.width))
+    console.print(count_text(found), highlight=False)
+
+
+def count_text(found: RunList) -> str:
+    """How many runs there are, and how the others are shown."""
+    parts = [f"{len(found.runs)} of {found.num_found} runs" if found.next else f"{found.num_found} runs"]
+    if found.num_hidden:
+        parts.append(f"{found.num_hidden} hidden (archived or without an update; show them by is:all)")
+    return ", ".join(parts)
+
+
+def table_of(rows: Sequence[RunRow], width: int) -> Table:
+    """The table: run, game, state, returns, curve, steps, time, labels, and the changed settings.
+
+    Args:
+        rows: at least one.
+        width: characters of a line. Where that is too little, the last columns are cut or left out.
+    """
+    columns = {title: [plain(cell(row)) for row in rows] for title, cell in COLUMNS.items()}
+    columns = {title: cells for title, cells in columns.items() if any(cells)}
+    needs = {title: max(len(title), *map(len, cells)) + GAP for title, cells in columns.items()}
+    for title in LEFT_OUT:
+        if sum(needs.values()) <= width:
+            break
+        room = width - (sum(needs.values()) - needs[title])
+        if title == LEFT_OUT[0] and room >= len(title) + GAP:
+            columns[title] = [shortened_to(cell, room - GAP) for cell in columns[title]]
+            break
+        del columns[title], needs[title]
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for title in columns:
+        table.add_column(title, justify="right" if title in NUMBERS else "left", no_wrap=True)
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def shortened_to(text: str, limit: int) -> str:
+    """The text in at most `limit` characters, at least 1."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def curve(values: Sequence[float]) -> str:
+    """The mean return over the run in at most 16 characters; empty without updates."""
+    if not values:
+        return ""
+    count = min(CURVE_COLUMNS, len(values))
+    points = [values[round(place * (len(values) - 1) / max(1, count - 1))] for place in range(count)]
+    low, high = min(values), max(values)
+    span = high - low
+    # Differences of numbers near the largest float are infinite.
+    if not 0 < span < float("inf"):
+        return BARS[0] * count
+    return "".join(BARS[round((point - low) / span * (len(BARS) - 1))] for point in points)
+
+
+def _state(row: RunRow) -> str:
+    is_live = row.state in ("running", "paused", "evaluating") and row.progress is not None
+    return f"{row.state} {row.progress:.0%}" if is_live else row.state
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _labels(row: RunRow) -> str:
+    star = ["*"] if row.starred else []
+    name = [row.name[:MAX_NAME]] if row.name else []
+    return " ".join([*star, *name, *(f"#{tag}" for tag in row.tags)])
+
+
+def _changed(row: RunRow) -> str:
+    if row.error is not None:
+        return row.error
+    preset = [f"preset {row.preset}"] if row.preset is not None else []
+    changed = [f"{path.rpartition('.')[2]} {row.settings[path]}" for path in row.changed]
+    return ", ".join([*preset, *changed])
+
+
+COLUMNS: Final[Mapping[str, Callable[[RunRow], str]]] = {
+    "run": lambda row: row.run_id,
+    "game": lambda row: row.title or row.game,
+    "state": _state,
+    "return": lambda row: _number(row.episode_return_mean),
+    "best": lambda row: _number(row.return_best),
+    "eval": lambda row: _number(row.return_eval),
+    "curve": lambda row: curve(row.sparkline),
+    "steps": lambda row: f"{row.agent_steps:,}",
+    "time": lambda row: _time(row.elapsed_seconds),
+    "labels": _labels,
+    "changed settings": _changed,
+}
+"""Cells by title, in order."""
+NUMBERS: Final = ("return", "best", "eval", "steps", "time")
+LEFT_OUT: Final = ("changed settings", "labels", "time", "eval", "best", "game", "curve")
+"""Columns that a narrow terminal lacks, the first ones first."""

@@ -1,0 +1,102 @@
+"""The runs of a runs folder as a list that people search, label, delete and restore."""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Final
+
+from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
+from attract.games.library import GameLibrary
+from attract.run.index import ANSWER_SECONDS, RunIndex
+from attract.run.record import RunArchive, known_run
+from attract.run.run_list import NEWEST_FIRST, OwnSettings, list_runs, row_of
+from attract.run.settings_view import settings_of
+from attract.runs.labels import read_labels, write_labels
+from attract.runs.lock import is_locked
+from attract.runs.trash import delete_run, restore
+from attract.schema.api import RunView
+from attract.schema.run_list import DeletedRun, EditLabels, RunLabels, RunList, RunRow
+
+PAGE: Final = 100
+"""Rows of a page."""
+
+
+class RunCatalogue:
+    """Lists, labels, deletes and restores runs; owned by the run service, called from several threads."""
+
+    def __init__(
+        self,
+        archive: RunArchive,
+        games: GameLibrary,
+        active: Callable[[], RunView | None],
+    ) -> None:
+        """`active`: the run that this process trains, as it stands now."""
+        self._archive = archive
+        self.index = RunIndex(archive, games.title_of)
+        self._own_of = OwnSettings(lambda game: settings_of(games, game, {}))
+        self._active = active
+        self._lock = Lock()
+
+    def list(
+        self,
+        query: str = "",
+        sort: str = NEWEST_FIRST,
+        *,
+        limit: int = PAGE,
+        after: str | None = None,
+        seconds: float | None = ANSWER_SECONDS,
+    ) -> RunList:
+        """One page, as `list_runs`; `seconds` as `RunIndex.runs` has it. Raises: QueryError."""
+        indexed = self.index.runs(self._active(), seconds=seconds)
+        return list_runs(indexed, self._own_of, query=query, sort=sort, limit=limit, after=after)
+
+    def edit(self, run_id: str, change: EditLabels) -> RunRow:
+        """Change a run's labels; its row then.
+
+        Raises: UnknownRunError: no such run. FileError, OSError: they cannot be written.
+        """
+        with known_run(run_id):
+            directory = self._archive.directory(run_id)
+        given = change.model_dump(exclude_none=True)
+        if (tags := given.get("tags")) is not None:
+            given["tags"] = list(dict.fromkeys(tags))
+        if (name := given.get("name")) is not None:
+            given["name"] = name.strip()
+        # Two changes at once must not lose one of them.
+        with self._lock:
+            try:
+                before = read_labels(directory.path)
+            except ConfigurationError:
+                # Nothing in it can be read, so nothing of it can be kept.
+                before = RunLabels()
+            write_labels(directory, before.model_copy(update=given))
+        return self._row(run_id)
+
+    def delete(self, run_id: str) -> DeletedRun:
+        """Move a run to the trash.
+
+        Raises: UnknownRunError: no such run. RunActiveError: it goes on, here or in another process.
+        """
+        with known_run(run_id):
+            directory = self._archive.directory(run_id)
+        active = self._active()
+        if (active is not None and active.run_id == run_id) or is_locked(directory.path):
+            raise RunActiveError(run_id, "delete it")
+        trash_id = delete_run(directory.path)
+        return DeletedRun(run_id=run_id, trash_id=trash_id)
+
+    def restore(self, trash_id: str) -> RunRow:
+        """Bring a run back from the trash; its row.
+
+        Raises: UnknownRunError: it is not there, or another run has its id now.
+        """
+        try:
+            run_id = restore(self._archive.runs_dir, trash_id)
+        except ConfigurationError as error:
+            raise UnknownRunError(" ".join(str(error).split())) from None
+        return self._row(run_id)
+
+    def _row(self, run_id: str) -> RunRow:
+        run = self.index.run(run_id, self._active())
+        if run is None:
+            raise UnknownRunError(f"run {run_id} has not begun")
+        return row_of(run, self._own_of(run.summary.game), [])

@@ -1,0 +1,57 @@
+"""What metrics mean: `GET /api/metrics`."""
+
+from typing import Literal
+
+from attract.schema.base import Name, Text, WireModel
+
+
+class MetricInfo(WireModel):
+    """Meaning of one metric."""
+
+    name: Name
+    """As recorded. Of several policies or agents each has `name/part`, which means the same for that part."""
+    title: Text
+    help: Text
+    """One or two sentences for someone who knows no reinforcement learning."""
+    group: Name
+    """Id of its group of charts."""
+    unit: Text = ""
+    """Such as `s`, `steps` or `nats`; empty: a plain number."""
+    better: Literal["higher", "lower"] | None = None
+    """The good direction; None: it depends."""
+    is_log: bool = False
+    """Whether a logarithmic axis shows it best."""
+    is_shown: bool = True
+    """False: another metric says the same and is charted."""
+    chart: Name | None = None
+    """The metric in whose chart this one is a further line; None: it has a chart of its own."""
+    line: Text = ""
+    """Its name beside other lines of one chart; empty: the title."""
+
+
+class MetricFamily(WireModel):
+    """Meaning of the metrics `name/...` that have no definition of their own, such as those of a game."""
+
+    name: Name
+    help: Text
+    group: Name
+    chart_title: Text | None = None
+    """Title of the one chart that has a line for each of them; None: each has a chart of its own."""
+
+
+class MetricGroup(WireModel):
+    """A group of charts, in the order of a page."""
+
+    id: Name
+    title: Text
+    is_open: bool
+    """Whether it is unfolded at first."""
+
+
+class MetricDefinitions(WireModel):
+    """Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group."""
+
+    groups: list[MetricGroup]
+    families: list[MetricFamily]
+    metrics: list[MetricInfo]
+    """In the order of charts within a group."""

@@ -1,0 +1,86 @@
+"""The list of runs in the HTTP API and in `attract runs --json`: rows, labels, and changes of them."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from attract.schema.api import RunSummary
+from attract.schema.base import Count, FiniteModel, Name, Text
+
+SettingValue = None | bool | int | float | str
+"""A setting in a row: lists are texts with commas, mappings are JSON."""
+RunName = Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Note = Annotated[str, Field(max_length=4_000)]
+Tag = Annotated[str, Field(max_length=40, pattern=r'^[^\s",\x00-\x1f\x7f]+$')]
+Tags = Annotated[list[Tag], Field(max_length=20)]
+
+
+class RunLabels(FiniteModel):
+    """What a person notes about a run, and the content of its `labels.json`."""
+
+    name: RunName = ""
+    """Shown in place of the game's title; empty: none."""
+    note: Note = ""
+    tags: Tags = []
+    starred: bool = False
+    archived: bool = False
+    """Left out of the list unless the query asks for it."""
+
+
+class EditLabels(FiniteModel):
+    """Body of `PATCH /api/runs/{id}`: what changes; what is left out stays."""
+
+    name: RunName | None = None
+    note: Note | None = None
+    tags: Tags | None = None
+    starred: bool | None = None
+    archived: bool | None = None
+
+
+class RunRow(RunSummary):
+    """One row of `GET /api/runs`."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    name: Text = ""
+    note: Text = ""
+    tags: list[Text] = []
+    starred: bool = False
+    archived: bool = False
+    preset: Text | None = None
+    progress: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share of `total_steps`; None: the run has no limit of steps."""
+    return_best: float | None = None
+    """Largest mean return of an update; `episode_return_mean` is the last one."""
+    return_eval: float | None = None
+    """Mean return of the last evaluation."""
+    sparkline: list[float] = []
+    """Mean return over the run, at most 60 points at equal numbers of updates."""
+    settings: dict[Name, SettingValue] = {}
+    """The settings in `RunList.settings`, and those in `changed`, by path."""
+    changed: list[Name] = []
+    """Paths of the settings that differ from what the game comes with now."""
+
+
+class RunList(FiniteModel):
+    """Body of `GET /api/runs` and of `attract runs --json`."""
+
+    runs: list[RunRow]
+    num_found: Count
+    """Runs that match the query, on all pages."""
+    num_hidden: Count
+    """Runs that match it and are left out: archived, or ended without an update."""
+    num_unread: Count = 0
+    """Runs that were not read yet, so that the answer comes at once; the next request goes on."""
+    next: Name | None = None
+    """`after` of the next page; None: this is the last one."""
+    settings: list[Name]
+    """Paths of the settings that differ among the runs found, in the order of the form."""
+
+
+class DeletedRun(FiniteModel):
+    """Answer to `DELETE /api/runs/{id}`."""
+
+    run_id: Name
+    trash_id: Text
+    """Its folder in the trash; `POST /api/trash/{trash_id}/restore` undoes the deletion."""

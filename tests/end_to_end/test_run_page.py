@@ -1,0 +1,230 @@
+"""Parts of a run's page in a real browser: what is in sight, settings beside others, a past run's log."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from dashboard_page import (
+    check_accessible,
+    chromium,
+    open_page,
+    open_part,
+    photograph,
+    photograph_all,
+    serve,
+    stop_run,
+    wait_for_more,
+)
+
+expect.set_options(timeout=60_000)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
+RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+PARTS = {
+    "Charts": ("charts", ".chart-group figure"),
+    "Play": ("play", "tr[data-version]"),
+    "Workers": ("workers", ".fleet-table, .section:has(#fleet-title)"),
+    "Settings": ("settings", 'tr[data-setting="seed"]'),
+    "Log": ("log", ".log-entries li"),
+}
+TALKER = """
+import { box, defineGame, discrete } from "attract";
+class Talker {
+  start() { this.ticks = 0; return { observation: [0] }; }
+  update() {
+    this.ticks += 1;
+    if (this.ticks === 50) console.warn("the ball left the field", { x: 3 });
+    return { observation: [this.ticks / 100], reward: 1, terminated: this.ticks >= 100 };
+  }
+}
+export default defineGame({
+  id: "Talker-v1", tickSeconds: 0.02, observation: box({ low: 0, high: 1, shape: [1] }),
+  action: discrete(2), create: () => new Talker(),
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def address(trained_cartpole: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    project = tmp_path_factory.mktemp("project")
+    (project / "talker.js").write_text(TALKER)
+    with serve(trained_cartpole, "--project-dir", str(project)) as url:
+        yield url
+
+
+async def open_run(page: Page, rest: str) -> None:
+    await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+    await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{rest}")
+    await expect(page.locator(".run-head")).to_be_visible()
+
+
+async def start_training(page: Page, title: str) -> None:
+    await page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    form = page.get_by_role("form", name=f"Train {title}")
+    await form.get_by_label("Workers", exact=True).fill("1")
+    await form.get_by_role("button", name="Start training").click()
+    await page.wait_for_url(re.compile(r"#/runs/"))
+
+
+async def check_in_sight(page: Page) -> None:
+    """Game and learning curve stand side by side, and none of either is below the fold.
+
+    Raises: AssertionError: with both boxes.
+    """
+    game = await page.locator(".cabinet").bounding_box()
+    curve = await page.locator(RETURN_CHART).bounding_box()
+    assert game is not None and curve is not None
+    height = await page.evaluate("innerHeight")
+    assert await page.evaluate("scrollY") == 0
+    assert game["x"] + game["width"] <= curve["x"], (game, curve)
+    for box in (game, curve):
+        assert box["y"] > 0 and box["y"] + box["height"] <= height, (game, curve)
+    assert game["height"] > 400 and curve["height"] > 400, (game, curve)
+
+
+async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.set_viewport_size({"width": 1440, "height": 900})
+        # Over, with what is shipped first.
+        await open_run(page, "p")
+        await wait_for_more(page, '[data-testid="watch"]', "data-version", 1)
+        await expect(page.get_by_test_id("decisions").locator("li")).to_have_count(2)
+        await check_in_sight(page)
+        ship = await page.get_by_test_id("ship").bounding_box()
+        game = await page.locator(".cabinet").bounding_box()
+        assert ship is not None and game is not None and ship["y"] + ship["height"] < game["y"]
+        await expect(page.get_by_test_id("progress")).to_have_text(re.compile(r"^Return \d+ of 475$"))
+        await photograph(page, PICTURES / "run-over-1440x900.png", full_page=False)
+        # Going on.
+        await page.get_by_role("link", name="New run").click()
+        await start_training(page, "Lander")
+        await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
+        await expect(page.get_by_test_id("decisions").locator("li")).to_have_count(4)
+        await check_in_sight(page)
+        await photograph(page, PICTURES / "run-live-1440x900.png", full_page=False)
+        await page.emulate_media(color_scheme="dark")
+        await photograph(page, PICTURES / "run-live-1440x900-dark.png", full_page=False)
+        await stop_run(page)
+
+
+async def test_each_part_has_an_address_and_old_ones_still_work(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_run(page, "p?version=1")
+        watch = page.get_by_test_id("watch")
+        await expect(watch).to_have_attribute("data-version", "1")
+        for name, (part, shown) in PARTS.items():
+            await open_part(page, name)
+            await page.wait_for_url(re.compile(rf"#/runs/p/{part}\?version=1$"))
+            await expect(page.locator(shown).first).to_be_visible()
+            await check_accessible(page, f"{name} of a run")
+            await photograph_all(page, PICTURES, f"part-{part}")
+        await page.go_back()
+        await expect(page.locator(PARTS["Settings"][1]).first).to_be_visible()
+        # The game plays on from the overview to the versions, and the one that is chosen there is remembered.
+        await open_part(page, "Overview")
+        await expect(watch).to_have_attribute("data-version", "1")
+        await watch.evaluate("(element) => { element.dataset.mark = 'the same'; }")
+        await open_part(page, "Play")
+        await expect(watch).to_have_attribute("data-mark", "the same")
+        await page.get_by_role("button", name="Play version 3", exact=True).click()
+        await expect(watch).to_have_attribute("data-version", "3")
+        await page.wait_for_url(re.compile(r"#/runs/p/play\?version=3$"))
+        await page.reload()
+        await expect(watch).to_have_attribute("data-version", "3")
+
+
+async def test_on_a_phone_the_parts_scroll_and_the_game_is_one_tap_away(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address, device="phone") as (page, _):
+        await open_run(page, "p/settings")
+        await page.get_by_text("settings the same").tap()
+        await page.mouse.wheel(0, 3000)
+        link = page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name="Overview")
+        await expect(link).to_be_in_viewport()
+        await link.tap()
+        await expect(page.get_by_test_id("watch")).to_be_in_viewport()
+        await page.get_by_role("link", name="Log", exact=True).tap()
+        await expect(page.locator(".log-entries")).to_be_visible()
+
+
+def values_of(row: Locator) -> Locator:
+    return row.locator("td")
+
+
+async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_run(page, "p/settings")
+        changed = page.locator(".run-settings > .card").first.locator("tr[data-setting]")
+        # As `conftest.py` trains it.
+        await expect(values_of(changed.and_(page.locator('[data-setting="seed"]')))).to_have_text(["3", "0"])
+        await expect(values_of(changed.and_(page.locator('[data-setting="until_return"]')))).to_have_text(
+            ["475", "none"]
+        )
+        same = page.locator(".run-settings-equal")
+        await expect(same.locator('tr[data-setting="ppo.gae_lambda"]')).to_be_hidden()
+        # What is folded is found by a word, with what the run uses in the place of nothing.
+        await page.get_by_role("searchbox", name="Find a setting").fill("games per worker automatic")
+        await expect(same.locator('tr[data-setting="collection.instances_per_worker"] td')).to_have_text(
+            re.compile(r"^\d+ \(automatic\)$")
+        )
+        await page.get_by_role("searchbox", name="Find a setting").fill("")
+
+        await page.evaluate("location.hash = '#/?game=cartpole&from=p&set=ppo.learning_rate=0.00123'")
+        form = page.get_by_role("form", name="Train CartPole")
+        await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
+        await form.get_by_role("button", name="Start training").click()
+        await page.wait_for_url(re.compile(r"#/runs/"))
+        other = page.url.rsplit("/", 1)[1]
+        await stop_run(page)
+        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        await page.goto(f"{address.split('#')[0]}#/runs/p/settings")
+        await page.get_by_label("Compare with").select_option(other)
+        rate = changed.and_(page.locator('[data-setting="ppo.learning_rate"]'))
+        await expect(values_of(rate).nth(1)).to_have_text("0.00123")
+        # The number of workers is that of this machine; nothing else differs.
+        names = await changed.evaluate_all("(rows) => rows.map((row) => row.dataset.setting)")
+        assert set(names) <= {"ppo.learning_rate", "collection.num_workers"}
+        await expect(same.locator('tr[data-setting="seed"]')).to_have_count(1)
+
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await page.get_by_label("Compare with").select_option("the game's own settings")
+        await page.get_by_role("button", name="Copy changes as YAML").click()
+        copied = await page.evaluate("navigator.clipboard.readText()")
+        assert "seed: 3\n" in copied and "until_return: 475\n" in copied
+        assert "instances_per_worker" not in copied
+
+
+async def test_the_log_of_a_past_run_with_levels_and_search(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+        complaints.expected.append("the ball left the field")
+        await start_training(page, "Talker")
+        await wait_for_more(page, RETURN_CHART, "data-points", 1)
+        await open_part(page, "Log")
+        entries = page.locator(".log-entries li")
+        said = entries.filter(has_text="the ball left the field")
+        await expect(said.first).to_have_attribute("data-level", "warning")
+        await stop_run(page)
+        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+
+        # Long after: nothing of it is in the server's memory.
+        await page.reload()
+        await expect(said.first).to_be_visible()
+        await expect(said.first).to_contain_text('Game the ball left the field {"x":3}')
+        assert {"server", "learner", "game"} == set(
+            await entries.evaluate_all("(items) => items.map((item) => item.dataset.source)")
+        )
+        await page.get_by_role("combobox", name="Least level").select_option("warning")
+        await expect(page.locator('.log-entries li[data-level="info"]')).to_have_count(0)
+        await expect(said.first).to_be_visible()
+        await page.get_by_role("combobox", name="Least level").select_option("info")
+        await page.get_by_role("searchbox", name="Search the log").fill("run ends")
+        await expect(entries).to_have_count(1)
+        await expect(entries).to_contain_text("ends: stopped")
+        await page.get_by_role("searchbox", name="Search the log").fill("no such words")
+        await expect(page.get_by_text("No line passes this filter.")).to_be_visible()
+        # A run of another process.
+        await page.evaluate("location.hash = '#/runs/p/log'")
+        await expect(entries.filter(has_text="run p begins")).to_have_count(1)

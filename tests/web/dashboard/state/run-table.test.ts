@@ -1,0 +1,187 @@
+/** The table of runs: its address, its groups, live rows, and settings side by side. */
+
+import type { RunRow } from "@attract/schema";
+import { describe, expect, it } from "vitest";
+import {
+  bandOf,
+  compareSettings,
+  flatSettings,
+  formatTableView,
+  groupRuns,
+  type Node,
+  nextSort,
+  parseTableView,
+  settingText,
+  shortName,
+  summaryOf,
+  withLive,
+} from "../../../../web/dashboard/src/state/run-table.ts";
+
+const run = (run_id: string, changes: Partial<RunRow> = {}): RunRow => ({
+  run_id,
+  game: "snake",
+  title: "Snake",
+  state: "finished",
+  created: "2026-11-20T10:00:00+00:00",
+  seed: 1,
+  policy_version: 1,
+  agent_steps: 100,
+  collected_steps: 100,
+  updates: 1,
+  episodes: 1,
+  elapsed_seconds: 1,
+  steps_per_second: 1,
+  episode_return_mean: 1,
+  goal: null,
+  total_steps: null,
+  error: null,
+  name: "",
+  note: "",
+  tags: [],
+  starred: false,
+  archived: false,
+  preset: null,
+  progress: null,
+  return_best: null,
+  return_eval: null,
+  sparkline: [],
+  settings: {},
+  changed: [],
+  ...changes,
+});
+
+const usual = { query: "", sort: "-created", group: "", hidden: [], ticked: [] };
+
+describe("the address", () => {
+  it.each([
+    ["", usual],
+    ["q=lr%3C0.001+tag%3Aa", { ...usual, query: "lr<0.001 tag:a" }],
+    [
+      "sort=return&group=seeds&hide=note%2Ctags&ticked=a%2Cb",
+      { ...usual, sort: "return", group: "seeds", hidden: ["note", "tags"], ticked: ["a", "b"] },
+    ],
+  ])("%s is read and written alike", (search, view) => {
+    expect(parseTableView(search)).toEqual(view);
+    expect(formatTableView(view)).toBe(search);
+  });
+
+  it("has each name once, and an empty sort is the usual one", () => {
+    expect(parseTableView("ticked=a,,a,b&sort=").ticked).toEqual(["a", "b"]);
+    expect(parseTableView("sort=").sort).toBe("-created");
+  });
+
+  it("sorts from the largest, from the smallest, then as usual", () => {
+    const pressed = ["-created", "-return", "return"].map((sort) => nextSort(sort, "return"));
+    expect(pressed).toEqual(["-return", "return", "-created"]);
+    expect(nextSort("score", "score", "")).toBe("");
+  });
+});
+
+const shown = (nodes: Node<RunRow>[]) =>
+  nodes.map((node) =>
+    node.kind === "one" ? node.id : `${node.label}: ${node.rows.map(({ run_id }) => run_id).join(" ")}`,
+  );
+
+describe("groups", () => {
+  const runs = [
+    run("a", { settings: { "ppo.gamma": 0.9 }, seed: 1 }),
+    run("b", { settings: { "ppo.gamma": 0.99 }, preset: "memory" }),
+    run("c", { settings: { "ppo.gamma": 0.9 }, seed: 2 }),
+    run("d", { game: "cartpole", title: "CartPole", settings: { "ppo.gamma": 0.9 } }),
+  ];
+
+  it.each([
+    ["", ["a", "b", "c", "d"]],
+    ["seeds", ["Snake: a c", "b", "d"]],
+    ["game", ["Snake: a b c", "CartPole: d"]],
+    ["preset", ["no preset: a c d", "memory: b"]],
+    ["state", ["finished: a b c d"]],
+    ["ppo.gamma", ["gamma 0.9: a c d", "gamma 0.99: b"]],
+  ])("by %s, in the order of their first runs", (group, expected) => {
+    expect(shown(groupRuns(runs, group))).toEqual(expected);
+  });
+
+  it("have their runs as children", () => {
+    const [first] = groupRuns(runs, "game");
+    expect(first?.kind === "group" && shown(first.children)).toEqual(["a", "b", "c"]);
+  });
+
+  it("sum up what is known", () => {
+    expect(summaryOf([1, null, 4])).toEqual({ mean: 2.5, min: 1, max: 4, count: 2 });
+    expect(summaryOf([null])).toBeNull();
+  });
+});
+
+describe("a band of curves", () => {
+  it("has the mean and the extremes at each place along them", () => {
+    expect(
+      bandOf([
+        [0, 10],
+        [2, 4, 6],
+      ]),
+    ).toEqual({ mean: [1, 7, 8], min: [0, 4, 6], max: [2, 10, 10] });
+  });
+
+  it("is one curve as it is, at most as many points, and nothing without any", () => {
+    expect(bandOf([[1, 2, 3]]).mean).toEqual([1, 2, 3]);
+    expect(bandOf([Array.from({ length: 100 }, (_, i) => i)], 3).mean).toEqual([0, 50, 99]);
+    expect(bandOf([[], [5]])).toEqual({ mean: [5], min: [5], max: [5] });
+    expect(bandOf([[]]).mean).toEqual([]);
+  });
+});
+
+describe("live rows", () => {
+  const rows = [run("a", { state: "running", agent_steps: 5, settings: { x: 1, y: 2 } }), run("b")];
+
+  it("take the place of older ones and keep the columns of the list", () => {
+    const merged = withLive(rows, [run("a", { state: "running", agent_steps: 9, settings: { x: 1 } })]);
+    expect(merged?.map(({ agent_steps }) => agent_steps)).toEqual([9, 100]);
+    expect(merged?.[0]?.settings).toEqual({ x: 1, y: 2 });
+  });
+
+  it("ask for the list anew when a run began or ended", () => {
+    expect(withLive(rows, [])).toBeNull();
+    expect(withLive(rows, [run("a", { state: "running" }), run("new", { state: "starting" })])).toBeNull();
+  });
+
+  it("are nothing where no run goes on", () => {
+    expect(withLive([run("b")], [])).toEqual([run("b")]);
+  });
+});
+
+describe("settings", () => {
+  it("are flat texts by path", () => {
+    const nested = { ppo: { gamma: 0.9, n: [64, 64] }, off: null, parameters: { size: 3 }, on: true };
+    expect([...flatSettings(nested)]).toEqual([
+      ["ppo.gamma", "0.9"],
+      ["ppo.n", "64,64"],
+      ["off", "none"],
+      ["parameters", '{"size":3}'],
+      ["on", "true"],
+    ]);
+  });
+
+  it("of several runs are those that differ and those that are equal", () => {
+    const { different, equal } = compareSettings([
+      { ppo: { gamma: 0.9, lambda: 1 }, seed: 1 },
+      { ppo: { gamma: 0.9, lambda: 2 }, seed: 1, new: true },
+    ]);
+    expect(different).toEqual([
+      { path: "ppo.lambda", texts: ["1", "2"] },
+      { path: "new", texts: ["–", "true"] },
+    ]);
+    expect(equal.map(({ path }) => path)).toEqual(["ppo.gamma", "seed"]);
+  });
+
+  it("have short names and the texts of a search", () => {
+    expect(shortName("ppo.learning_rate")).toBe("learning_rate");
+    expect([null, undefined, true, 0.5, "a", [64, 64]].map(settingText)).toEqual([
+      "none",
+      "none",
+      "true",
+      "0.5",
+      "a",
+      "64,64",
+    ]);
+  });
+});

@@ -1,0 +1,193 @@
+/** The table of runs: its view in the address, groups of runs, and settings as texts. */
+
+import type { RunRow } from "@attract/schema";
+
+export type SettingValue = RunRow["settings"][string];
+
+/** What the table shows. All of it is in the address. */
+export interface TableView {
+  query: string;
+  /** A field or setting of the search, with `-` before it from the largest. */
+  sort: string;
+  /** "": one row per run; "seeds"; a field; or the path of a setting. */
+  group: string;
+  hidden: readonly string[];
+  ticked: readonly string[];
+}
+
+export const NEWEST_FIRST = "-created";
+
+/** The view in a route's search; what is not there is as usual. */
+export function parseTableView(search: string): TableView {
+  const found = new URLSearchParams(search);
+  return {
+    query: found.get("q") ?? "",
+    sort: found.get("sort") || NEWEST_FIRST,
+    group: found.get("group") ?? "",
+    hidden: listIn(found.get("hide")),
+    ticked: listIn(found.get("ticked")),
+  };
+}
+
+/** The search of a view; what is as usual is left out. */
+export function formatTableView({ query, sort, group, hidden, ticked }: TableView): string {
+  const search = new URLSearchParams();
+  if (query !== "") search.set("q", query);
+  if (sort !== NEWEST_FIRST) search.set("sort", sort);
+  if (group !== "") search.set("group", group);
+  if (hidden.length > 0) search.set("hide", hidden.join(","));
+  if (ticked.length > 0) search.set("ticked", ticked.join(","));
+  return search.toString();
+}
+
+/** The sort after a press on a column: from the largest, from the smallest, then `usual`. */
+export function nextSort(sort: string, column: string, usual: string = NEWEST_FIRST): string {
+  if (sort === `-${column}`) return column;
+  return sort === column ? usual : `-${column}`;
+}
+
+/** A row of the table: a run, or several runs that are one row until it is opened. */
+export type Node<Row> =
+  | { kind: "one"; id: string; row: Row }
+  | { kind: "group"; id: string; label: string; rows: readonly Row[]; children: Node<Row>[] };
+
+/** Runs as rows, in groups where one is asked for; groups in the order of their first run. */
+export function groupRuns(runs: readonly RunRow[], group: string): Node<RunRow>[] {
+  if (group === "") return runs.map(nodeOf);
+  const groups = new Map<string, { label: string; rows: RunRow[] }>();
+  for (const run of runs) {
+    const { key, label } = groupOf(run, group);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, { label, rows: [run] });
+    else known.rows.push(run);
+  }
+  return [...groups].map(([key, { label, rows }]) => {
+    const [only] = rows;
+    return rows.length === 1 && only !== undefined && group === "seeds"
+      ? nodeOf(only)
+      : { kind: "group", id: `group ${key}`, label, rows, children: rows.map(nodeOf) };
+  });
+}
+
+function nodeOf(row: RunRow): Node<RunRow> {
+  return { kind: "one", id: row.run_id, row };
+}
+
+function groupOf(run: RunRow, group: string): { key: string; label: string } {
+  if (group === "game") return { key: run.game, label: run.title };
+  if (group === "preset") return labelled(run.preset ?? "no preset");
+  if (group === "state") return labelled(run.state);
+  if (group !== "seeds") return labelled(`${shortName(group)} ${settingText(run.settings[group])}`);
+  const own = Object.entries(run.settings)
+    .filter(([path]) => path !== "evaluation.seed")
+    .map(([path, value]) => `${path}=${settingText(value)}`)
+    .sort();
+  return { key: [run.game, run.preset, ...own].join(" "), label: run.name || run.title };
+}
+
+function labelled(text: string): { key: string; label: string } {
+  return { key: text, label: text };
+}
+
+/** The last part of a setting's path. */
+export function shortName(path: string): string {
+  return path.split(".").at(-1) ?? path;
+}
+
+/** A value as a search has it: unset as `none`. */
+export function settingText(value: SettingValue | readonly number[] | undefined): string {
+  if (value === null || value === undefined) return "none";
+  return Array.isArray(value) ? value.join(",") : String(value);
+}
+
+/** Mean, least and largest of the numbers that are there; null without any. */
+export function summaryOf(
+  values: readonly (number | null)[],
+): { mean: number; min: number; max: number; count: number } | null {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return null;
+  const sum = known.reduce((total, value) => total + value, 0);
+  return { mean: sum / known.length, min: Math.min(...known), max: Math.max(...known), count: known.length };
+}
+
+/** Several curves as one: at `points` places along them the mean and the extremes. */
+export function bandOf(
+  curves: readonly (readonly number[])[],
+  points = 60,
+): { mean: number[]; min: number[]; max: number[] } {
+  const drawn = curves.filter((curve) => curve.length > 0);
+  const band = { mean: [] as number[], min: [] as number[], max: [] as number[] };
+  if (drawn.length === 0) return band;
+  const count = Math.min(points, Math.max(...drawn.map((curve) => curve.length)));
+  for (let place = 0; place < count; place++) {
+    const share = count === 1 ? 0 : place / (count - 1);
+    const values = drawn.map((curve) => curve[Math.round(share * (curve.length - 1))] ?? 0);
+    const { mean, min, max } = summaryOf(values) ?? { mean: 0, min: 0, max: 0 };
+    band.mean.push(mean);
+    band.min.push(min);
+    band.max.push(max);
+  }
+  return band;
+}
+
+/** Rows with newer ones in their places; null where a run came, went live or ended, so that the list is to be asked for anew. */
+export function withLive(rows: readonly RunRow[], live: readonly RunRow[]): RunRow[] | null {
+  const now = new Map(live.map((run) => [run.run_id, run]));
+  for (const row of rows) {
+    if (isLive(row) && !now.has(row.run_id)) return null;
+  }
+  const known = new Set(rows.map(({ run_id }) => run_id));
+  if (live.some(({ run_id }) => !known.has(run_id))) return null;
+  // The columns of the whole list are not those of the live runs alone.
+  return rows.map((row) => {
+    const newer = now.get(row.run_id);
+    return newer === undefined ? row : { ...newer, settings: { ...row.settings, ...newer.settings } };
+  });
+}
+
+/** Whether a run goes on. */
+export function isLive({ state }: Pick<RunRow, "state">): boolean {
+  return ["starting", "running", "paused", "evaluating"].includes(state);
+}
+
+/** A nested mapping of settings as one by path, each as a text. */
+export function flatSettings(settings: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
+  const flat = new Map<string, string>();
+  for (const [name, value] of Object.entries(settings)) {
+    const path = `${prefix}${name}`;
+    if (typeof value === "object" && value !== null && !Array.isArray(value) && path !== "parameters")
+      for (const [inner, text] of flatSettings(value as Record<string, unknown>, `${path}.`))
+        flat.set(inner, text);
+    else flat.set(path, textOf(value));
+  }
+  return flat;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  const isPlain = (one: unknown) => typeof one !== "object" || one === null;
+  if (Array.isArray(value) && value.every(isPlain)) return value.join(",");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A setting of several runs: one text for each run. */
+export interface ComparedSetting {
+  path: string;
+  texts: string[];
+}
+
+/** The settings of several runs, those that differ and those that are equal, each in the order of the first run. */
+export function compareSettings(runs: readonly Readonly<Record<string, unknown>>[]): {
+  different: ComparedSetting[];
+  equal: ComparedSetting[];
+} {
+  const flat = runs.map((settings) => flatSettings(settings));
+  const paths = new Set(flat.flatMap((settings) => [...settings.keys()]));
+  const all = [...paths].map((path) => ({ path, texts: flat.map((one) => one.get(path) ?? "–") }));
+  const isEqual = ({ texts }: ComparedSetting) => texts.every((text) => text === texts[0]);
+  return { different: all.filter((one) => !isEqual(one)), equal: all.filter(isEqual) };
+}
+
+function listIn(text: string | null): string[] {
+  return [...new Set((text ?? "").split(",").filter((part) => part !== ""))];
+}

@@ -1,0 +1,279 @@
+/** One chart with its head: what it is, its newest values, and what can be done with it. */
+
+import { useComputedColorScheme } from "@mantine/core";
+import { type CSSProperties, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { Help } from "../components/help.tsx";
+import { useInSight } from "../hooks/use-in-sight.ts";
+import type { ChartCursor } from "../state/chart-cursor.ts";
+import { AXIS_NAMES } from "../state/chart-text.ts";
+import { type ChartView, toggled } from "../state/chart-view.ts";
+import { csvOf, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
+import { formatNumber } from "../state/format.ts";
+import type { LessonMark } from "../state/lessons.ts";
+import type { Panel } from "../state/panels.ts";
+import { lastValue, pausesOf, placeAlong, placesOf, RETURN, type SeriesByName } from "../state/series.ts";
+import { type PlacedVersion, placeOn } from "../state/versions.ts";
+import { CHART_COLORS } from "../theme.ts";
+import { ChartTable } from "./chart-table.tsx";
+import { type Level, type Mark, Plot } from "./plot.tsx";
+import { savePicture, saveText } from "./save-chart.ts";
+
+/** What all charts of a run share. */
+export interface Shown {
+  readonly runId: string;
+  readonly series: SeriesByName;
+  readonly span: readonly [min: number, max: number];
+  readonly range: readonly [number, number] | null;
+  readonly view: ChartView;
+  readonly onView: (view: ChartView) => void;
+  readonly goal: number | null;
+  readonly randomReturn: number | null;
+  readonly lessons: readonly LessonMark[];
+  readonly versions: readonly PlacedVersion[];
+  /** Why charts without a value have none; null: they will. */
+  readonly nothing: string | null;
+  readonly cursor: ChartCursor;
+}
+
+interface ChartCardProps {
+  panel: Panel;
+  heading: "h2" | "h4";
+  /** The version whose place is marked. */
+  standing?: PlacedVersion;
+  shown: Shown;
+  /** Whether it fills the window. */
+  isLarge?: boolean;
+  children?: ReactNode;
+}
+
+/** Evaluations are dots joined by a thin line of dashes. */
+const EVALUATION_DASH = [4, 4];
+
+export function ChartCard(props: ChartCardProps) {
+  const { panel, shown, isLarge = false } = props;
+  const card = useRef<HTMLElement>(null);
+  const isInSight = useInSight(card);
+  // A chart out of sight, or of a hidden page, stays as it was: it costs nothing.
+  const held = useRef(props);
+  if ((isInSight && !document.hidden) || isLarge) held.current = props;
+  const points = panel.lines.map(({ metric }) => shown.series[metric]?.steps.length ?? 0);
+  const figure = (
+    <figure
+      ref={card}
+      className="card chart-card"
+      data-metric={panel.id}
+      data-points={Math.max(0, ...points)}
+      data-lines={panel.lines.length}
+      data-large={isLarge}
+    >
+      <Body {...held.current} />
+      {props.children}
+    </figure>
+  );
+  return isLarge ? (
+    <Window onClose={() => shown.onView({ ...shown.view, large: null })}>{figure}</Window>
+  ) : (
+    figure
+  );
+}
+
+/** A dialog over the page; Escape closes it. */
+function Window({ onClose, children }: { onClose: () => void; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const asker = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (asker instanceof HTMLElement) asker.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} className="chart-window" aria-label="Chart" onClose={onClose}>
+      {children}
+    </dialog>
+  );
+}
+
+const Body = memo(function Body({
+  panel,
+  heading: Heading,
+  standing,
+  shown,
+  isLarge = false,
+}: ChartCardProps) {
+  const { series, view, onView, range, cursor } = shown;
+  const scheme = useComputedColorScheme("light");
+  const [hasTable, setTable] = useState(false);
+  const lines = useLines(panel, series, view, scheme);
+  const marks = useMarks(panel, shown, standing);
+  const levels = useMemo(
+    () => levelsOf(panel, shown.goal, shown.randomReturn),
+    [panel, shown.goal, shown.randomReturn],
+  );
+  const isLog = panel.isLog !== view.log.includes(panel.id);
+  const isPinned = view.pinned.includes(panel.id);
+  const seen = isLarge ? extremesOf(tableOf(lines, 0), range) : null;
+  const first = panel.lines[0];
+  const name = `${shown.runId} ${panel.title}`.replaceAll(/[^\w.-]+/g, "-");
+  return (
+    <>
+      <figcaption className="chart-head">
+        <Heading>
+          {panel.title}
+          <Help about={panel.title} text={panel.help} />
+        </Heading>
+        {panel.lines.length <= 1 && (
+          <output data-line={first?.metric}>
+            {formatNumber(lastValue(first === undefined ? undefined : series[first.metric]))}
+          </output>
+        )}
+        <span className="chart-buttons">
+          <ChartButton
+            text={isPinned ? "Unpin" : "Pin"}
+            about={panel.title}
+            sign={isPinned ? "★" : "☆"}
+            isOn={isPinned}
+            onClick={() => onView({ ...view, pinned: toggled(view.pinned, panel.id) })}
+          />
+          <ChartButton
+            text={isLarge ? "Close" : "Enlarge"}
+            about={panel.title}
+            sign={isLarge ? "×" : "⤢"}
+            onClick={() => onView({ ...view, large: isLarge ? null : panel.id })}
+          />
+        </span>
+      </figcaption>
+      {panel.lines.length > 1 && (
+        <ul className="chart-legend">
+          {lines.map((line) => (
+            <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
+              {line.name} <output data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Plot
+        id={`${isLarge ? "large " : ""}${panel.id}`}
+        title={panel.title}
+        unit={panel.unit}
+        lines={lines}
+        levels={levels}
+        marks={marks}
+        axis={view.axis}
+        range={range}
+        smooth={view.smooth}
+        isLog={isLog}
+        isCut={view.isCut}
+        nothing={shown.nothing ?? panel.nothing}
+        cursor={cursor}
+        onRange={(to) => onView({ ...view, range: to === null ? null : { from: to[0], to: to[1] } })}
+      />
+      {isLarge && (
+        <div className="chart-tools">
+          <label>
+            <input
+              type="checkbox"
+              checked={isLog}
+              onChange={() => onView({ ...view, log: toggled(view.log, panel.id) })}
+            />{" "}
+            Log axis
+          </label>
+          <label>
+            <input type="checkbox" checked={hasTable} onChange={() => setTable(!hasTable)} /> Table
+          </label>
+          <button
+            type="button"
+            onClick={() => saveText(`${name}.csv`, csvOf(lines, AXIS_NAMES[view.axis].toLowerCase()))}
+          >
+            Save CSV
+          </button>
+          <button
+            type="button"
+            onClick={(event) => savePicture(`${name}.png`, event.currentTarget, panel.title)}
+          >
+            Save PNG
+          </button>
+          {seen !== null && (
+            <span className="soft" data-testid="extremes" data-low={seen[0]} data-high={seen[1]}>
+              {formatNumber(seen[0])} to {formatNumber(seen[1])} in sight
+            </span>
+          )}
+        </div>
+      )}
+      {isLarge && hasTable && <ChartTable title={panel.title} lines={lines} axis={view.axis} range={range} />}
+    </>
+  );
+});
+
+interface ChartButtonProps {
+  text: string;
+  about: string;
+  sign: string;
+  isOn?: boolean;
+  onClick: () => void;
+}
+
+function ChartButton({ text, about, sign, isOn, onClick }: ChartButtonProps) {
+  return (
+    <button type="button" aria-label={`${text} ${about}`} title={text} aria-pressed={isOn} onClick={onClick}>
+      {sign}
+    </button>
+  );
+}
+
+function useLines(
+  panel: Panel,
+  series: SeriesByName,
+  { axis }: ChartView,
+  scheme: "light" | "dark",
+): DrawnLine[] {
+  const colors = CHART_COLORS[scheme].lines;
+  return useMemo(
+    () =>
+      panel.lines.flatMap(({ metric, name, role }, place) => {
+        const one = series[metric];
+        if (one === undefined) return [];
+        const isEvaluation = role === "evaluation";
+        const style = { id: metric, name, color: colors[place % colors.length], hasDots: isEvaluation };
+        return [drawnLine(one, axis, isEvaluation ? { ...style, dash: EVALUATION_DASH } : style)];
+      }),
+    [panel, series, axis, colors],
+  );
+}
+
+function levelsOf({ id }: Panel, goal: number | null, randomReturn: number | null): Level[] {
+  if (id !== RETURN) return [];
+  const levels: Level[] = [];
+  if (goal !== null) levels.push({ value: goal, name: "goal", dash: [6, 6], isAlwaysShown: false });
+  if (randomReturn !== null)
+    levels.push({ value: randomReturn, name: "random play", dash: [2, 3], isAlwaysShown: true });
+  return levels;
+}
+
+/** Lessons in every chart; pauses where the axis does not show them; evaluations, the best and the chosen version in the return's. */
+function useMarks(
+  panel: Panel,
+  { series, view, lessons, versions }: Shown,
+  standing?: PlacedVersion,
+): Mark[] {
+  const { axis } = view;
+  const curve = series[panel.lines.find(({ metric }) => series[metric] !== undefined)?.metric ?? ""];
+  return useMemo(() => {
+    const at = (steps: number) =>
+      curve === undefined ? undefined : placeAlong(curve.steps, placesOf(curve, axis), steps);
+    const mark = (kind: Mark["kind"], steps: number, text = ""): Mark[] => {
+      const x = axis === "steps" ? steps : at(steps);
+      return x === undefined ? [] : [{ kind, x, text }];
+    };
+    const isTime = axis === "time" || axis === "clock";
+    const marks = lessons.flatMap(({ steps, name }) => mark("lesson", steps, name));
+    if (!isTime) marks.push(...pausesOf(curve).flatMap((steps) => mark("pause", steps)));
+    if (panel.id !== RETURN) return marks;
+    for (const version of versions) {
+      if (version.evaluations.length > 0) marks.push(...mark("evaluation", version.agent_steps));
+      if (version.best) marks.push(...mark("best", version.agent_steps, "best"));
+    }
+    if (standing !== undefined) marks.push({ kind: "version", x: placeOn(standing, axis), text: "" });
+    return marks;
+  }, [panel, curve, axis, lessons, versions, standing]);
+}

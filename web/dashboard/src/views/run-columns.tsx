@@ -1,0 +1,305 @@
+/** The columns of the table of runs; a group's cells have the mean of its runs. */
+
+import type { EditLabels, RunRow } from "@attract/schema";
+import type { Column, Opening } from "../components/data-table.tsx";
+import { EditedText } from "../components/edited-text.tsx";
+import { ServerButton } from "../components/server-button.tsx";
+import { Sparkline } from "../components/sparkline.tsx";
+import { StatePill } from "../components/state-pill.tsx";
+import { formatRoute, runRoute } from "../routes.ts";
+import { formatAge, formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
+import { isLive, type Node, settingText, shortName, summaryOf } from "../state/run-table.ts";
+
+interface ColumnsOptions {
+  /** Paths of settings that have a column each. */
+  settings: readonly string[];
+  ticked: ReadonlySet<string>;
+  /** Whether labels may be changed. */
+  isAdmin: boolean;
+  /** Milliseconds since 1970. */
+  now: number;
+  edit: (run: RunRow, change: Partial<EditLabels>) => void;
+  remove: (run: RunRow) => void;
+  archive: (run: RunRow) => void;
+  tick: (node: Node<RunRow>) => void;
+}
+
+/** A title in brackets is read and not shown. */
+export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
+  const { settings, ticked, isAdmin, now, edit, remove, archive, tick } = options;
+  const columns: Column<RunRow>[] = [
+    {
+      id: "tick",
+      title: "(Tick)",
+      cell: (node) => {
+        const rows = rowsOf(node);
+        const count = rows.filter(({ run_id }) => ticked.has(run_id)).length;
+        return (
+          <input
+            type="checkbox"
+            aria-label={`Tick ${labelOf(node)}`}
+            checked={count === rows.length}
+            ref={(box) => {
+              if (box !== null) box.indeterminate = count > 0 && count < rows.length;
+            }}
+            onChange={() => tick(node)}
+          />
+        );
+      },
+    },
+    {
+      id: "star",
+      title: "(Star)",
+      cell: (node) =>
+        node.kind === "one" && (
+          <button
+            type="button"
+            className="star"
+            aria-label={`Star ${labelOf(node)}`}
+            aria-pressed={node.row.starred}
+            disabled={!isAdmin}
+            onClick={() => edit(node.row, { starred: !node.row.starred })}
+          >
+            {node.row.starred ? "★" : "☆"}
+          </button>
+        ),
+    },
+    {
+      id: "run",
+      title: "Run",
+      sort: "name",
+      cell: (node, opening) =>
+        node.kind === "group" ? (
+          <GroupName label={node.label} count={node.rows.length} opening={opening} />
+        ) : (
+          <RunName run={node.row} now={now} edit={isAdmin ? edit : null} />
+        ),
+    },
+    number("return", "Return", "return", (run) => run.episode_return_mean, formatNumber),
+    {
+      id: "curve",
+      title: "Curve",
+      cell: (node) => <Sparkline curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
+    },
+    {
+      id: "state",
+      title: "State",
+      sort: "state",
+      cell: (node) => (node.kind === "one" ? <State run={node.row} /> : liveText(node.rows)),
+    },
+    number("best", "Best", "best", (run) => run.return_best, formatNumber),
+    number("eval", "Evaluated", "eval", (run) => run.return_eval, formatNumber),
+    ...settings.map((path) => setting(path)),
+    number("steps", "Steps", "steps", (run) => run.agent_steps, formatCount),
+    number("time", "Time", "seconds", (run) => run.elapsed_seconds, formatDuration),
+    {
+      id: "seed",
+      title: "Seed",
+      sort: "seed",
+      isNumber: true,
+      cell: (node) => shared(rowsOf(node).map(({ seed }) => String(seed))),
+    },
+    {
+      id: "preset",
+      title: "Preset",
+      sort: "preset",
+      cell: (node) => shared(rowsOf(node).map(({ preset }) => preset ?? "–")),
+    },
+    {
+      id: "tags",
+      title: "Tags",
+      cell: (node) => node.kind === "one" && <Tags run={node.row} edit={isAdmin ? edit : null} />,
+    },
+    {
+      id: "note",
+      title: "Note",
+      sort: "note",
+      cell: (node) => node.kind === "one" && <Note run={node.row} edit={isAdmin ? edit : null} />,
+    },
+  ];
+  if (isAdmin)
+    columns.push({
+      id: "actions",
+      title: "(Actions)",
+      cell: (node) =>
+        node.kind === "one" && (
+          <span className="row-actions">
+            <ServerButton size="compact-xs" variant="subtle" color="gray" onClick={() => archive(node.row)}>
+              {node.row.archived ? "Unarchive" : "Archive"}
+            </ServerButton>
+            <ServerButton
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              disabled={isLive(node.row)}
+              onClick={() => remove(node.row)}
+            >
+              Delete
+            </ServerButton>
+          </span>
+        ),
+    });
+  return columns;
+}
+
+function number(
+  id: string,
+  title: string,
+  sort: string,
+  numberOf: (run: RunRow) => number | null,
+  format: (value: number | null) => string,
+): Column<RunRow> {
+  return {
+    id,
+    title,
+    sort,
+    isNumber: true,
+    cell: (node) => {
+      if (node.kind === "one") return format(numberOf(node.row));
+      const found = summaryOf(node.rows.map(numberOf));
+      if (found === null) return format(null);
+      return (
+        <span title={`mean of ${plural(found.count, "run")}`}>
+          {format(found.mean)}
+          {format(found.min) !== format(found.max) && (
+            <small className="range">
+              {format(found.min)} to {format(found.max)}
+            </small>
+          )}
+        </span>
+      );
+    },
+  };
+}
+
+function setting(path: string): Column<RunRow> {
+  return {
+    id: path,
+    title: shortName(path),
+    sort: path,
+    isNumber: true,
+    cell: (node) => {
+      const rows = rowsOf(node);
+      const text = shared(rows.map((run) => settingText(run.settings[path])));
+      const isChanged = rows.some((run) => run.changed.includes(path));
+      return isChanged ? (
+        <strong className="changed" title={`${path}, not as the game comes with it`}>
+          {text}
+        </strong>
+      ) : (
+        <span className="soft">{text}</span>
+      );
+    },
+  };
+}
+
+function rowsOf(node: Node<RunRow>): readonly RunRow[] {
+  return node.kind === "group" ? node.rows : [node.row];
+}
+
+function labelOf(node: Node<RunRow>): string {
+  return node.kind === "group" ? node.label : node.row.name || node.row.run_id;
+}
+
+/** What all have, or how many different ones there are. */
+function shared(texts: readonly string[]): string {
+  const different = new Set(texts);
+  return different.size === 1 ? (texts[0] ?? "–") : `${different.size} values`;
+}
+
+function liveText(rows: readonly RunRow[]): string {
+  const live = rows.filter(isLive).length;
+  return live === 0 ? "" : `${live} live`;
+}
+
+function State({ run }: { run: RunRow }) {
+  return (
+    <>
+      <StatePill state={run.state} />
+      {isLive(run) && run.progress !== null && (
+        <progress value={run.progress} aria-label="Share of its steps">
+          {Math.round(run.progress * 100)} %
+        </progress>
+      )}
+    </>
+  );
+}
+
+function GroupName({ label, count, opening }: { label: string; count: number; opening: Opening }) {
+  return (
+    <button type="button" className="group-name" aria-expanded={opening.isOpen} onClick={opening.toggle}>
+      <span aria-hidden="true">{opening.isOpen ? "▾" : "▸"}</span> {label}{" "}
+      <span className="soft">{plural(count, "run")}</span>
+    </button>
+  );
+}
+
+interface LabelProps {
+  run: RunRow;
+  /** null: it may only be read. */
+  edit: ((run: RunRow, change: Partial<EditLabels>) => void) | null;
+}
+
+function RunName({ run, now, edit }: LabelProps & { now: number }) {
+  const name = (
+    <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
+      {run.name || run.title}
+    </a>
+  );
+  return (
+    <>
+      {edit === null ? (
+        name
+      ) : (
+        <EditedText
+          label={`name of ${run.run_id}`}
+          value={run.name}
+          maxLength={120}
+          onSave={(text) => edit(run, { name: text })}
+        >
+          {name}
+        </EditedText>
+      )}
+      <small className="soft">
+        {run.name !== "" && `${run.title}, `}
+        {formatAge(run.created, now)}, <span className="mono">{run.run_id}</span>
+        {run.archived && ", archived"}
+      </small>
+      {run.error !== null && <small className="bad">{run.error}</small>}
+    </>
+  );
+}
+
+function Tags({ run, edit }: LabelProps) {
+  const tags = run.tags.map((tag) => (
+    <a
+      key={tag}
+      className="tag"
+      href={formatRoute({ view: "runs", search: `q=tag:${encodeURIComponent(tag)}` })}
+    >
+      {tag}
+    </a>
+  ));
+  if (edit === null) return <>{tags}</>;
+  const save = (text: string) => edit(run, { tags: text.split(/[\s,"]+/).filter((tag) => tag !== "") });
+  return (
+    <EditedText label={`tags of ${run.run_id}`} value={run.tags.join(" ")} maxLength={800} onSave={save}>
+      {tags}
+    </EditedText>
+  );
+}
+
+function Note({ run, edit }: LabelProps) {
+  const note = <span className="note">{run.note}</span>;
+  if (edit === null) return note;
+  return (
+    <EditedText
+      label={`note of ${run.run_id}`}
+      value={run.note}
+      maxLength={4000}
+      onSave={(text) => edit(run, { note: text })}
+    >
+      {note}
+    </EditedText>
+  );
+}

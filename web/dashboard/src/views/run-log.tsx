@@ -1,0 +1,110 @@
+/** The log of a run, live or past: what the server, the learner and the game wrote, by level, source and words. */
+
+import { Loader, TextInput } from "@mantine/core";
+import { useEffect, useRef, useState } from "react";
+import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import {
+  clockOf,
+  entriesFound,
+  LEVELS,
+  type LogFilter,
+  type LogLevel,
+  type LogSource,
+  SOURCES,
+  textOfLog,
+} from "../state/log-text.ts";
+
+const RELOAD_MS = 2000;
+const AT_END_PIXELS = 80;
+
+export function RunLog({ runId, isOver }: { runId: string; isOver: boolean }) {
+  const { value, error, reload } = useLoaded(
+    `log ${runId} ${isOver}`,
+    () => api.log(runId),
+    isOver ? undefined : RELOAD_MS,
+  );
+  const [filter, setFilter] = useState<LogFilter>({ level: "info", source: null, search: "" });
+  const list = useRef<HTMLOListElement>(null);
+  const entries = value === null ? [] : entriesFound(value.entries, filter);
+  const newest = textOfLog(entries.slice(-1));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the newest entry is what it follows
+  useEffect(() => {
+    const { current } = list;
+    if (current === null) return;
+    // A person who has scrolled up is reading: only the end follows the newest line.
+    const isAtEnd = current.scrollHeight - current.scrollTop - current.clientHeight < AT_END_PIXELS;
+    if (isAtEnd || current.dataset.isFirst === undefined) current.scrollTop = current.scrollHeight;
+    current.dataset.isFirst = "false";
+  }, [newest, filter]);
+  return (
+    <section aria-labelledby="log-title" className="run-log">
+      <div className="section-head">
+        <h2 id="log-title" className="section-title">
+          Log
+        </h2>
+        <select
+          className="page-select"
+          aria-label="Least level"
+          value={filter.level}
+          onChange={({ currentTarget }) => setFilter({ ...filter, level: currentTarget.value as LogLevel })}
+        >
+          {LEVELS.map((level) => (
+            <option key={level} value={level}>
+              {level === "error" ? "error only" : `${level} and above`}
+            </option>
+          ))}
+        </select>
+        <select
+          className="page-select"
+          aria-label="Source"
+          value={filter.source ?? ""}
+          onChange={({ currentTarget: { value: source } }) =>
+            setFilter({ ...filter, source: source === "" ? null : (source as LogSource) })
+          }
+        >
+          <option value="">all sources</option>
+          {Object.entries(SOURCES).map(([source, name]) => (
+            <option key={source} value={source}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <TextInput
+          size="xs"
+          type="search"
+          aria-label="Search the log"
+          placeholder="Search the log"
+          value={filter.search}
+          onChange={({ currentTarget }) => setFilter({ ...filter, search: currentTarget.value })}
+        />
+        {entries.length > 0 && <CopyText text={textOfLog(entries)} name="these lines" />}
+      </div>
+      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {value === null ? (
+        error === null && <Loader aria-label="Loading the log" />
+      ) : entries.length === 0 ? (
+        <p className="soft">
+          {value.entries.length === 0 ? "Nothing is logged." : "No line passes this filter."}
+        </p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+        <ol className="card log-entries" ref={list} tabIndex={0} aria-label="Entries of the log">
+          {entries.map((entry, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity, and only move up
+            <li key={index} data-level={entry.level} data-source={entry.source}>
+              <span className="soft">{clockOf(entry)}</span> <b>{entry.level}</b>{" "}
+              <span className="soft">{SOURCES[entry.source]}</span> <span>{entry.text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <p className="soft">
+        The newest 1,000 entries. The game's console is that of the first copy in one worker, at most ten
+        lines a second.
+      </p>
+    </section>
+  );
+}

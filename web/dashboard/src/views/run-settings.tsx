@@ -1,0 +1,147 @@
+/** Every setting of a run: what differs from the game's own, or from another run's, first; the rest folded. */
+
+import type { RunRow, RunView } from "@attract/schema";
+import { Loader, TextInput } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatAge, formatNumber, plural } from "../state/format.ts";
+import { rowsFound, type SettingRow, type Side, settingRows } from "../state/settings-difference.ts";
+import { changesFrom, fieldsOf, settingsFromForm, yamlOf } from "../state/settings-form.ts";
+
+const OWN = "";
+
+export function RunSettings({ run }: { run: RunView }) {
+  const form = useLoaded("settings form", api.settingsForm);
+  const runs = useLoaded("runs", () => api.runs());
+  const [otherId, setOther] = useState(OWN);
+  const [search, setSearch] = useState("");
+  const own = useLoaded(`own ${run.game}`, () => ownOf(run));
+  const mine = useLoaded(`settings ${run.run_id}`, () => sideOf(run));
+  const other = useLoaded(`settings ${otherId}`, async () =>
+    otherId === OWN ? null : sideOf(await api.run(otherId)),
+  );
+  const fields = useMemo(() => (form.value === null ? [] : fieldsOf(form.value).all), [form.value]);
+  if (form.error !== null) return <ErrorNotice error={form.error} onRetry={form.reload} />;
+  if (form.value === null) return <Loader aria-label="Loading the settings" />;
+
+  const compared = otherId === OWN ? own : other;
+  const name = otherId === OWN ? "the game's own" : otherId;
+  const rows = settingRows(fields, mine.value ?? { settings: run.settings, view: null }, compared.value);
+  const [different, equal] = [rowsFound(rows.different, search), rowsFound(rows.equal, search)];
+  const changes =
+    own.value === null
+      ? run.settings
+      : settingsFromForm(fields, changesFrom(fields, own.value.settings, run.settings));
+  const yaml = yamlOf(changes);
+  return (
+    <section className="run-settings" aria-labelledby="settings-title">
+      <div className="section-head">
+        <h2 id="settings-title" className="section-title">
+          Settings
+        </h2>
+        <label className="run-settings-with">
+          <span>Compare with</span>
+          <select
+            className="page-select"
+            value={otherId}
+            onChange={({ currentTarget }) => setOther(currentTarget.value)}
+          >
+            <option value={OWN}>the game's own settings</option>
+            {othersOf(run, runs.value?.runs ?? []).map((one) => (
+              <option key={one.run_id} value={one.run_id}>
+                {optionText(one)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <TextInput
+          size="xs"
+          type="search"
+          aria-label="Find a setting"
+          placeholder="Find a setting"
+          value={search}
+          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+        {yaml !== "" && <CopyText text={yaml} name="changes as YAML" />}
+        <CopyText text={yamlOf(run.settings)} name="all as YAML" />
+      </div>
+      {compared.error !== null && <ErrorNotice error={compared.error} onRetry={compared.reload} />}
+      {compared.value !== null && (
+        <div className="card">
+          <h3>
+            {rows.different.length === 0
+              ? `Nothing differs from ${name}`
+              : `${plural(rows.different.length, "setting")} ${rows.different.length === 1 ? "differs" : "differ"} from ${name}`}
+          </h3>
+          {different.length > 0 && <Rows rows={different} other={name} />}
+        </div>
+      )}
+      {/* Searched, or with nothing to compare with, the rest is the list itself. */}
+      <details
+        className="card run-settings-equal"
+        open={compared.value === null || search !== "" || undefined}
+      >
+        <summary>
+          {compared.value === null ? "All settings" : `${plural(equal.length, "setting")} the same`}
+        </summary>
+        <Rows rows={equal} other={null} />
+      </details>
+    </section>
+  );
+}
+
+function Rows({ rows, other }: { rows: readonly SettingRow[]; other: string | null }) {
+  return (
+    <div className="table-scroll">
+      <table className="settings-table">
+        <thead>
+          <tr>
+            <th className="label">Setting</th>
+            <th className="label">This run</th>
+            {other !== null && <th className="label">{other}</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.path} data-setting={row.path}>
+              <th scope="row">
+                {row.label} <span className="soft mono">{row.path}</span>
+                {row.help !== "" && <p className="soft">{row.help}</p>}
+              </th>
+              <td className="mono">{row.value}</td>
+              {other !== null && <td className="mono">{row.other}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What a run of the game uses when nothing is chosen. */
+async function ownOf(run: RunView): Promise<Side> {
+  const view = await api.trySettings({ game: run.game, description: run.description });
+  return { settings: view.own, view };
+}
+
+/** A run's settings with what was derived for the empty ones; without that where the game is gone. */
+async function sideOf({ game, settings, description }: RunView): Promise<Side> {
+  const view = await api.trySettings({ game, settings, description }).catch(() => null);
+  return { settings, view };
+}
+
+/** Runs of the same game first. */
+function othersOf(run: RunView, runs: readonly RunRow[]): readonly RunRow[] {
+  const others = runs.filter(({ run_id, state }) => run_id !== run.run_id && state !== "damaged");
+  return [
+    ...others.filter(({ game }) => game === run.game),
+    ...others.filter(({ game }) => game !== run.game),
+  ];
+}
+
+function optionText({ title, run_id, created, episode_return_mean }: RunRow): string {
+  return `${title}, ${formatAge(created, Date.now())}, return ${formatNumber(episode_return_mean)} (${run_id})`;
+}

@@ -1,0 +1,43 @@
+/** The parts of a run's page as links: each has an address, and the browser's buttons go between them. */
+
+import type { MouseEvent } from "react";
+import { formatRoute, type Route, RUN_TABS, type RunTab } from "../routes.ts";
+
+const NAMES: Readonly<Record<RunTab, string>> = {
+  overview: "Overview",
+  charts: "Charts",
+  play: "Play",
+  workers: "Workers",
+  settings: "Settings",
+  log: "Log",
+};
+
+interface RunTabsProps {
+  route: Extract<Route, { view: "run" }>;
+  /** What a part is marked with, such as a count. */
+  marks: Partial<Record<RunTab, number>>;
+}
+
+export function RunTabs({ route, marks }: RunTabsProps) {
+  const { tab: current = "overview" } = route;
+  return (
+    <nav className="run-tabs" aria-label="Parts of the run">
+      {RUN_TABS.map((tab) => (
+        <a
+          key={tab}
+          href={formatRoute({ ...route, tab })}
+          aria-current={tab === current ? "page" : undefined}
+          onClick={showWhole}
+        >
+          {NAMES[tab]}
+          {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** On a phone the row scrolls: the chosen one comes into view. */
+function showWhole({ currentTarget }: MouseEvent): void {
+  currentTarget.scrollIntoView({ block: "nearest", inline: "center" });
+}

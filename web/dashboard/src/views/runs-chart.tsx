@@ -1,0 +1,168 @@
+/** One metric of several runs in one chart: a line each, or a band for each group of runs, such as the seeds of one setting. */
+
+import { useMemo, useRef } from "react";
+import { api } from "../api/client.ts";
+import { useDefinitions } from "../hooks/use-definitions.ts";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { ChartCursor } from "../state/chart-cursor.ts";
+import { type ChartView, resolveRange } from "../state/chart-view.ts";
+import { bandOver, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
+import { formatNumber } from "../state/format.ts";
+import { panelOfMetric } from "../state/panels.ts";
+import {
+  type Detail,
+  detailFrom,
+  MAX_POINTS,
+  placeAlong,
+  placesOf,
+  type Series,
+  seriesFromSnapshot,
+  withDetail,
+} from "../state/series.ts";
+import { Plot } from "./plot.tsx";
+
+/** A run of the overlay. */
+export interface ChartRun {
+  readonly id: string;
+  readonly name: string;
+  readonly colour: string;
+  /** Runs of one group, two or more, are one line: their mean, with a band from the smallest to the largest. Its name. */
+  readonly group?: string;
+}
+
+interface RunsChartProps {
+  runs: readonly ChartRun[];
+  metric: string;
+  view: ChartView;
+  /** Zoom was asked for by the pointer or keys; without it the chart cannot be zoomed. */
+  onView?: (view: ChartView) => void;
+  /** Shared by the charts of a page; without it the chart has one of its own. */
+  cursor?: ChartCursor;
+  /** How often runs that go on are asked for again; without it once. */
+  everyMs?: number;
+}
+
+export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsChartProps) {
+  const own = useRef<ChartCursor | null>(null);
+  own.current ??= new ChartCursor();
+  const definitions = useDefinitions();
+  const ids = runs.map(({ id }) => id);
+  const whole = useLoaded(`${metric} ${ids.join(" ")}`, () => load(ids, metric), everyMs).value;
+  const found = whole?.flatMap((series) => series ?? []) ?? [];
+  const [min, max] = spanOf(found, view);
+  const range = resolveRange(view.range, min, max);
+  const detail = useLoaded(
+    `${metric} ${view.axis} ${range?.join(" ")} ${ids.join(" ")} ${whole !== null}`,
+    async () => (range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range)),
+  ).value;
+  const lines = useMemo(() => linesOf(runs, whole, detail, view), [runs, whole, detail, view]);
+  const panel = definitions === null ? null : panelOfMetric(definitions, metric);
+  const seen = extremesOf(tableOf(lines, 0), range);
+  return (
+    <figure
+      className="card chart-card"
+      data-runs={runs.length}
+      data-metric={metric}
+      data-points={Math.max(0, ...lines.map(({ x }) => x.length))}
+      data-low={seen?.[0]}
+      data-high={seen?.[1]}
+    >
+      <figcaption className="chart-head">
+        <h3>{panel?.title ?? metric}</h3>
+      </figcaption>
+      <ul className="chart-legend">
+        {lines.map((line) => (
+          <li key={line.id} style={{ "--series": line.color } as React.CSSProperties}>
+            {line.name} <output data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
+          </li>
+        ))}
+      </ul>
+      <Plot
+        id={`runs ${metric}`}
+        title={panel?.title ?? metric}
+        unit={panel?.unit ?? ""}
+        lines={lines}
+        axis={view.axis}
+        range={range}
+        smooth={view.smooth}
+        isLog={(panel?.isLog ?? false) !== view.log.includes(metric)}
+        isCut={view.isCut}
+        nothing={whole === null ? "Loading" : "None of these runs has this metric"}
+        cursor={cursor ?? own.current}
+        onRange={
+          onView &&
+          ((shown) => onView({ ...view, range: shown === null ? null : { from: shown[0], to: shown[1] } }))
+        }
+      />
+    </figure>
+  );
+}
+
+/** The whole series of each run; undefined: it has none. */
+async function load(ids: readonly string[], metric: string): Promise<(Series | undefined)[]> {
+  return Promise.all(
+    ids.map(async (id) =>
+      filled(seriesFromSnapshot(await api.metrics(id, MAX_POINTS, { names: [metric] }))[metric]),
+    ),
+  );
+}
+
+async function loadPart(
+  ids: readonly string[],
+  metric: string,
+  view: ChartView,
+  whole: readonly (Series | undefined)[],
+  range: readonly [number, number],
+): Promise<(Detail | null)[]> {
+  return Promise.all(
+    ids.map(async (id, i) => {
+      const series = whole[i];
+      if (series === undefined) return null;
+      const places = placesOf(series, view.axis);
+      const [from, to] = range.map((place) => placeAlong(places, series.steps, place) ?? 0);
+      const part = await api.metrics(id, MAX_POINTS, { names: [metric], from, to });
+      return detailFrom(part, from, to, series.steps[series.steps.length - 1]);
+    }),
+  );
+}
+
+function filled(series: Series | undefined): Series | undefined {
+  return series === undefined || series.values.length === 0 ? undefined : series;
+}
+
+function spanOf(series: readonly Series[], { axis }: ChartView): [min: number, max: number] {
+  const places = series.map((one) => placesOf(one, axis));
+  return [
+    Math.min(...places.map((list) => list[0])),
+    Math.max(...places.map((list) => list[list.length - 1])),
+  ];
+}
+
+function linesOf(
+  runs: readonly ChartRun[],
+  whole: readonly (Series | undefined)[] | null,
+  detail: readonly (Detail | null)[] | null,
+  { axis }: ChartView,
+): DrawnLine[] {
+  const single = runs.flatMap((run, i) => {
+    const series = whole?.[i];
+    if (series === undefined) return [];
+    const style = { id: run.id, name: run.name, color: run.colour };
+    return [{ run, line: drawnLine(withDetail(series, detail?.[i] ?? null), axis, style) }];
+  });
+  const groups = new Map<string, typeof single>();
+  for (const one of single) {
+    const key = one.run.group ?? `run ${one.run.id}`;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups].flatMap(([group, members]) => {
+    if (members.length === 1) return [members[0].line];
+    const style = { id: `group ${group}`, name: group, color: members[0].run.colour };
+    return (
+      bandOver(
+        members.map(({ line }) => line),
+        style,
+      ) ?? []
+    );
+  });
+}
