@@ -80,6 +80,9 @@ def test_an_evaluation_has_the_names_of_its_mode() -> None:
 
 def test_the_evaluations_of_a_version_are_read_from_its_metrics():
     values = {"eval/mean_reward": 4.0, "eval/std_reward": 0.5, "eval_sampled/mean_reward": 3.0}
-    found = [(one.deterministic, one.return_mean, one.return_std) for one in evaluations_of(values)]
+    found = [
+        (evaluation.deterministic, evaluation.return_mean, evaluation.return_std)
+        for evaluation in evaluations_of(values)
+    ]
     assert found == [(True, 4.0, 0.5), (False, 3.0, None)]
     assert evaluations_of({"time/fps": 1.0}) == []
