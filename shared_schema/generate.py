@@ -25,6 +25,7 @@ from attract.schema import (
     api,
     close_codes,
     events,
+    look,
     messages,
     metrics,
     recorded_episode,
@@ -135,8 +136,8 @@ def messages_schema() -> dict[str, Any]:
 
 
 def api_schema() -> dict[str, Any]:
-    """JSON Schema of what the HTTP API says and takes."""
-    modules = (api, access, events, metrics, recorded_episode, run_list, studies, versions)
+    """JSON Schema of what the HTTP API and `attract look --json` say and take."""
+    modules = (api, access, events, look, metrics, recorded_episode, run_list, studies, versions)
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])
@@ -243,7 +244,7 @@ def with_variables(page: str) -> str:
     """The page of commands with its table of the server's variables generated."""
     before, _, rest = page.partition(TABLE_BEGINS)
     _, _, after = rest.partition(TABLE_ENDS)
-    rows = [("Variable", "Means", "By default", "Flag above it"), ("---",) * 4]
+    rows = [("Variable", "Means", "By default", "Flag that wins over it"), ("---",) * 4]
     for name, setting in SERVER_VARIABLES.items():
         means = flag_help(ServerSettings.model_fields[setting])
         has_flag = setting in (*SERVED_FLAGS, "host", "port", "runs_dir", "project_dir")

@@ -318,7 +318,7 @@ TO_BROWSER: list[WireModel] = [
         episodes=[RECORDED],
         parameters={"size": 12.0},
         max_steps=600,
-        fresh=True,
+        fresh_every=4,
         record=True,
         budget_seconds=20.0,
     ),

@@ -243,17 +243,14 @@ async function buildPageGames(folder) {
   }
 }
 
-/** Copies each game's card, and each page game's trained policy and picture. They stay out of the page's own folder, which is exported. */
+/** Copies each game's card and trained policy. They stay out of a page's own folder, which is exported. */
 async function copyTrained(folder) {
-  const source = path.join(WEB, "page-games");
   await mkdir(folder, { recursive: true });
-  for (const name of await readdir(source)) {
-    const trained = path.join(source, name, "trained");
-    if (existsSync(trained)) await cp(trained, path.join(folder, name), { recursive: true });
-  }
-  for (const name of await readdir(path.join(WEB, "games"))) {
-    const card = path.join(WEB, "games", name, "card.json");
-    if (existsSync(card)) await cp(card, path.join(folder, name, "card.json"));
+  for (const place of ["games", "page-games"]) {
+    for (const name of await readdir(path.join(WEB, place))) {
+      const trained = path.join(WEB, place, name, "trained");
+      if (existsSync(trained)) await cp(trained, path.join(folder, name), { recursive: true });
+    }
   }
 }
 

@@ -66,11 +66,11 @@ def create_app() -> ASGIApp:
 
 
 class LaunchCheck:
-    """An app that starts only under a uvicorn with the flags that it relies on, and answers 503 until it has.
+    """Lets the app start only under a uvicorn with the flags that it needs; until then it answers 503.
 
-    The flags are read from uvicorn's `Config`, which no ASGI message shows: it is looked for among the
-    objects of the process while the app is made. So it is found however uvicorn was started (command,
-    variables, `uvicorn.run`, gunicorn), and read by its public attributes alone; other servers have none.
+    No ASGI message shows uvicorn's flags. They are read from its `Config`, which is searched among the
+    objects of the process while the app is made, by its public attributes alone. This works however uvicorn
+    was started (command, variables, `uvicorn.run`, gunicorn); other servers have no `Config`.
     """
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, configs: Sequence[uvicorn.Config]) -> None:

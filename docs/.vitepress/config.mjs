@@ -73,9 +73,11 @@ export default defineConfig({
         items: [
           page("Results", "/notebook/results"),
           page("How speed is measured", "/notebook/performance"),
+          page("What was tried in learning", "/notebook/learning"),
           page("Games in a page", "/notebook/page-games"),
           page("Faults and attacks", "/notebook/reliability"),
           page("On a GPU", "/notebook/gpu"),
+          page("Walks through the tree", "/notebook/walks"),
         ],
       },
     ],

@@ -10,8 +10,9 @@ from check_rules import ROOT
 PAGES = {int(path.name[:4]): path for path in sorted((ROOT / "docs" / "decisions").glob("*.md"))}
 NEVER_GIVEN = {38, 39, 44, 49, 50}
 """Numbers that branches had set aside and did not need; no page was ever called so."""
-MERGED = {25: 64, 51: 64}
+MERGED = {10: 16, 13: 16, 25: 64, 51: 64, 59: 62}
 """Numbers of pages that were merged into a later one, with its number."""
+MAX_LINES = 60
 REFERENCE = re.compile(r"\[(\d{4})\]\((\d{4})-[a-z0-9-]+\.md\)")
 MENTION = re.compile(r"\]\((\d{4}-[a-z0-9-]+\.md)\)|(?<![\d.,])(00\d\d)\b(?!-)")
 
@@ -34,7 +35,12 @@ def test_a_decision_begins_with_its_number_and_its_date(number: int) -> None:
     title, empty, date, *_ = PAGES[number].read_text().splitlines()
     assert title.startswith(f"# {number}. ")
     assert empty == ""
-    assert re.match(r"20\d\d-\d\d-\d\d\.( (Overtake|Goes on)|$)", date), date
+    assert re.match(r"20\d\d-\d\d-\d\d\.( (Overtake|Goes on|It takes in)|$)", date), date
+
+
+@pytest.mark.parametrize("number", PAGES)
+def test_a_decision_is_a_page(number: int) -> None:
+    assert len(PAGES[number].read_text().splitlines()) <= MAX_LINES
 
 
 @pytest.mark.parametrize("number", PAGES)

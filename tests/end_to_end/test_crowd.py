@@ -205,7 +205,7 @@ async def test_a_page_is_played_twice_alike_and_in_fresh_pages_too(tmp_path: Pat
     crowd = order(*((player, 3) for player in players), record=True)
     async with browser(tmp_path, "game.page.ts") as (checker, module):
         answer = await checker.playtest(module, of(module, crowd), 90.0)
-        fresh = await checker.playtest(module, of(module, crowd.model_copy(update={"fresh": True})), 90.0)
+        fresh = await checker.playtest(module, of(module, crowd.model_copy(update={"fresh_every": 1})), 90.0)
     assert answer.problem is None
     assert len(answer.episodes) == 3 * len(players)
     assert rows(answer) == rows(fresh)

@@ -82,7 +82,7 @@ def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
 
 
 async def start_training(page: Page, title: str, workers: int = 1) -> None:
-    await page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
     form = page.get_by_role("form", name=f"Train {title}")
     await form.get_by_label("Workers", exact=True).fill(str(workers))
     await form.get_by_role("button", name="Start training").click()
@@ -206,7 +206,7 @@ async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> No
 @pytest.mark.long
 async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
-        await page.get_by_role("button", name=re.compile("^CartPole")).click()
+        await page.get_by_role("radio", name=re.compile("^CartPole")).click()
         form = page.get_by_role("form", name="Train CartPole")
         await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
         await start_training(page, "CartPole")

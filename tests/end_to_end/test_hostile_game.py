@@ -119,7 +119,7 @@ async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(t
                       addEventListener("message", (event) => heard.push(event.data));
                     }"""
                 )
-                await page.get_by_role("button", name=re.compile("^Innocent")).click()
+                await page.get_by_role("radio", name=re.compile("^Innocent")).click()
                 form = page.get_by_role("form", name="Train Innocent")
                 await form.get_by_label("Workers", exact=True).fill("1")
                 await form.get_by_role("button", name="Start training").click()

@@ -82,7 +82,7 @@ class Shown:
 
 
 async def start_training(page: Page, title: str) -> None:
-    await page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
     form = page.get_by_role("form", name=f"Train {title}")
     await form.get_by_label("Workers", exact=True).fill("1")
     await form.get_by_role("button", name="Start training").click()
@@ -142,8 +142,8 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
     size = (400, 440)
     with serve(tmp_path / "runs") as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):
-            await page.get_by_role("button", name=re.compile("^Moles")).click()
-            card = '.game-card[aria-pressed="true"]'
+            await page.get_by_role("radio", name=re.compile("^Moles")).click()
+            card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("own restart")
             await shown_in(page, f"{card} .screen", size)
             await check_accessible(page, "a page game is chosen")
@@ -304,8 +304,8 @@ async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(
     (tmp_path / "flash.html").write_text(SHORT_PAGE)
     with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):
-            await page.get_by_role("button", name=re.compile("^Flash")).click()
-            card = '.game-card[aria-pressed="true"]'
+            await page.get_by_role("radio", name=re.compile("^Flash")).click()
+            card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("fresh page")
             shown = thread_of(page, card).locator(SHOWN)
             for _ in range(5):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.probe import SIZE, found_in
+from attract.commands.probe import SIZE, found_in_time
 from attract.games.page_places import page_place
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
@@ -205,10 +205,18 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
 
 async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES["variables"])
-    found = await found_in(page_place(str(tmp_path), tmp_path / "runs"), ServerSettings(), SIZE, 0.01)
+    place = page_place(str(tmp_path), tmp_path / "runs")
+    found = await found_in_time(place, ServerSettings(), SIZE, 0.01, 60.0)
+    assert found is not None
     assert found["moves"] != []
     assert found["restart"] is None
     assert "page: " in found["adapter"]
+
+
+async def test_a_probe_that_hangs_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<script>for (;;);</script>")
+    place = page_place(str(tmp_path), tmp_path / "runs")
+    assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 6.0) is None
 
 
 def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_name(tmp_path: Path) -> None:

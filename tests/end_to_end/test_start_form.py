@@ -114,7 +114,7 @@ def same(path: str, shown: str, value: Any) -> bool:
 
 async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
-        await page.get_by_role("button", name=re.compile("^Memory")).click()
+        await page.get_by_role("radio", name=re.compile("^Memory")).click()
         form = page.get_by_role("form", name="Train Memory")
         await expect(form).to_be_visible()
         own = (await call(page, "api/settings", {"game": "memory"}))["own"]
@@ -224,14 +224,14 @@ async def test_the_start_button_is_within_the_window_beside_every_game(address: 
             "(all) => all.forEach((fold) => { fold.open = true; })"
         )
         await wait_until(page, IN_WINDOW, button)
-        await page.get_by_role("button", name=re.compile("^Stars")).click()
+        await page.get_by_role("radio", name=re.compile("^Stars")).click()
         await expect(page.get_by_role("form", name="Train Stars")).to_be_visible()
         await wait_until(page, IN_WINDOW, ".start-form")
 
         # Below the games of a phone, a tap brings the form into sight, and its button with it.
         await page.set_viewport_size({"width": 390, "height": 844})
         await page.emulate_media(reduced_motion="reduce")
-        await page.get_by_role("button", name=re.compile("^CartPole")).click()
+        await page.get_by_role("radio", name=re.compile("^CartPole")).click()
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_in_viewport()
         await wait_until(page, IN_WINDOW, button)
         # What stands on a card stays within it.
@@ -254,7 +254,7 @@ async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
                 {"collection.seats": "main, main, main (automatic)", "ppo.gae_lambda": "automatic"},
             ),
         ):
-            await page.get_by_role("button", name=re.compile(f"^{game}")).click()
+            await page.get_by_role("radio", name=re.compile(f"^{game}")).click()
             form = page.get_by_role("form", name=f"Train {game}")
             await form.get_by_label("Settings", exact=True).select_option(preset)
             # The game is loaded first: several settings depend on it.

@@ -54,7 +54,7 @@ async def open_run(page: Page, run_id: str, query: str = "") -> None:
 
 
 async def start_cartpole(page: Page) -> None:
-    await page.get_by_role("button", name=re.compile("^CartPole")).click()
+    await page.get_by_role("radio", name=re.compile("^CartPole")).click()
     form = page.get_by_role("form", name="Train CartPole")
     await form.get_by_label("Workers", exact=True).fill("1")
     await form.get_by_role("button", name="Start training").click()

@@ -75,7 +75,7 @@ def choice_with_gradient(logits: Tensor, actions: Tensor) -> Evaluated:
 
 
 def without_forbidden(evaluated: Evaluated, forbidden: Tensor) -> Evaluated:
-    """No gradient where a logit was replaced."""
+    """The same with a gradient of 0 where a logit was replaced by that of a forbidden choice."""
     return Evaluated(
         evaluated.log_probs,
         evaluated.entropies,

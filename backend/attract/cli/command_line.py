@@ -13,7 +13,7 @@ from rich.text import Text
 from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
-from attract.cli.games import check, ci, difficulty, new, probe
+from attract.cli.games import check, ci, difficulty, look, new, probe
 from attract.cli.help import (
     BEGIN,
     EVERY_SETTING,
@@ -26,7 +26,7 @@ from attract.cli.help import (
     TRAIN,
     Layout,
 )
-from attract.cli.runs import evaluate, export, replay, report, rollback, runs
+from attract.cli.runs import evaluate, export, metrics, replay, report, rollback, runs
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
@@ -41,11 +41,12 @@ GROUPS = {
         "check": check,
         "ci": ci,
         "difficulty": difficulty,
+        "look": look,
         "probe": probe,
         "doctor": doctor,
     },
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
-    LOOK: {"serve": serve, "runs": runs, "eval": evaluate, "replay": replay},
+    LOOK: {"serve": serve, "runs": runs, "metrics": metrics, "eval": evaluate, "replay": replay},
     SHIP: {"export": export},
     OPERATE: {"join": join, "health": health, "report": report, "rollback": rollback},
 }

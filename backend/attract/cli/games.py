@@ -1,4 +1,4 @@
-"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -59,6 +59,80 @@ def check(
     return run_async(check_game(CheckOptions(game, json_output, save), server))
 
 
+def look(
+    page: Annotated[str, GameWord],
+    /,
+    *,
+    press: Annotated[list[str] | None, Parameter(negative=())] = None,
+    hold: Annotated[list[str] | None, Parameter(negative=())] = None,
+    click: Annotated[list[str] | None, Parameter(negative=())] = None,
+    action: Annotated[list[str] | None, Parameter(negative=())] = None,
+    frames: int | None = None,
+    expression: Annotated[str | None, Parameter(name="--eval")] = None,
+    png: Path | None = None,
+    size: tuple[int, int] = (800, 600),
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1,
+    full: Annotated[bool, Parameter(negative=())] = False,
+    project_dir: GameProjectDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Open a PAGE or an adapter for some frames, press what is given, and say what is there.
+
+    Prints texts, buttons and drawn things with their places, globals and which input moves them, the console,
+    alerts, errors and missing files; of an adapter also each step's observation, score, end and mask.
+    Exit code: 0 if it looked, 2 if it could not.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, address on this machine, adapter, or bundled page game.
+    press
+        Key and frame: Enter@10. It is down for 4 frames. Keys are those of KeyboardEvent.code.
+    hold
+        Key, its first frame, and the first without it: ArrowLeft@60-90.
+    click
+        CSS selector or place, and frame: '#start@5', 120,80@5.
+    action
+        Action of the adapter, and frames: left@0-30.
+    frames
+        Frames to play, of 1/60 s; by default 60, or 30 after the last input.
+    expression
+        JavaScript expression, or function of the window, evaluated in the page after the last frame. `w` is
+        the window; `made` and `drawn` are those of adapters.
+    png
+        File for a picture of the last frame.
+    size
+        Width and height of the page's window in pixels; an adapter has its own.
+    seed
+        Seed of the page's random numbers and date.
+    full
+        Leave nothing out; by default the answer has at most 8 kB.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.look import LookOptions, look_at
+    from attract.commands.look_inputs import given_inputs
+    from attract.games.page_places import names_page
+    from attract.server.app_server import run_async
+
+    server = server_settings(port=0, project_dir=project_dir)
+    if not names_page(page):
+        page, server = served_game(page, server)
+    inputs = given_inputs(press or (), hold or (), click or (), action or ())
+    order = LookOptions(
+        page,
+        inputs,
+        frames=frames,
+        expression=expression,
+        png=png,
+        size=size,
+        seed=seed,
+        full=full,
+        json_output=json_output,
+    )
+    return run_async(look_at(order, server))
+
+
 def probe(
     page: str,
     /,
@@ -87,7 +161,7 @@ def probe(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.probe import ProbeOptions, probe_page
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server_settings(port=0)))
 

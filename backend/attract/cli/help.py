@@ -50,6 +50,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract difficulty snake --over size=8,9 --policy latest", "by a trained agent"),
         ("attract difficulty snake --over size=6:20:5 --bands bands.yaml", "exit code 1 outside a band"),
     ),
+    "look": (
+        ("attract look dist --press Enter@10 --hold ArrowLeft@60-90", "what a key moves"),
+        ("attract look dist --eval 'w.game?.score' --png page.png", "a value, and a picture"),
+        ("attract look game.page.ts --action left@0-60 --json", "each step, as an adapter has it"),
+    ),
     "probe": (
         ("attract probe dist", "a build folder"),
         ("attract probe http://localhost:5173", "a development server"),
@@ -89,6 +94,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract runs", "the newest runs"),
         ('attract runs "game:snake return>20" --sort -return', "the best of one game"),
         ('attract runs "lr<0.001 is:all" --json', "by a setting, for scripts"),
+    ),
+    "metrics": (
+        ("attract metrics latest", "first, last, lowest and highest of each"),
+        ("attract metrics latest rollout/ep_rew_mean --points 50", "how it went"),
+        ("attract metrics latest 'rollout/*' --json", "for scripts and coding agents"),
     ),
     "eval": (
         ("attract eval latest", "the newest run"),

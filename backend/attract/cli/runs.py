@@ -1,4 +1,4 @@
-"""Commands for existing runs: `runs`, `eval`, `export`, `rollback`, `report`."""
+"""Commands for existing runs: `runs`, `metrics`, `eval`, `export`, `rollback`, `report`."""
 
 import os
 import shlex
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from attract.cli.completion import RunWord
 from attract.cli.configuration import served_game, server_settings
@@ -51,6 +52,35 @@ def runs(
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     print_runs(find_runs(server, " ".join(query), sort, limit), json_output=json_output)
+    return DONE
+
+
+def metrics(
+    run: Annotated[str, RunWord],
+    /,
+    *names: str,
+    points: Annotated[int | None, Parameter(validator=Number(gte=0, lte=500))] = None,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Print the metrics of RUN: first, last, lowest and highest value of each, and values of those named.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`: the newest run that has a policy.
+    names
+        Metrics, or patterns such as "rollout/*"; by default all.
+    points
+        Number of values of each metric; by default 20 of those that are named. With it nothing is left out;
+        else the answer has at most 8 kB.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.metrics import json_text, metrics_lines, run_metrics
+
+    found = run_metrics(server_settings(port=0, runs_dir=runs_dir).runs_dir, run, names, points)
+    print(json_text(found) if json_output else "\n".join(metrics_lines(found)))
     return DONE
 
 

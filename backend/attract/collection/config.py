@@ -381,8 +381,8 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers
     if config.lease_segments(description) > MAX_LEASE_SEGMENTS:
         raise ConfigurationError(
-            f"one lease each of {config.num_workers} workers of {slots} slots gives {most} segments, "
-            f"{config.batch_target(description)} were asked for",
+            f"{config.batch_target(description)} segments are too many: one lease for each of "
+            f"{config.num_workers} workers with {slots} slots gives at most {most}",
             setting=f"{config.run.algorithm}.batch_segments",
             fix=f"the largest that works is {most}; or use more workers or instances",
         )

@@ -29,11 +29,11 @@ class CounterState:
             setattr(self, name, value)
 
     def take_in(self, of_all: Counters, claimed: Counters) -> None:
-        """An update of several cells is done: go on from the totals of all of them.
+        """Take over the totals of all cells after an update.
 
         Args:
-            of_all: after it.
-            claimed: what this cell's counters were to be after it; what was played since then is kept.
+            of_all: totals of all cells after the update.
+            claimed: this cell's counters as it expected them after the update; steps played since are kept.
         """
         for name, value in of_all.model_dump().items():
             more = 0 if name in ("agent_steps", "updates") else getattr(self, name) - getattr(claimed, name)

@@ -291,7 +291,7 @@ def assign(state: CollectionState, host: Host) -> None:
 
 
 def send_again(state: CollectionState, described: Described, worker: Worker, now: float) -> None:
-    """Say once more what may have died with a worker's last socket: lapses, its policy, its leases."""
+    """Send again what may have been lost with a worker's last socket: lapses, its policy, its leases."""
     for lease_id in worker.voided:
         state.send_void(worker, lease_id, "it lapsed")
     version, unknown = worker.sent_version, not worker.acknowledged

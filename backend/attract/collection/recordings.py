@@ -30,7 +30,7 @@ def take(state: CollectionState, worker: Worker, message: EpisodeRecorded) -> No
     if len(lease.recorded) >= allowed:
         raise malformed(
             f"episode_recorded: lease {lease.lease_id} asked for {allowed} episodes",
-            fix="send what its `record` asks for, and no more",
+            fix="send only the episodes that its `record` asks for",
         )
     _check(state.require_described().description, message.episode, "episode_recorded.episode")
     version = max((seat.policy_version or 0 for seat in message.episode.seats), default=0)

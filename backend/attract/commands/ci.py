@@ -12,7 +12,7 @@ from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
-from attract.commands.probe import SIZE, found_in
+from attract.commands.probe import SIZE, found_in_time
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
@@ -21,13 +21,14 @@ from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baselin
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
+from attract.playtest.judge import NOT_BEFORE
 from attract.playtest.outcomes import Outcomes
-from attract.playtest.plan import Plan
+from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Finding, Report
 from attract.playtest.session import STAGES, Playtest
-from attract.playtest.unadapted import playable
+from attract.playtest.unadapted import playable, unprobed
 from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
@@ -42,8 +43,9 @@ MAX_STEPS: Final = 3_000
 MAX_EPISODES: Final = 64
 """Recorded ones that an order can have."""
 LOAD_SECONDS: Final = 10.0
-PROBE_SHARE: Final = 0.35
-"""Share of the seconds that the probe of a page without an adapter may take."""
+PROBE_SHARE: Final = 0.25
+PROBE_LIMIT_SHARE: Final = 0.35
+"""Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
 HOST_SECONDS: Final = 30.0
@@ -177,7 +179,10 @@ async def choose_game(
             fix=f"attract probe {order.game}, review what it writes, and name that in place of the page",
         )
     _say(console, f"{order.game} has no adapter: probing the page")
-    found = await found_in(page, server, SIZE, PROBE_SHARE * order.seconds)
+    budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
+    found = await found_in_time(page, server, SIZE, budget, limit)
+    if found is None:
+        found = unprobed(page.page, SIZE)
     _say(
         console, printable(f"  controls: {', '.join(found['moves']) or 'none found: usual keys are pressed'}")
     )
@@ -304,8 +309,10 @@ async def _judged(
         max_steps=MAX_STEPS if baseline is None else baseline.max_steps,
         tick_seconds=description.tick_seconds,
         has_page=description.page is not None,
-        needs_fresh_pages=any(key[0] == "retry-broken" for key in known),
+        fresh_every=0 if baseline is None else baseline.fresh_every,
+        known=frozenset(known),
         is_judged_by_score=given.has_score,
+        measures_keys=baseline is not None or order.update_baseline,
         seconds=max(MIN_SECONDS, order.seconds - asyncio.get_running_loop().time() + given.began),
     )
 
@@ -328,14 +335,14 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
+    check_played(played, findings, plan.seconds, is_written=order.update_baseline)
     if order.update_baseline and path is not None:
-        if not played.outcomes.num_episodes:
-            raise AttractError("no episode was played: there is nothing to write a baseline of")
         whole = Baseline(
             game=description.id,
             build=build.sha256,
             seed=seed,
             max_steps=plan.max_steps,
+            fresh_every=played.fresh_every,
             policies=hashes(policies),
             known=[KnownFinding(id=finding.id, text=plain_text(finding.text)) for finding in findings],
             measured=played.measured,
@@ -358,9 +365,19 @@ async def _judged(
     )
 
 
+def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:
+    """Raises: AttractError: nothing was played, so nothing is known of a game without a finding.
+
+    Args:
+        is_written: whether a baseline is to be written.
+    """
+    if not played.outcomes.num_episodes and (is_written or not findings):
+        raise AttractError(f"no episode came to its end in {seconds:.0f} s: give it more time by --seconds")
+
+
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
     """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
-    if finding.id == "retry-broken":
+    if finding.id == "retry-broken" and not finding.text.endswith(NOT_BEFORE):
         return any(name == finding.id for name, _ in known)
     return (finding.id, plain_text(finding.text)) in known
 

@@ -22,7 +22,7 @@ from attract.games.library import PACKAGE_DIR, refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 
@@ -112,21 +112,40 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
     return path
 
 
-async def found_in(
-    place: PagePlace, server: ServerSettings, size: tuple[int, int], budget_seconds: float | None = None
-) -> dict[str, Any]:
+async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
     """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
-
-    Args:
-        budget_seconds: after which nothing further is tried; None: `web/page-probe` decides.
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
-    async with _probe_tab(place.files, server) as tab:
+    return await _report(place, server, {"page": place.page, "size": size})
+
+
+async def found_in_time(
+    place: PagePlace,
+    server: ServerSettings,
+    size: tuple[int, int],
+    budget_seconds: float,
+    limit_seconds: float,
+) -> dict[str, Any] | None:
+    """As `found_in`, in a limited time; None: it took longer.
+
+    Args:
+        budget_seconds: after which nothing further is tried; what is tried then is finished.
+        limit_seconds: with the start of the browser.
+
+    Raises: GameError: kind `load`, when the page cannot be loaded.
+    """
+    page = {"page": place.page, "size": size, "budgetMs": 1000 * budget_seconds}
+    try:
+        async with asyncio.timeout(limit_seconds):
+            return await _report(place, server, page)
+    except TimeoutError:
+        return None
+
+
+async def _report(place: PagePlace, server: ServerSettings, page: dict[str, Any]) -> dict[str, Any]:
+    async with probe_tab(place.files, server) as tab:
         try:
-            page: dict[str, Any] = {"page": place.page, "size": size}
-            if budget_seconds is not None:
-                page["budgetMs"] = 1000 * budget_seconds
             return await tab.evaluate("(page) => attractProbe.run(page)", page)
         except PlaywrightError as error:
             text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
@@ -134,7 +153,11 @@ async def found_in(
 
 
 @asynccontextmanager
-async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+async def probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+    """A tab of a headless browser with `web/page-probe`, at the origin of one page's files.
+
+    Raises: ConfigurationError: the page's server does not answer, or there is no Chromium.
+    """
     await _check_answers(files)
     chromium = require_chromium()
     app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")

@@ -188,7 +188,7 @@ def check_optuna() -> None:
 
 
 def parallel_of(order: TuneOptions, settings: Any, cores: int | None = None) -> int:
-    """Number of parallel trials: as given, or as cores suffice for all workers and one learner per trial."""
+    """Number of parallel trials: as given, or one per `num_workers` + 1 cores (workers and a learner)."""
     if order.parallel is not None:
         return order.parallel
     available = usable_cores() if cores is None else cores

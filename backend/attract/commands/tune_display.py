@@ -35,7 +35,7 @@ class StudyDisplay:
             self._live.stop()
 
     def say(self, text: str) -> None:
-        """One line that stays."""
+        """Print a line that stays above the live display."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def changed(self, view: StudyView) -> None:

@@ -78,9 +78,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
         _check_finals(step, column, terminated, truncated)
         _check_room(column, columns, layout)
     elif bool((truncated & ~terminated).any()):
-        raise malformed(
-            "block.final_observations: missing", fix="rule E8: every truncated step sends its own"
-        )
+        fix = "send a final observation for every truncated step (rule E8)"
+        raise malformed("block.final_observations: missing", fix=fix)
     arrays |= {
         "lease_id": block.lease_id,
         "segment_index": block.segment_index,
@@ -199,7 +198,7 @@ def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None
     if most > layout.num_finals:
         raise malformed(
             f"block.final_observations: {most} truncations in one segment of {layout.horizon} steps",
-            fix=f"a segment holds {layout.num_finals} observations of this size: make episodes longer",
+            fix=f"a segment holds {layout.num_finals} final observations of this size: make episodes longer",
         )
 
 

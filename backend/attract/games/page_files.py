@@ -65,7 +65,7 @@ class PageFiles(Protocol):
 
 
 class PageFolder:
-    """The files below a folder, as at the root of a server of its own, and what a page asks for above it."""
+    """Gives a folder's files at the root of the address, and files above it that its page asks for."""
 
     def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
         """`hidden`: a folder that is never served.

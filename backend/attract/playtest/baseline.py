@@ -50,6 +50,8 @@ class Baseline(FiniteModel):
     build: Sha256
     seed: Seed
     max_steps: Count | None
+    fresh_every: Count = 0
+    """How its pages were played, see `PlaytestGame.fresh_every`."""
     policies: dict[Name, Sha256] = {}
     """Hash of each policy's model."""
     known: list[KnownFinding] = []

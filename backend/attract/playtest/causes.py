@@ -1,7 +1,7 @@
 """Alarms of one cause as one: those of one place in the author's files, or of one text."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from attract.games.places import Place
@@ -20,11 +20,15 @@ class Sighting:
     alarm: PlaytestAlarm
     player: str | None
     recorded: RecordedEpisode | None
+    is_fresh: bool = True
+    """Whether nothing was played before in its page."""
 
     @property
     def length(self) -> int:
-        """Steps until it is seen; an episode that was not recorded is worth less than any other."""
-        return self.alarm.step if self.recorded is not None else 1 << 30
+        """Steps until it is seen; more where it may not come again: in a used page, or without a record."""
+        if self.recorded is None:
+            return 1 << 30
+        return self.alarm.step if self.is_fresh else self.alarm.step + (1 << 29)
 
 
 @dataclass
@@ -36,6 +40,8 @@ class Cause:
     stack: str | None
     place: Place | None
     sightings: list[Sighting] = field(default_factory=list[Sighting])
+    again: Sighting | None = None
+    """How it was seen when its shortest episode was played again in a new copy: that goes so each time."""
 
     @property
     def shortest(self) -> Sighting:
@@ -55,15 +61,15 @@ class Causes:
         self._find_place = find_place
         self.all: dict[str, Cause] = {}
 
-    def add(self, sightings: Iterable[Sighting]) -> None:
-        """Take in alarms."""
-        for sighting in sightings:
-            alarm = sighting.alarm
-            stack, place = self._find_place(alarm.stack, alarm.method)
-            place = place or place_in(alarm.text)
-            key = cause_key(alarm, place)
-            cause = self.all.setdefault(key, Cause(alarm.oracle, key, stack, place))
-            cause.sightings.append(sighting)
+    def add(self, sighting: Sighting) -> Cause:
+        """Take in an alarm; its cause."""
+        alarm = sighting.alarm
+        stack, place = self._find_place(alarm.stack, alarm.method)
+        place = place or place_in(alarm.text)
+        key = cause_key(alarm, place)
+        cause = self.all.setdefault(key, Cause(alarm.oracle, key, stack, place))
+        cause.sightings.append(sighting)
+        return cause
 
 
 def cause_key(alarm: PlaytestAlarm, place: Place | None) -> str:

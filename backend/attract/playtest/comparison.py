@@ -18,7 +18,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class Change:
-    """A number of one player that differs."""
+    """A number of one player that differs between baseline and build."""
 
     player: str
     number: str

@@ -1,13 +1,14 @@
 """Oracles that need the outcomes of many episodes, those of the baseline among them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from attract.playtest.comparison import Change, beyond, compare, least_p_value, threshold
 from attract.playtest.outcomes import ENDED, LENGTH, RETURN, Outcomes
 from attract.playtest.report import OracleId
+from attract.schema.playtest import PlaytestAlarm
 
 EXPLOIT_DEVIATIONS: Final = 5.0
 EASY_SHARE: Final = 0.5
@@ -19,6 +20,18 @@ SPOKEN: Final = {
     LENGTH: "the length of an episode",
     ENDED: "the share of episodes that end",
 }
+TICK_NAME: Final = "slow/microseconds_per_tick"
+RESTARTS: Final = {
+    "retry-broken/drawn_alike": "the first picture after other episodes is not that of a new copy",
+    "retry-broken/restarts_alike": "a restart after other episodes differs from one in a new page",
+}
+"""What is measured of restarts, and what a 0 means."""
+NOT_BEFORE: Final = "; in the baseline not"
+SLOWER: Final = 5.0
+TICK_SHARE: Final = 0.05
+"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
+DEAD_BEFORE: Final = 0.3
+"""An action that was unlike all others in so many states, and is in none now, does nothing."""
 WEAK: Final = ("idle", "random", "sticky", "hold")
 """Players that lose where a game can be lost."""
 
@@ -34,9 +47,13 @@ class Judged:
     index: int | None = None
 
 
-def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
-    """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number."""
-    both = _Both(before, now)
+def judge_changes(before: Outcomes, now: Outcomes, block: int = 1) -> list[Judged]:
+    """`changed`, `unreached`, `worse-policy` and `score-exploit`: at most one a number.
+
+    Args:
+        block: episodes of a player after one another that depend on each other: they are compared as one.
+    """
+    both = _Both(before, now, block)
     found: list[Judged] = []
     for name in both.names:
         changed = _changed(name, both)
@@ -49,16 +66,13 @@ def judge_changes(before: Outcomes, now: Outcomes) -> list[Judged]:
 class _Both:
     """What both builds have, and how small a p-value must be."""
 
-    def __init__(self, before: Outcomes, now: Outcomes) -> None:
+    def __init__(self, before: Outcomes, now: Outcomes, block: int) -> None:
         self.before = before
         self.now = now
+        self.block = block
         self.players = [player for player in now.players if player in before.players]
         self.names = [name for name in before.names() if name in now.names()]
-        least = [
-            least_p_value(before.values(player, name), now.values(player, name))
-            for player in self.players
-            for name in self.names
-        ]
+        least = [least_p_value(*self.pairs(player, name)) for player in self.players for name in self.names]
         least += [self.beyond(player, name)[1] for player in self.players for name in self.own_names]
         self.limit = threshold(least)
 
@@ -67,27 +81,45 @@ class _Both:
         """The game's own metrics."""
         return [name for name in self.names if name not in (RETURN, LENGTH, ENDED)]
 
-    def beyond(self, player: str, name: str) -> tuple[float | None, float]:
-        """See `comparison.beyond`."""
+    def pairs(self, player: str, name: str) -> tuple[dict[int, float], dict[int, float]]:
+        """Means of blocks by the index of their first episode, over episodes that both builds have."""
         was, values = self.before.values(player, name), self.now.values(player, name)
-        return beyond(list(was.values()), list(values.values()))
+        blocks = _blocks(sorted(was.keys() & values.keys()), self.block)
+        return tuple(  # type: ignore[return-value]
+            {first: math.fsum(each[index] for index in block) / len(block) for first, block in blocks.items()}
+            for each in (was, values)
+        )
+
+    def beyond(self, player: str, name: str) -> tuple[float | None, float]:
+        """See `comparison.beyond`; of each block the highest value."""
+        both = self.before.values(player, name), self.now.values(player, name)
+        was, values = (
+            [max(each[index] for index in block) for block in _blocks(sorted(each), self.block).values()]
+            for each in both
+        )
+        return beyond(was, values)
+
+
+def _blocks(indices: Sequence[int], size: int) -> dict[int, list[int]]:
+    """Indices of one block by its first episode's."""
+    found: dict[int, list[int]] = {}
+    for index in indices:
+        found.setdefault(index - index % size, []).append(index)
+    return found
 
 
 def _changed(name: str, both: _Both) -> Judged | None:
-    before, now = both.before, both.now
     changes = [
         change
         for player in both.players
-        if (
-            change := compare(player, name, before.values(player, name), now.values(player, name), both.limit)
-        )
+        if (change := compare(player, name, *both.pairs(player, name), both.limit))
     ]
     if not changes:
         return None
     strongest = max(changes, key=lambda change: change.effect)
     policies_alone = all(":" in change.player for change in changes)
     if name == RETURN and strongest.direction == "lower" and policies_alone:
-        text = f"the trained policy plays worse: {_means(strongest)}"
+        text = f"the trained policy plays worse: {_means(strongest, both)}"
         return Judged("worse-policy", "worse-policy", text, strongest.player, strongest.largest)
     spoken = {
         RETURN: "the return",
@@ -99,16 +131,18 @@ def _changed(name: str, both: _Both) -> Judged | None:
     return Judged(
         f"changed:{number}:{strongest.direction}",
         "changed",
-        f"{what} is {strongest.direction} than in the baseline: {_means(strongest)}",
+        f"{what} is {strongest.direction} than in the baseline: {_means(strongest, both)}",
         strongest.player,
         strongest.largest,
     )
 
 
-def _means(change: Change) -> str:
+def _means(change: Change, both: _Both) -> str:
     share = "" if math.isinf(change.effect) else f", {100 * change.effect:.0f} %"
+    played = (outcomes.values(change.player, change.number) for outcomes in (both.before, both.now))
+    num_episodes = len(set.intersection(*map(set, played)))
     return (
-        f"{change.now:.4g} instead of {change.before:.4g} in the mean of {change.pairs} episodes "
+        f"{change.now:.4g} instead of {change.before:.4g} in the mean of {num_episodes} episodes "
         f"of {change.player}{share}"
     )
 
@@ -212,6 +246,40 @@ def _won_without_input(before: Outcomes | None, now: Outcomes) -> Iterator[Judge
         text = f"an agent that does nothing gets {idle:.4g} in the mean; a trained one gets {best:.4g}"
         index = max(now.values("idle", RETURN).items(), key=lambda item: item[1])[0]
         yield Judged("won-without-input", "won-without-input", text, "idle", index)
+
+
+def slow_ticks(
+    before: Mapping[str, float], now: Mapping[str, float], tick_seconds: float
+) -> list[PlaytestAlarm]:
+    """The alarm where a tick takes far longer than in the baseline; none where one is not known."""
+    was, is_now = before.get(TICK_NAME), now.get(TICK_NAME)
+    if was is None or is_now is None or is_now <= SLOWER * was or is_now <= TICK_SHARE * tick_seconds * 1e6:
+        return []
+    text = f"a tick takes {is_now:.3g} microseconds; in the baseline it took {was:.3g}"
+    return [PlaytestAlarm(oracle="slow", text=text, step=0)]
+
+
+def new_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+    """Alarms where restarts are alike in the baseline and not now."""
+    return [
+        PlaytestAlarm(oracle="retry-broken", text=f"{text}{NOT_BEFORE}", step=0)
+        for name, text in RESTARTS.items()
+        if (before.get(name), now.get(name)) == (1.0, 0.0)
+    ]
+
+
+def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:
+    """An alarm for each action that did something of its own in the baseline and does nothing now."""
+    alarms: list[PlaytestAlarm] = []
+    for name, share in before.items():
+        if name.startswith("dead-key/action") and share >= DEAD_BEFORE and now.get(name) == 0.0:
+            action = name.removeprefix("dead-key/")
+            text = (
+                f"{action} does nothing any more; in the baseline it was unlike all others "
+                f"in {100 * share:.0f} % of the states"
+            )
+            alarms.append(PlaytestAlarm(oracle="dead-key", text=text, step=0))
+    return alarms
 
 
 def _mean_return(outcomes: Outcomes, player: str) -> float | None:

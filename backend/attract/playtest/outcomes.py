@@ -1,7 +1,7 @@
 """Outcomes of the episodes of a playtest: numbers by player and index, to compare a build with another."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,6 +51,17 @@ class Outcomes:
         """Episodes of all players together."""
         return sum(map(len, self.players.values()))
 
+    def without(self, left_out: Set[tuple[str, int]]) -> "Outcomes":
+        """All but the episodes named by player and index."""
+        return Outcomes(
+            {
+                player: {
+                    index: outcome for index, outcome in episodes.items() if (player, index) not in left_out
+                }
+                for player, episodes in self.players.items()
+            }
+        )
+
     def names(self) -> list[str]:
         """All numbers, the common ones first."""
         seen = [RETURN, LENGTH, ENDED]
@@ -70,6 +81,18 @@ class Outcomes:
             for index, outcome in self.players.get(player, {}).items()
             if outcome.end_reason != "failed" and name in outcome.numbers
         }
+
+
+def not_played(play: PlaytestPlays, outcomes: Outcomes, block: int = 1) -> Iterator[PlaytestPlays]:
+    """Runs of indices of `play` that have no outcome, from multiples of `block` on."""
+    known = outcomes.players.get(play.player, {})
+    missing = [index for index in range(play.first, play.first + play.count) if index not in known]
+    begin = 0
+    for i in range(1, len(missing) + 1):
+        if i == len(missing) or missing[i] != missing[i - 1] + 1:
+            first = missing[begin] - missing[begin] % block
+            yield PlaytestPlays(player=play.player, first=first, count=missing[i - 1] + 1 - first)
+            begin = i
 
 
 def rounded(value: float) -> float:

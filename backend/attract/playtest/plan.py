@@ -43,10 +43,14 @@ class Plan:
     max_steps: int | None = None
     tick_seconds: float = 1.0
     has_page: bool = False
-    needs_fresh_pages: bool = False
-    """Whether the game's own restart is known to leave something behind."""
+    fresh_every: int = 0
+    """`PlaytestGame.fresh_every` of the baseline: not 0 where the game's restart leaves something behind."""
     is_judged_by_score: bool = True
     """False for a page of which no score is known."""
+    known: frozenset[tuple[str, str]] = frozenset()
+    """Id and text, without numbers, of what the baseline shows already."""
+    measures_keys: bool = True
+    """Whether there is a baseline that tells what each key did, or one is written."""
     seconds: float = 120.0
 
 
@@ -75,3 +79,5 @@ class Played:
     """Why an oracle did not judge, by its id."""
     drilled: set[str] = field(default_factory=set[str])
     """Drills that came to an end."""
+    fresh_every: int = 0
+    """How it was played, see `PlaytestGame.fresh_every`."""

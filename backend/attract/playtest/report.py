@@ -59,7 +59,7 @@ class Finding(FiniteModel):
 
 
 class OracleState(FiniteModel):
-    """How one oracle stands."""
+    """Verdict of one oracle on the build."""
 
     oracle: OracleId
     state: Literal["passed", "found", "not_judged"]

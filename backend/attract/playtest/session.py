@@ -7,8 +7,17 @@ from typing import Final
 
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
-from attract.playtest.judge import Judged, judge_changes, judge_play
-from attract.playtest.outcomes import Outcome, Outcomes
+from attract.playtest.judge import (
+    NOT_BEFORE,
+    TICK_NAME,
+    Judged,
+    dead_keys,
+    judge_changes,
+    judge_play,
+    new_restarts,
+    slow_ticks,
+)
+from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
     AlarmId,
@@ -17,6 +26,7 @@ from attract.schema.playtest import (
     PlaytestAlarm,
     PlaytestDrill,
     PlaytestDrilled,
+    PlaytestEpisode,
     PlaytestGame,
     PlaytestPlays,
 )
@@ -32,9 +42,11 @@ FIRST_EPISODES: Final = 2
 """Episodes of each player that are recorded first: the drills begin in them."""
 HELD_EPISODES: Final = 64
 """Most of a player that holds one action: they differ little."""
-CROWD_SHARE: Final = 0.6
-DRILL_SHARE: Final = 0.8
+CROWD_SHARE: Final = 0.5
+DRILL_SHARE: Final = 0.85
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
+WHOLE_SHARE: Final = 0.97
+"""Where nothing was found so far, drills may take what would confirm it."""
 DRILL_SECONDS: Final = 12.0
 ONE_DRILL_SHARE: Final = 0.15
 """Share of the time for one drill: a slow page leaves time for the other drills too."""
@@ -44,21 +56,19 @@ CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
 DRILL_EPISODES: Final = 12
-TICK_NAME: Final = "slow/microseconds_per_tick"
-SLOWER: Final = 5.0
-TICK_SHARE: Final = 0.05
-"""A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
+BLOCK: Final = 2
+"""Episodes of one player in a page whose restart leaves something behind: they are compared as one, since
+what one leaves changes the next. More of them are more episodes, and fewer pairs to compare."""
+BASELINE_HAS_IT: Final = "the baseline has it: what more is left is not looked for"
 ENOUGH_RECORDED: Final = 6
 """Where so many of them are recorded already, no others are played again for it."""
 SELF_PROVEN: Final = "leak"
 """Its drill measures a second time before it raises an alarm: it takes too long for a third."""
 REPLAYED: Final[tuple[AlarmId, ...]] = ("error", "nan")
 """Oracles whose alarm is raised in an episode; those of drills are drilled again."""
-LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "leak", "dead-key")
-DEAD_BEFORE: Final = 0.3
-"""An action that was unlike all others in so many states, and is in none now, does nothing."""
+LATE_DRILLS: Final[tuple[DrillKind, ...]] = ("soft-lock", "dead-key", "leak")
 
 
 class Playtest:
@@ -81,8 +91,12 @@ class Playtest:
         self._causes = Causes(find_place)
         self._played = Played()
         self._began = time.monotonic()
-        self._is_fresh = plan.needs_fresh_pages
+        self._played.fresh_every = plan.fresh_every
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
+        self._spoiled: dict[tuple[str, int], set[str]] = {}
+        """Keys of new errors by episode: what follows from one is no finding of its own."""
+        self._seen: dict[str, int] = {}
+        """How often each cause was seen again."""
         self._hangs: list[str] = []
 
     async def run(self) -> Played:
@@ -115,7 +129,7 @@ class Playtest:
 
     @property
     def _drill_seconds(self) -> float:
-        """A drill that begins now does not outlast the budget."""
+        """A drill before the others, or once more: it does not outlast the budget."""
         whole = self._plan.seconds
         return max(MIN_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
 
@@ -126,7 +140,7 @@ class Playtest:
         *,
         episodes: Sequence[RecordedEpisode] | None = None,
         record: bool = False,
-        fresh: bool | None = None,
+        is_fresh: bool = False,
         seconds: float = ORDER_SECONDS,
     ) -> GamePlaytested:
         plan = self._plan
@@ -139,7 +153,7 @@ class Playtest:
             policies=[policy for policy in plan.policies if policy.name in wanted],
             episodes=list(plan.recorded if episodes is None else episodes),
             max_steps=plan.max_steps,
-            fresh=self._is_fresh if fresh is None else fresh,
+            fresh_every=1 if is_fresh else self._played.fresh_every,
             record=record,
             budget_seconds=seconds,
         )
@@ -154,22 +168,38 @@ class Playtest:
         while open_plays and self._has_time(CROWD_SHARE):
             left = max(1.0, CROWD_SHARE * self._plan.seconds - self._seconds)
             answer = await self._order(open_plays, record=record, seconds=min(ORDER_SECONDS, left))
+            self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
-            for episode in answer.episodes:
-                player = open_plays[episode.play].player
-                if episode.recorded is not None:
-                    self._recorded[player, episode.index] = episode.recorded
-                self._causes.add(Sighting(alarm, player, episode.recorded) for alarm in episode.alarms)
             if answer.problem is not None:
                 # A machine that stands still for a while is no game that hangs: that does so again.
                 self._hangs.append(answer.problem)
                 if self._is_hung:
                     return False
-            still_open = [left for play in open_plays for left in not_played(play, outcomes)]
+            still_open = self._open(open_plays)
             if not answer.episodes and still_open and answer.problem is None:
                 return False
             open_plays = still_open
         return not open_plays
+
+    def _hear(self, plays: Sequence[PlaytestPlays], episodes: Iterable[PlaytestEpisode]) -> None:
+        """Keep alarms and records of episodes that were not played before."""
+        every = self._played.fresh_every
+        for episode in episodes:
+            player = plays[episode.play].player
+            if episode.recorded is not None:
+                self._recorded[player, episode.index] = episode.recorded
+            if episode.index in self._played.outcomes.players.get(player, {}):
+                continue
+            is_fresh = every < 2 or episode.index % every == 0
+            for alarm in episode.alarms:
+                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh))
+                # Errors of loading, at step 0, end no episode.
+                if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
+                    self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
+
+    def _open(self, plays: Sequence[PlaytestPlays]) -> list[PlaytestPlays]:
+        outcomes, block = self._played.outcomes, max(1, self._played.fresh_every)
+        return [left for play in plays for left in not_played(play, outcomes, block)]
 
     async def _play_first(self) -> None:
         """A few episodes of each, recorded, and whether the restart of a game in a page can be trusted."""
@@ -179,10 +209,25 @@ class Playtest:
         samples = self._samples(8)
         if not samples or self._is_hung:
             return
-        drilled = await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
-        if plan.has_page and not self._is_fresh and drilled is not None and drilled.alarms:
-            # What they played after one another depends on their order.
-            self._is_fresh = True
+        if plan.fresh_every > 1:
+            self._played.problems["retry-broken"] = BASELINE_HAS_IT
+            return
+        await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
+        for alarm in new_restarts(self._measured_before, self._played.measured):
+            self._causes.add(Sighting(alarm, None, None))
+        broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
+        is_known = any(name == "retry-broken" for name, _ in plan.known)
+        for cause in broken:
+            if is_known and not cause.text.endswith(NOT_BEFORE):
+                self._played.problems["retry-broken"] = BASELINE_HAS_IT
+                del self._causes.all[cause.key]
+            else:
+                self._seen[cause.key] = await self._drilled_again(cause)
+        is_alike = self._played.measured.get("retry-broken/restarts_alike") == 1.0
+        if plan.has_page and plan.fresh_every == 0 and broken and not is_alike:
+            # What they played after one another depends on their order. Of a baseline whose restart is clean
+            # each episode is as in a fresh page.
+            self._played.fresh_every = BLOCK if self._before is None else 1
             self._played.outcomes.players.clear()
             self._recorded.clear()
             await self._play(first, record=True)
@@ -191,31 +236,39 @@ class Playtest:
         """Whether every player has played as many episodes as this stage has."""
         if self._is_hung:
             return False
-        plays: list[PlaytestPlays] = []
-        for player in self._plan.players:
-            wanted = min(stage, _most_episodes(player))
-            plays += not_played(PlaytestPlays(player=player, first=0, count=wanted), self._played.outcomes)
-        return await self._play(plays)
+        counts = [(player, min(stage, _most_episodes(player))) for player in self._plan.players]
+        plays = [PlaytestPlays(player=player, first=0, count=count) for player, count in counts]
+        return await self._play(self._open(plays))
 
     async def _drill(self) -> None:
-        for kind in LATE_DRILLS:
-            episodes = await self._drill_episodes(kind)
+        kinds: list[DrillKind] = [
+            kind for kind in LATE_DRILLS if kind != "dead-key" or self._plan.measures_keys
+        ]
+        for place, kind in enumerate(kinds):
+            # What one does not need is the others'; the last one proves itself what it finds.
+            share = DRILL_SHARE if self._causes.all else WHOLE_SHARE
+            left = (share * self._plan.seconds - self._seconds) / (len(kinds) - place)
+            seconds = max(MIN_DRILL_SECONDS, left)
+            episodes = await self._drill_episodes(kind, seconds)
             if episodes is None:
                 self._played.drilled.add(kind)
             else:
-                await self._begin_drill(kind, episodes)
-        self._judge_keys()
+                await self._begin_drill(kind, episodes, seconds)
+        for alarm in dead_keys(self._measured_before, self._played.measured):
+            self._causes.add(Sighting(alarm, None, None))
 
-    async def _begin_drill(self, kind: DrillKind, episodes: Sequence[RecordedEpisode]) -> None:
+    async def _begin_drill(
+        self, kind: DrillKind, episodes: Sequence[RecordedEpisode], seconds: float | None = None
+    ) -> None:
         """Drill, if the game can be played and there is time."""
         if self._is_hung:
             self._played.problems[kind] = "the game hangs"
         elif not self._has_time(DRILL_SHARE):
             self._played.problems[kind] = "no time was left"
         else:
-            await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)))
+            await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)), seconds)
 
-    async def _drill_episodes(self, kind: DrillKind) -> list[RecordedEpisode] | None:
+    async def _drill_episodes(self, kind: DrillKind, seconds: float) -> list[RecordedEpisode] | None:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
@@ -232,7 +285,7 @@ class Playtest:
         ]
         if not missing or len(known) >= ENOUGH_RECORDED:
             return known
-        answer = await self._order(missing, record=True, seconds=self._drill_seconds)
+        answer = await self._order(missing, record=True, seconds=seconds / 2)
         return known + [episode.recorded for episode in answer.episodes if episode.recorded is not None]
 
     def _without_end(self) -> list[tuple[str, int]]:
@@ -243,9 +296,9 @@ class Playtest:
                 continue
             before = {} if self._before is None else self._before.players.get(player, {})
             rows = [
-                (_ended(before.get(index)) is not True, index)
+                (index not in before or before[index].end_reason not in GAME_ENDS, index)
                 for index, outcome in episodes.items()
-                if outcome.end_reason in ("time_limit", "stopped")
+                if outcome.end_reason in ("time_limit", "stopped") and (player, index) not in self._spoiled
             ]
             found += [(is_old, rank, player, index) for rank, (is_old, index) in enumerate(sorted(rows))]
         return [(player, index) for _, _, player, index in sorted(found)[:DRILL_EPISODES]]
@@ -260,12 +313,12 @@ class Playtest:
             self._recorded[player, index]
             for index in range(FIRST_EPISODES)
             for player in players
-            if (player, index) in self._recorded
+            if (player, index) in self._recorded and (player, index) not in self._spoiled
         ]
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
-    async def _do_drill(self, drill: PlaytestDrill) -> PlaytestDrilled | None:
-        answer = await self._order(drills=[drill], seconds=self._drill_seconds)
+    async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
+        answer = await self._order(drills=[drill], seconds=seconds or self._drill_seconds)
         if not answer.drilled:
             self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
             return None
@@ -279,33 +332,17 @@ class Playtest:
         for name, value in drilled.numbers.items():
             self._played.measured[f"{drill.kind}/{name}"] = value
         recorded = [*drilled.recorded, *[None] * len(drilled.alarms)]
-        self._causes.add(
-            Sighting(alarm, None, episode) for alarm, episode in zip(drilled.alarms, recorded, strict=False)
-        )
+        for alarm, episode in zip(drilled.alarms, recorded, strict=False):
+            # What is replayed was played in a copy that other episodes had used.
+            self._causes.add(Sighting(alarm, None, episode, alarm.oracle not in REPLAYED))
         return drilled
 
     def _judge_ticks(self) -> None:
-        before, now = self._measured_before.get(TICK_NAME), self._played.measured.get(TICK_NAME)
-        if before is None or now is None or not _is_slower(before, now, self._plan.tick_seconds):
-            return
         if self._causes_of("slow"):
             # The drill itself has found it so.
             return
-        text = f"a tick takes {now:.3g} microseconds; in the baseline it took {before:.3g}"
-        self._causes.add([Sighting(PlaytestAlarm(oracle="slow", text=text, step=0), None, None)])
-
-    def _judge_keys(self) -> None:
-        for name, before in self._measured_before.items():
-            if not name.startswith("dead-key/") or before < DEAD_BEFORE:
-                continue
-            if self._played.measured.get(name) == 0.0:
-                action = name.removeprefix("dead-key/")
-                text = (
-                    f"{action} does nothing any more; in the baseline it was unlike all others "
-                    f"in {100 * before:.0f} % of the states"
-                )
-                alarm = PlaytestAlarm(oracle="dead-key", text=text, step=0)
-                self._causes.add([Sighting(alarm, None, None)])
+        for alarm in slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds):
+            self._causes.add(Sighting(alarm, None, None))
 
     async def _confirm_causes(self) -> None:
         if self._is_hung:
@@ -315,9 +352,10 @@ class Playtest:
         elif self._hangs:
             self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
         causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
-        seen = await self._replayed([cause for cause in causes if cause.oracle in REPLAYED])
+        seen = self._seen
+        seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
         for cause in causes:
-            if cause.oracle not in REPLAYED:
+            if cause.oracle not in REPLAYED and cause.key not in seen:
                 is_open = cause.oracle != SELF_PROVEN and self._has_time(1.0)
                 seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
@@ -334,18 +372,8 @@ class Playtest:
                 )
                 self._played.problems.setdefault(cause.oracle, f"{why}: {cause.text}")
                 continue
-            shortest = cause.shortest
-            self._add(
-                Confirmed(
-                    cause.oracle,
-                    text,
-                    cause,
-                    shortest.player,
-                    shortest.alarm,
-                    shortest.recorded,
-                    times,
-                )
-            )
+            shown = cause.again or cause.shortest
+            self._add(Confirmed(cause.oracle, text, cause, shown.player, shown.alarm, shown.recorded, times))
 
     async def _replayed(self, causes: Sequence[Cause]) -> dict[str, int]:
         """How often each is seen when its shortest episode is played on fresh copies, by its key."""
@@ -358,16 +386,17 @@ class Playtest:
             return {}
         seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
         answer = await self._order(
-            plays, episodes=[recorded for _, recorded in episodes], fresh=True, seconds=seconds
+            plays, episodes=[recorded for _, recorded in episodes], is_fresh=True, seconds=seconds
         )
         seen: dict[str, int] = {}
         for episode in answer.episodes:
             cause = episodes[episode.play][0]
             wanted = plain_text(cause.shortest.alarm.text)
-            is_again = any(
-                alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted for alarm in episode.alarms
-            )
-            seen[cause.key] = seen.get(cause.key, 0) + is_again
+            for alarm in episode.alarms:
+                if alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted:
+                    seen[cause.key] = seen.get(cause.key, 0) + 1
+                    cause.again = cause.again or Sighting(alarm, cause.shortest.player, episode.recorded)
+                    break
         return seen
 
     async def _drilled_again(self, cause: Cause) -> int:
@@ -375,17 +404,18 @@ class Playtest:
         times = 0
         for _ in range(CONFIRMATIONS):
             try:
-                alarms = await self._seen_again(cause.oracle, cause.shortest.recorded)
+                alarms = await self._seen_again(cause)
             except AttractError as error:
                 log.warning("a finding could not be confirmed: %s", error)
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
-            times += plain_text(cause.shortest.alarm.text) in texts or (
-                cause.oracle == "slow" and bool(texts)
-            )
+            # They have many forms.
+            is_any = cause.oracle in ("slow", "retry-broken") and not cause.text.endswith(NOT_BEFORE)
+            times += bool(texts) if is_any else plain_text(cause.text) in texts
         return times
 
-    async def _seen_again(self, oracle: AlarmId, recorded: RecordedEpisode | None) -> Sequence[PlaytestAlarm]:
+    async def _seen_again(self, cause: Cause) -> Sequence[PlaytestAlarm]:
+        oracle, recorded = cause.oracle, cause.shortest.recorded
         if oracle == "dead-key":
             before = dict(self._played.measured)
             await self._do_drill(PlaytestDrill(kind="dead-key", episodes=self._samples(6)))
@@ -395,26 +425,34 @@ class Playtest:
         kind: DrillKind = oracle  # type: ignore[assignment]
         if kind == "slow" and TICK_NAME in self._measured_before:
             drilled = await self._do_drill(PlaytestDrill(kind=kind))
-            before, now = self._measured_before[TICK_NAME], self._played.measured.get(TICK_NAME, 0.0)
-            is_again = drilled is not None and bool(drilled.alarms)
-            is_again = is_again or _is_slower(before, now, self._plan.tick_seconds)
-            return self._causes_of("slow") if is_again else []
+            found = slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
+            return self._causes_of("slow") if found or (drilled is not None and drilled.alarms) else []
         episodes = [] if recorded is None else [recorded]
         if oracle == "retry-broken":
-            episodes = self._samples(8)
+            samples, measured = self._samples(8), self._played.measured
+            first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
+            is_of_all = cause.text.endswith(NOT_BEFORE)
+            episodes = samples if is_of_all else [*samples, samples[0]][first : last + 1]
         answer = await self._order(
             drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
         )
-        return [alarm for drilled in answer.drilled for alarm in drilled.alarms]
+        alarms: list[PlaytestAlarm] = []
+        for drilled in answer.drilled:
+            measured = {f"{kind}/{name}": value for name, value in drilled.numbers.items()}
+            alarms += [*drilled.alarms, *new_restarts(self._measured_before, measured)]
+        return alarms
 
     def _causes_of(self, oracle: str) -> list[PlaytestAlarm]:
         return [cause.shortest.alarm for cause in self._causes.all.values() if cause.oracle == oracle]
 
     async def _judge(self) -> None:
-        played = self._played
-        judged = list(judge_play(self._before, played.outcomes))
-        if self._before is not None:
-            judged += judge_changes(self._before, played.outcomes)
+        found = {finding.cause.key for finding in self._played.findings if finding.cause is not None}
+        spoiled = {place for place, keys in self._spoiled.items() if keys & found}
+        now = self._played.outcomes.without(spoiled)
+        before = None if self._before is None else self._before.without(spoiled)
+        judged = list(judge_play(before, now))
+        if before is not None:
+            judged += judge_changes(before, now, max(1, self._plan.fresh_every))
         for judgement, (recorded, times) in zip(judged, await self._shown(judged), strict=True):
             self._add(Confirmed(judgement.id, judgement.text, None, judgement.player, None, recorded, times))
 
@@ -434,7 +472,7 @@ class Playtest:
         if not plays:
             return shown
         seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(plays, record=True, fresh=True, seconds=seconds)
+        answer = await self._order(plays, record=True, is_fresh=True, seconds=seconds)
         for episode in answer.episodes:
             place, player, index = places[episode.play // CONFIRMATIONS]
             recorded, times = shown[place]
@@ -446,26 +484,7 @@ class Playtest:
         self._played.findings.append(confirmed)
 
 
-def not_played(play: PlaytestPlays, outcomes: Outcomes) -> Iterable[PlaytestPlays]:
-    """Runs of indices of `play` that have no outcome."""
-    known = outcomes.players.get(play.player, {})
-    missing = [index for index in range(play.first, play.first + play.count) if index not in known]
-    begin = 0
-    for i in range(1, len(missing) + 1):
-        if i == len(missing) or missing[i] != missing[i - 1] + 1:
-            yield PlaytestPlays(player=play.player, first=missing[begin], count=i - begin)
-            begin = i
-
-
-def _is_slower(before: float, now: float, tick_seconds: float) -> bool:
-    return now > SLOWER * before and now > TICK_SHARE * tick_seconds * 1e6
-
-
 def _most_episodes(player: str) -> int:
     if player.startswith("recorded-"):
         return 1
     return HELD_EPISODES if player.startswith(("hold-", "idle")) else STAGES[-1]
-
-
-def _ended(outcome: Outcome | None) -> bool | None:
-    return None if outcome is None else outcome.end_reason in ("terminated", "game_truncated")

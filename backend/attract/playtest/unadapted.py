@@ -1,7 +1,8 @@
 """A page without an adapter: what the probe found is played as it is, with usual keys where it found none."""
 
+import json
 import re
-from typing import Final
+from typing import Any, Final
 
 KEYS: Final = {
     "left": ["ArrowLeft", "KeyA"],
@@ -16,6 +17,26 @@ UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
   observe: () => [0],"""
 """In place of pixels: an agent's pixels turn off the WebGL that a page may draw by."""
 UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
+
+
+def unprobed(page: str, size: tuple[int, int]) -> dict[str, Any]:
+    """What a probe reports that came to nothing in its time: a page that is loaded for each episode."""
+    adapter = f"""import {{ box, definePageGame, discrete }} from "attract/page";
+
+export default definePageGame({{
+  id: "Page-v1",
+  page: {json.dumps(page)},
+  size: {json.dumps(size)},
+  maxSeconds: 60,
+  observation: box({{ low: -1, high: 1, shape: [1] }}),
+  observe: () => [0],
+  action: discrete(["nothing"]),
+  keys: {{ nothing: [] }},
+  reward: () => 1 / 60,
+  over: () => false,
+}});
+"""
+    return {"adapter": adapter, "unfinished": ["keys", "score"], "moves": []}
 
 
 def playable(adapter: str, unfinished: list[str]) -> str:

@@ -39,7 +39,7 @@ def act(state: CoreState, action: Action, now: float) -> None:
 
 
 def set_lesson(state: CoreState, now: float) -> None:
-    """Later leases carry the controller's lesson; nothing, where no parameter is set."""
+    """Give later leases the controller's lesson; without any parameter nothing changes."""
     controller = state.controller
     parameters = state.progress.parameters = controller.parameters()
     if parameters or controller.lesson_id is not None:

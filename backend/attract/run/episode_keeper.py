@@ -65,7 +65,7 @@ class EpisodeKeeper:
         self._work.add(partial(self._write, new, None))
 
     def keep_failure(self, report: GameReport, episode: RecordedEpisode) -> None:
-        """Keep the episode that failed with this report, whose stack is in the author's own places."""
+        """Keep the episode that failed with this report, whose stack names the author's own files."""
         if episode.error is not None and report.stack is not None:
             error = episode.error.model_copy(update={"stack": report.stack})
             episode = episode.model_copy(update={"error": error})

@@ -164,7 +164,7 @@ class GameChecker:
                 answer = await future
             if not isinstance(answer, expected):
                 raise AttractError(
-                    f"the browser answered something else than was asked of {module.reference.name}"
+                    f"the browser's answer about {module.reference.name} does not fit the request"
                 )
             return answer
         except TimeoutError:

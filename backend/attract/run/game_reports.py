@@ -20,7 +20,7 @@ OwnStack = Callable[[str | None, MethodSource | None], str | None]
 
 
 class GameReports:
-    """Owned by the active run."""
+    """Faults of a run's game, one entry per fault; owned by the active run."""
 
     def __init__(self, own_stack: OwnStack) -> None:
         self._own_stack = own_stack

@@ -134,7 +134,7 @@ class RunRecord:
     ) -> list[Event]:
         """Commit the row of a durable version with the events that tell of it, and point `latest` at it (D1).
 
-        Returns: the events, kept but not yet told; `tell` does that once the version is announced.
+        Returns: the events, kept and not yet shown; `Notifications.publish_kept` shows them later.
         """
         texts = [(kind, body.model_dump_json()) for kind, body in bodies]
         attempts, facts = itertools.count(), dict[str, Any]({VIEW: _plain(view)})
@@ -383,7 +383,7 @@ class RunArchive:
         collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
         seats = collection.get("seats", ()) if isinstance(collection, dict) else None
         if not isinstance(seats, list | tuple) or not all(isinstance(seat, str) for seat in seats):
-            raise DamagedRunError(run_id, f"{CONFIG}: `collection.seats` is no list of policies")
+            raise DamagedRunError(run_id, f"{CONFIG}: `collection.seats` is not a list of policies")
         return policy_ids(seats)
 
     def exported_version(self, run_id: str) -> int | None:
@@ -474,7 +474,7 @@ def _row_of(folder: Path) -> tuple[UpdateRow, Counters]:
     document = read_document(folder)
     counters, values = counters_of(folder, document), document.get("metrics", {})
     if not all(isinstance(value, int | float) for value in values.values()):
-        raise CheckpointError(str(folder), "its metrics are no numbers")
+        raise CheckpointError(str(folder), "its metrics are not numbers")
     row = UpdateRow(
         update=counters.updates,
         agent_steps=counters.agent_steps,

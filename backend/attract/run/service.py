@@ -327,7 +327,7 @@ class RunService:
         self.events.close()
 
     async def say_goodbye(self) -> None:
-        """Close every socket with the good-bye after which no host comes back; wait until it is sent."""
+        """Close every socket with the reason after which no host reconnects; wait until it is sent."""
         if self.membership.hub is not None:
             await self.membership.hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
 

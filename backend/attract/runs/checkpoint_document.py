@@ -91,10 +91,12 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
         raise CheckpointError(str(path), f"{DOCUMENT_FILE}: policy_version is no version's number")
     for name in ("files", "counters", "curriculum", "policies", "metrics", "lineage"):
         if not isinstance(document.get(name, {}), dict):
-            raise CheckpointError(str(path), f"{DOCUMENT_FILE}: {name} is no JSON object")
+            raise CheckpointError(str(path), f"{DOCUMENT_FILE}: {name} is not a JSON object")
     for policy_id, own in document.get("policies", {}).items():
         if not isinstance(own, dict):
-            raise CheckpointError(str(path), f"{DOCUMENT_FILE}: policies.{policy_id[:80]} is no JSON object")
+            raise CheckpointError(
+                str(path), f"{DOCUMENT_FILE}: policies.{policy_id[:80]} is not a JSON object"
+            )
 
 
 def read_exactly(path: Path, num_bytes: int | None) -> bytes:

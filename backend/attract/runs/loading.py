@@ -89,7 +89,7 @@ def load_run(run_id: str = "latest", runs_dir: str | Path = "runs") -> LoadedRun
         pandas: Any = importlib.import_module("pandas")
     except ModuleNotFoundError:
         raise ConfigurationError(
-            "load_run gives data frames of pandas, which is not installed", fix="pip install pandas"
+            "load_run returns pandas data frames, but pandas is not installed", fix="pip install pandas"
         ) from None
     folder = Path(runs_dir)
     directory = RunDirectory.view(folder, find_run(folder, run_id))

@@ -17,13 +17,18 @@ RunState = Literal["starting", "running", "paused", "evaluating", "finished", "s
 
 
 class GameCard(WireModel):
-    """Metadata of a bundled game; a page game's picture and trained policy are next to it."""
+    """Metadata of a bundled game; its trained policy, and a page game's picture, are next to it."""
 
     about: Text
+    """The aim, in one or two sentences."""
+    keys: Text | None = None
+    """What a person plays it with."""
     random_return: Amount | None = None
     """Mean of random play in the episodes of an evaluation."""
     trained_return: Amount | None = None
     """Mean of the kept policy in the same episodes; None: no policy is kept."""
+    learn_seconds: Seconds | None = None
+    """Training time of a policy such as the kept one, on two CPU cores; None: not measured."""
 
 
 class GameEntry(WireModel):
@@ -166,7 +171,7 @@ class RollBack(WireModel):
 
 
 class LetIn(WireModel):
-    """Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again."""
+    """Body of `POST /api/runs/{run_id}/let-in`: lifts the ban of an identity."""
 
     identity: Text
 

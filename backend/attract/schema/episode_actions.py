@@ -114,7 +114,7 @@ def check_recorded(episode: RecordedEpisode) -> None:
     found = len(episode.marks.hashes) // HASH_DIGITS
     if found not in (0, wanted):
         raise ConfigurationError(
-            f"{found} hashes, where {episode.num_steps} steps with one every {episode.marks.interval} need "
+            f"{found} hashes: {episode.num_steps} steps with one every {episode.marks.interval} need "
             f"{wanted}",
             setting="marks.hashes",
         )

@@ -67,8 +67,9 @@ class PlaytestGame(FiniteModel):
     """Parameters of every episode; a missing one has its default."""
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
     """An episode is stopped after so many steps; None: by the game alone."""
-    fresh: bool = False
-    """Whether each episode is played on a fresh copy of the game, in a page of its own."""
+    fresh_every: Annotated[int, Field(ge=0, le=1024)] = 0
+    """An episode whose index is a multiple of this begins in a new page, 1: each does; 0: a page is kept as
+    long as it is whole. Episodes of a module always have a copy of their own."""
     record: bool = False
     """Whether each episode is sent; else only those with an alarm."""
     budget_seconds: Annotated[float, Field(gt=0, le=600)]

@@ -60,7 +60,7 @@ class CollectionSettings(Settings):
     def _has_room(self) -> Self:
         if self.max_workers is not None and self.max_workers < self.num_workers:
             raise ValueError(
-                f"max_workers {self.max_workers}: {self.num_workers} are expected; give at least that many"
+                f"max_workers {self.max_workers} is below num_workers; give at least {self.num_workers}"
             )
         return self
 

@@ -1,56 +1,69 @@
-"""Keeps a run's policy beside its bundled page game, with card and picture: `python -m ... GAME EXPORT`."""
+"""Trains a bundled game and keeps the policy beside it, with its card: `python -m ... GAME [SEED]`."""
 
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from attract.games.cards import CARD
 from attract.games.library import GameLibrary
+from attract.processes.exit_codes import DONE, GOAL_MISSED
 from attract.schema.api import GameCard
+from attract_benchmarks.harness.command_line import attract
 from attract_benchmarks.harness.game_origin import GameOrigin, at_origin
-from attract_benchmarks.harness.page_returns import played_returns, read_policy
+from attract_benchmarks.harness.page_returns import read_policy
 from attract_benchmarks.learning.pages import PAGE_TASKS
+from attract_benchmarks.learning.plan import TASKS, Task, Variant
 
-PAGE_GAMES_DIR = Path(__file__).resolve().parents[3] / "web" / "page-games"
+WEB_DIR = Path(__file__).resolve().parents[3] / "web"
 FILES = ("policy.onnx", "policy.json")
 PICTURE_STEPS = 45
-ABOUT = {
-    "meteors": "Dodge what falls from the sky. A plain canvas; points are seconds alive.",
-    "moles": "Click moles while they are up, in HTML alone; a click beside costs a quarter.",
-    "hopper": "A bird between pillars, with KAPLAY; a pillar is a point.",
-    "stars": "Catch stars, let bombs pass, with Phaser; three bombs end it.",
-    "lanes": "Three lanes, ever faster, with Three.js; points are hundreds of metres.",
-    "juggler": "Keep the ball in the air for a minute, with PixiJS and matter-js; a hit is a point.",
-}
+OTHERS = (
+    Task("snake", "Snake", 300_000, (Variant("mlp", "MLP", 10),)),
+    Task("keydoor", "Keydoor", 500_000, (Variant("explore", "MLP", 0.9, flags=("--preset", "explore")),)),
+)
+"""Games that are not in the table of results."""
+KEPT_TASKS = {task.game: task for task in (*TASKS, *OTHERS, *PAGE_TASKS)}
+"""By game: its first variant is the one that is kept."""
 
 
 def trained_folder(game: str) -> Path:
-    """Path of the policy of a bundled page game in the repository."""
-    return PAGE_GAMES_DIR / game / "trained"
+    """Path of the policy and card of a bundled game in the repository."""
+    place = "games" if (WEB_DIR / "games" / game).is_dir() else "page-games"
+    return WEB_DIR / place / game / "trained"
 
 
-def keep(game: str, export: Path) -> GameCard:
-    """Write policy, card and picture of this game.
+def keep(game: str, seed: int) -> GameCard:
+    """Train as the plan of the results says, and write policy, card and, of a page game, a picture.
 
     Args:
-        game: bundled name.
-        export: folder of the exported policy, judged here by the episodes of an evaluation.
+        game: bundled name, of `KEPT_TASKS`; its card says what it is about and its keys.
+        seed: the run's.
 
-    Returns: the card, as it was written.
+    Returns: the card, as it was written: the returns are the run's last evaluation.
+
+    Raises: AttractError: when the training fails.
     """
-    episodes = next(task.episodes for task in PAGE_TASKS if task.game == game)
-    random, trained = (played_returns(game, episodes, policy) for policy in (None, export))
-    card = GameCard(
-        about=ABOUT[game],
-        random_return=round(sum(random) / episodes, 2),
-        trained_return=round(sum(trained) / episodes, 2),
-    )
+    task = KEPT_TASKS[game]
     folder = trained_folder(game)
-    folder.mkdir(exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(export / name, folder / name)
+    goal = () if task.goal is None else ("--until-return", f"{task.goal:g}")
+    with tempfile.TemporaryDirectory(prefix="attract-keep-", ignore_cleanup_errors=True) as runs_dir:
+        result = attract(
+            "train", game, "--headless", "--no-check", "--seed", str(seed), "--total-steps", str(task.steps),
+            *task.variants[0].flags, *goal, "--json", runs_dir=Path(runs_dir), accepted=(DONE, GOAL_MISSED),
+        )  # fmt: skip
+        for name in FILES:
+            shutil.copyfile(Path(result["export"]) / name, folder / name)
+    card = GameCard.model_validate_json((folder / CARD).read_bytes()).model_copy(
+        update={
+            "random_return": round(result["random_return"], 2),
+            "trained_return": round(result["return"], 2),
+            "learn_seconds": round(result["wall_seconds"]),
+        }
+    )
     (folder / CARD).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    (folder / "card.jpg").write_bytes(picture(game, export))
+    if folder.parent.parent.name == "page-games":
+        (folder / "card.jpg").write_bytes(picture(game, folder))
     return card
 
 
@@ -64,4 +77,4 @@ def picture(game: str, policy: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    print(keep(sys.argv[1], Path(sys.argv[2])))
+    print(keep(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1))

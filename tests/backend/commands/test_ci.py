@@ -6,13 +6,15 @@ from attract.commands.ci import (
     Chosen,
     CiOptions,
     check_game,
+    check_played,
     find_baseline,
     is_known,
     read_folder,
 )
-from attract.errors import ConfigurationError
+from attract.errors import AttractError, ConfigurationError
 from attract.playtest.baseline import Baseline, write_baseline
-from attract.playtest.outcomes import Outcomes
+from attract.playtest.outcomes import Outcome, Outcomes
+from attract.playtest.plan import Played
 from attract.playtest.report import Finding
 from attract.schema.base import Seed
 
@@ -34,6 +36,7 @@ def test_a_restart_that_leaves_something_behind_is_known_in_every_form() -> None
     known = {("retry-broken", "episode #: observation[#] is # instead of #")}
     assert is_known(finding("retry-broken", "episode 4: it is over"), known)
     assert not is_known(finding("retry-broken", "episode 4: it is over"), set())
+    assert not is_known(finding("retry-broken", "a restart differs; in the baseline not"), known)
 
 
 def test_a_baseline_lies_beside_a_game_that_is_a_file_of_its_own(tmp_path: Path) -> None:
@@ -70,3 +73,13 @@ def test_more_recorded_episodes_than_can_be_played_are_refused(tmp_path: Path) -
         (tmp_path / f"{number}.episode.json").write_text("{}")
     with pytest.raises(ConfigurationError, match="has 65 files"):
         read_folder(tmp_path)
+
+
+def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
+    with pytest.raises(AttractError, match="no episode came to its end in 100 s: give it more time"):
+        check_played(Played(), [], 100.0, is_written=False)
+    with pytest.raises(AttractError, match="no episode came to its end"):
+        check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=True)
+    check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=False)
+    played = Played(outcomes=Outcomes({"idle": {0: Outcome("terminated", {})}}))
+    check_played(played, [], 100.0, is_written=True)

@@ -12,14 +12,19 @@ from attract.schema.api import GameCard
 def web(tmp_path: Path) -> Path:
     folder = tmp_path / "trained" / "moles"
     folder.mkdir(parents=True)
-    (folder / "card.json").write_text('{"about": "Click.", "random_return": -2, "trained_return": 40}')
+    card = (
+        '{"about": "Click.", "keys": "Mouse", "random_return": -2, "trained_return": 40, "learn_seconds": 7}'
+    )
+    (folder / "card.json").write_text(card)
     (folder / "card.jpg").write_bytes(b"picture")
     (tmp_path / "card.jpg").write_bytes(b"no card")
     return tmp_path
 
 
 def test_a_card_says_what_its_game_is_and_what_was_reached(web: Path) -> None:
-    assert card_of(web, "moles") == GameCard(about="Click.", random_return=-2, trained_return=40)
+    assert card_of(web, "moles") == GameCard(
+        about="Click.", keys="Mouse", random_return=-2, trained_return=40, learn_seconds=7
+    )
     assert card_of(web, "cartpole") is None
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from attract.games.places import Place
@@ -15,24 +17,37 @@ def by_stack(stack: str | None, method: object) -> tuple[str | None, Place | Non
     return stack, None if stack is None else Place("src/game.ts", int(stack), 1)
 
 
-def test_alarms_of_one_place_are_one_cause_whatever_they_say() -> None:
+def causes_of(*sightings: Sighting) -> Causes:
     causes = Causes(by_stack)
-    causes.add([sighting("a is undefined", stack="7"), sighting("b is undefined", stack="7")])
-    causes.add([sighting("c is undefined", stack="8")])
+    for seen in sightings:
+        causes.add(seen)
+    return causes
+
+
+def test_alarms_of_one_place_are_one_cause_whatever_they_say() -> None:
+    causes = causes_of(
+        sighting("a is undefined", stack="7"),
+        sighting("b is undefined", stack="7"),
+        sighting("c is undefined", stack="8"),
+    )
     assert [len(cause.sightings) for cause in causes.all.values()] == [2, 1]
 
 
 def test_alarms_without_a_place_are_one_cause_by_their_text_without_numbers() -> None:
-    causes = Causes(by_stack)
-    causes.add([sighting("cell 3 is -1.5e+3"), sighting("cell 12 is 4"), sighting("row 3 is 4")])
+    causes = causes_of(sighting("cell 3 is -1.5e+3"), sighting("cell 12 is 4"), sighting("row 3 is 4"))
     assert [len(cause.sightings) for cause in causes.all.values()] == [2, 1]
 
 
 def test_the_shortest_sighting_has_an_episode() -> None:
-    causes = Causes(by_stack)
-    causes.add([sighting("x", step=1, has_episode=False), sighting("x", step=9), sighting("x", step=5)])
+    causes = causes_of(sighting("x", step=1, has_episode=False), sighting("x", step=9), sighting("x", step=5))
     (cause,) = causes.all.values()
     assert cause.shortest.alarm.step == 5
+
+
+def test_what_was_seen_first_in_its_page_is_shown_before_what_is_shorter() -> None:
+    used = replace(sighting("x", step=2), is_fresh=False)
+    (cause,) = causes_of(used, sighting("x", step=9), sighting("x", step=1, has_episode=False)).all.values()
+    assert cause.shortest.alarm.step == 9
 
 
 @pytest.mark.parametrize(

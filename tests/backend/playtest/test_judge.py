@@ -1,7 +1,7 @@
 import random
 from collections.abc import Callable
 
-from attract.playtest.judge import judge_changes, judge_play
+from attract.playtest.judge import dead_keys, judge_changes, judge_play, new_restarts, slow_ticks
 from attract.playtest.outcomes import Outcome, Outcomes
 
 Draw = Callable[[random.Random], Outcome]
@@ -110,3 +110,46 @@ def test_an_agent_that_does_nothing_and_gets_half_of_a_trained_one() -> None:
     assert (found.id, found.player) == ("won-without-input", "idle")
     assert list(judge_play(None, played(idle=about(40), random=about(1), trained_greedy=about(100)))) == []
     assert list(judge_play(None, played(idle=about(60), random=about(1)))) == []
+
+
+def test_episodes_that_depend_on_each_other_are_compared_as_one() -> None:
+    def of(*values: float) -> Outcomes:
+        return Outcomes({"random": dict(enumerate(map(outcome, values)))})
+
+    before = of(*[10.0] * 63, 30.0)
+    # What an episode leaves behind shifts the whole block of four: 12 of 16 go one way, which is chance.
+    shifted = of(*[11.0] * 48, *[9.0] * 15, 29.0)
+    assert [judged.id for judged in judge_changes(before, shifted)] == ["changed:return:higher"]
+    assert judge_changes(before, shifted, 4) == []
+    (judged,) = judge_changes(before, of(*[12.0] * 7, 13.0, *[12.0] * 55, 32.0), 4)
+    # The first of the block that differs most: alone it begins in a fresh page.
+    assert (judged.id, judged.index) == ("changed:return:higher", 4)
+    assert "in the mean of 64 episodes of random" in judged.text
+
+
+def test_what_blocks_reached_is_compared_block_by_block() -> None:
+    def of(*levels: float) -> Outcomes:
+        return Outcomes({"random": {i: outcome(1.0, level=level) for i, level in enumerate(levels)}})
+
+    # Three of sixteen blocks reached it, each in all of its four episodes.
+    before, now = of(*[2.0] * 12, *[1.0] * 52), of(*[1.0] * 64)
+    assert [judged.id for judged in judge_changes(before, now)] == ["unreached:level"]
+    assert judge_changes(before, now, 4) == []
+
+
+def test_a_restart_that_draws_otherwise_is_broken_where_the_baseline_drew_alike() -> None:
+    name = "retry-broken/drawn_alike"
+    (alarm,) = new_restarts({name: 1.0}, {name: 0.0})
+    assert alarm.oracle == "retry-broken"
+    assert new_restarts({name: 0.0}, {name: 0.0}) == new_restarts({name: 1.0}, {name: 1.0}) == []
+    assert new_restarts({name: 1.0}, {}) == new_restarts({}, {name: 0.0}) == []
+
+
+def test_a_tick_is_slow_by_the_baseline_and_a_key_is_dead_by_it() -> None:
+    name = "slow/microseconds_per_tick"
+    assert [alarm.oracle for alarm in slow_ticks({name: 10.0}, {name: 51.0}, 0.001)] == ["slow"]
+    assert slow_ticks({name: 10.0}, {name: 49.0}, 0.001) == slow_ticks({name: 10.0}, {name: 51.0}, 0.1) == []
+    assert slow_ticks({}, {name: 51.0}, 0.001) == slow_ticks({name: 10.0}, {}, 0.001) == []
+    before = {"dead-key/action 0": 0.5, "dead-key/action 1": 0.2, "dead-key/states": 32.0}
+    (alarm,) = dead_keys(before, {"dead-key/action 0": 0.0, "dead-key/action 1": 0.0, "dead-key/states": 0.0})
+    assert alarm.text.startswith("action 0 does nothing any more")

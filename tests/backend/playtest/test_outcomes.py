@@ -30,3 +30,9 @@ def test_outcomes_are_by_player_and_index_and_failed_ones_have_no_values() -> No
 
 def test_six_digits_are_compared() -> None:
     assert (rounded(1234567.0), rounded(0.1 + 0.2)) == (1234570.0, 0.3)
+
+
+def test_episodes_are_left_out_by_player_and_index() -> None:
+    one = Outcome("terminated", {"return": 1.0})
+    outcomes = Outcomes({"idle": {0: one, 1: one}, "random": {1: one}})
+    assert outcomes.without({("idle", 1), ("random", 0)}).players == {"idle": {0: one}, "random": {1: one}}

@@ -47,7 +47,7 @@ class ScriptedHost:
     @staticmethod
     def record_of(order: PlaytestGame) -> RecordedEpisode:
         """One that says by its instance whether it was played in a fresh page."""
-        return RECORDED.model_copy(update={"instance": 1}) if order.fresh else RECORDED
+        return RECORDED.model_copy(update={"instance": 1}) if order.fresh_every else RECORDED
 
     async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
         self.orders.append(order)
@@ -129,11 +129,26 @@ def test_alarms_that_differ_in_numbers_are_one_finding_replayed_twice() -> None:
     host = ScriptedHost(alarms)
     (found,) = run(host).findings
     assert (found.id, found.times) == ("error", 2)
-    assert found.alarm is not None
-    assert found.alarm.step == 7
+    assert found.cause is not None
+    assert found.cause.shortest.alarm.step == 7
     replays = [order for order in host.orders if order.plays and order.plays[0].player == "recorded-0"]
     (replay,) = replays
-    assert (replay.fresh, replay.episodes, replay.plays[0].count) == (True, [RECORDED], 2)
+    assert (replay.fresh_every, replay.episodes, replay.plays[0].count) == (1, [RECORDED], 2)
+
+
+def test_a_finding_is_shown_as_it_is_when_it_is_replayed() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        return [error("gone", step=7 if player == "recorded-0" else 5)]
+
+    class Host(ScriptedHost):
+        @staticmethod
+        def record_of(order: PlaytestGame) -> RecordedEpisode:
+            return RECORDED.model_copy(update={"instance": 9}) if order.episodes else RECORDED
+
+    (found,) = run(Host(alarms)).findings
+    assert found.alarm is not None
+    assert found.episode is not None
+    assert (found.alarm.step, found.episode.instance, found.player) == (7, 9, "idle")
 
 
 def test_an_alarm_that_does_not_come_again_is_no_finding() -> None:
@@ -220,6 +235,57 @@ def test_a_judgement_whose_episode_goes_otherwise_is_shown_no_times() -> None:
     assert (found.id, found.times) == ("changed:return:lower", 0)
 
 
+def worse_with(texts: Callable[[int], str | None], step: int = 5, **options: object) -> list[str]:
+    """Ids of what is found in a build whose odd episodes return less, with the alarm `texts` names."""
+
+    class Host(ScriptedHost):
+        async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
+            answer = await super().__call__(order)
+            episodes = [
+                episode.model_copy(
+                    update={"episode_return": episode.episode_return - 5.0 * (episode.index % 2)}
+                )
+                for episode in answer.episodes
+            ]
+            return answer.model_copy(update={"episodes": episodes})
+
+    host = Host(lambda player, index: [error(text, step=step)] if (text := texts(index)) is not None else [])
+    before = Outcomes(
+        {
+            player: {
+                index: Outcome(
+                    "terminated",
+                    {"return": random.Random(f"{player} {index}").random(), "length": 10.0, "ended": 1.0},
+                )
+                for index in range(64)
+            }
+            for player in ("idle", "random")
+        }
+    )
+    return [found.id for found in run(host, before, **options).findings]
+
+
+def test_what_follows_from_an_error_is_no_finding_beside_it() -> None:
+    assert worse_with(lambda index: None) == ["changed:return:lower"]
+    assert worse_with(lambda index: "gone" if index % 2 else None) == ["error"]
+    # Half of the worse episodes have another cause.
+    assert worse_with(lambda index: "gone" if index % 4 == 1 else None) == ["error", "changed:return:lower"]
+
+
+def test_an_error_of_the_baseline_or_of_loading_explains_no_change() -> None:
+    changed = ["error", "changed:return:lower"]
+    assert worse_with(lambda index: "gone 7", known=frozenset({("error", "gone #")})) == changed
+    assert worse_with(lambda index: "no picture", step=0) == changed
+
+
+def test_drills_begin_in_episodes_without_an_error() -> None:
+    host = ScriptedHost(lambda player, index: [] if (player, index) == ("random", 1) else [error("gone")])
+    host.end_reason = "time_limit"
+    run(host)
+    begun = {order.drills[0].kind: len(order.drills[0].episodes) for order in host.orders if order.drills}
+    assert (begun["retry-broken"], begun["soft-lock"]) == (1, 1)
+
+
 def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     before = Outcomes()
     host = ScriptedHost()
@@ -236,15 +302,19 @@ def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
 
-def test_a_page_whose_restart_leaves_something_behind_gets_fresh_pages() -> None:
+@pytest.mark.parametrize(("before", "every"), [(None, 2), (Outcomes(), 1)])
+def test_a_page_whose_restart_leaves_something_behind_is_loaded_more_often(
+    before: Outcomes | None, every: int
+) -> None:
     host = ScriptedHost()
     alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
-    played = run(host, has_page=True)
-    assert [found.id for found in played.findings] == ["retry-broken"]
+    played = run(host, before, has_page=True)
+    assert "retry-broken" in [found.id for found in played.findings]
     first, *others = [order for order in host.orders if order.plays]
-    assert not first.fresh
-    assert all(order.fresh for order in others)
+    assert first.fresh_every == 0
+    assert {order.fresh_every for order in others} == {every}
+    assert played.fresh_every == every
     # What drills begin in was played in fresh pages, too.
     (locks,) = [order for order in host.orders if order.drills and order.drills[0].kind == "dead-key"]
     assert {episode.instance for episode in locks.drills[0].episodes} == {1}
@@ -284,7 +354,98 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
     assert [found.id for found in run(host, seconds=20.0).findings] == ["leak"]
     drills = [order for order in host.orders if order.drills]
     assert [order.drills[0].kind for order in drills].count("leak") == 1  # It measures twice itself.
-    assert all(2.0 <= order.budget_seconds <= 3.0 for order in drills)
+    # Those at first leave time for the others, which share what is left.
+    assert [(order.drills[0].kind, round(order.budget_seconds)) for order in drills] == [
+        ("retry-broken", 3),
+        ("slow", 3),
+        ("dead-key", 10),
+        ("leak", 19),
+    ]
+
+
+def test_a_broken_restart_is_confirmed_by_the_episodes_that_show_it_when_it_is_found() -> None:
+    host = ScriptedHost()
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+    numbers = {"episodes": 3.0, "first": 1.0, "last": 2.0}
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers=numbers
+    )
+    (found,) = run(host, has_page=True).findings
+    assert (found.id, found.times) == ("retry-broken", 2)
+    drills = [order.drills[0] for order in host.orders if order.drills]
+    assert [(drill.kind, len(drill.episodes)) for drill in drills[:4]] == [
+        ("retry-broken", 4),
+        ("retry-broken", 2),
+        ("retry-broken", 2),
+        ("slow", 0),
+    ]
+
+
+def test_a_restart_that_draws_what_the_baseline_did_not_is_drilled_twice_more() -> None:
+    host = ScriptedHost()
+    host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", numbers={"drawn_alike": 0.0})
+    plan = Plan(game=GAME, players=["idle", "random"], seed=Seed(low=0, high=0))
+    measured = {"retry-broken/drawn_alike": 1.0}
+    playtest = Playtest(plan, host, lambda stack, method: (stack, None), None, measured)
+    (found,) = asyncio.run(playtest.run()).findings
+    assert (found.id, found.times) == ("retry-broken", 2)
+    kinds = [drill.kind for order in host.orders for drill in order.drills]
+    assert kinds.count("retry-broken") == 3
+
+
+@pytest.mark.parametrize("was_alike", [1.0, 0.0])
+def test_restarts_that_are_alike_are_played_on_and_new_differences_are_told_of(was_alike: float) -> None:
+    known = frozenset({("retry-broken", "episode # differs at # s")})
+    alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
+
+    def found(alike: float) -> tuple[list[str], set[int]]:
+        host = ScriptedHost()
+        host.drilled["retry-broken"] = PlaytestDrilled(
+            kind="retry-broken", alarms=[alarm], recorded=[None], numbers={"restarts_alike": alike}
+        )
+        plan = Plan(game=GAME, players=["idle"], seed=Seed(low=0, high=0), has_page=True, known=known)
+        measured = {"retry-broken/restarts_alike": was_alike}
+        playtest = Playtest(plan, host, lambda stack, method: (stack, None), Outcomes(), measured)
+        played = asyncio.run(playtest.run())
+        return [finding.text for finding in played.findings], {order.fresh_every for order in host.orders}
+
+    assert found(1.0) == ([], {0})
+    new = ["a restart after other episodes differs from one in a new page; in the baseline not"]
+    assert found(0.0)[0] == (new if was_alike else [])
+
+
+def test_what_a_drill_throws_is_replayed_like_what_the_crowd_meets() -> None:
+    host = ScriptedHost(lambda player, index: [error("gone")] if player == "recorded-0" else [])
+    host.drilled["leak"] = PlaytestDrilled(
+        kind="leak", alarms=[error("gone")], recorded=[RECORDED], problem="the game failed: gone"
+    )
+    (found,) = run(host).findings
+    assert (found.id, found.times, found.player) == ("error", 2, None)
+
+
+def test_without_a_baseline_no_key_is_measured() -> None:
+    host = ScriptedHost()
+    run(host, measures_keys=False)
+    assert [order.drills[0].kind for order in host.orders if order.drills] == ["retry-broken", "slow", "leak"]
+
+
+def test_a_page_whose_restart_is_known_plays_whole_blocks_and_no_drill_of_it() -> None:
+    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
+        # In a used page it is seen sooner.
+        return [error("x is undefined", step=9 if index % 4 == 0 else 2)] if player == "random" else []
+
+    host = ScriptedHost(alarms, per_order=7)
+    played = run(host, has_page=True, fresh_every=4)
+    crowd = [play for order in host.orders if order.fresh_every == 4 for play in order.plays]
+    assert {play.first % 4 for play in crowd} == {0}
+    assert len(played.outcomes.players["random"]) == 256
+    assert played.problems["retry-broken"].startswith("the baseline has it")
+    # What is replayed in a fresh page was seen in a fresh page.
+    (found,) = played.findings
+    assert found.alarm is not None
+    assert found.alarm.step == 9
+    assert found.cause is not None
+    assert len(found.cause.sightings) == 256
 
 
 def test_the_soft_lock_drill_begins_in_episodes_that_are_recorded_already() -> None:
@@ -304,7 +465,7 @@ def test_what_is_recorded_before_pages_are_fresh_is_not_used() -> None:
     alarm = PlaytestAlarm(oracle="retry-broken", text="episode 1 differs at 0.5 s", step=0)
     host.drilled["retry-broken"] = PlaytestDrilled(kind="retry-broken", alarms=[alarm], recorded=[RECORDED])
     run(host, has_page=True)
-    assert [order.fresh for order in host.orders if order.record] == [False, True]
+    assert [order.fresh_every for order in host.orders if order.record] == [0, 2]
 
 
 def test_a_page_that_each_episode_loads_anew_is_not_judged_by_its_restart() -> None:

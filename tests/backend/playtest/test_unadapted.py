@@ -1,6 +1,6 @@
 import pytest
 
-from attract.playtest.unadapted import playable
+from attract.playtest.unadapted import playable, unprobed
 
 FOUND = """export default definePageGame({
   id: "Maze",
@@ -43,3 +43,12 @@ def test_pixels_are_left_out_so_that_a_page_draws_as_it_does_without_an_agent() 
     assert "pixels: {}" not in text
     assert "  observation: box({ low: -1, high: 1, shape: [1] }),\n  observe: () => [0],\n" in text
     assert text.startswith("import { box, definePageGame, discrete }")
+
+
+def test_a_page_whose_probe_came_to_nothing_is_played_with_usual_keys() -> None:
+    found = unprobed('a "b".html', (640, 480))
+    text = playable(found["adapter"], found["unfinished"])
+    assert 'page: "a \\"b\\".html"' in text
+    assert "size: [640, 480]" in text
+    assert 'action: discrete(["nothing", "left", "right", "up", "down", "space", "enter"])' in text
+    assert '  keys: { nothing: [], left: ["ArrowLeft", "KeyA"], right:' in text

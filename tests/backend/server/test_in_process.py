@@ -1,39 +1,12 @@
-"""SIGTERM where a command does not listen for it: it closes what it opened, and says so."""
+"""Where a gateway listens: a port or a host that cannot be had is named."""
 
-import asyncio
-import os
-import signal
 import socket
 
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.processes.interrupt import Terminated
-from attract.server.in_process import run_async, running_gateway
+from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-
-
-def test_a_terminated_command_closes_what_it_opened() -> None:
-    closed: list[str] = []
-
-    async def command() -> int:
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            await asyncio.sleep(60)
-        finally:
-            closed.append("browser")
-        return 0
-
-    with pytest.raises(Terminated):
-        run_async(command())
-    assert closed == ["browser"]
-
-
-def test_an_answer_is_passed_on() -> None:
-    async def command() -> str:
-        return "answer"
-
-    assert run_async(command()) == "answer"
 
 
 async def test_a_busy_port_that_was_asked_for_is_refused() -> None:

@@ -23,7 +23,7 @@ def test_the_usual_lag_is_the_schedules(schedule: str, lag: int):
 
 
 def test_room_for_fewer_workers_than_are_expected_is_refused():
-    assert "4 are expected" in refusal({"num_workers": 4, "max_workers": 3})
+    assert "below num_workers; give at least 4" in refusal({"num_workers": 4, "max_workers": 3})
 
 
 @pytest.mark.parametrize("given", ["a/b", "../x", "", "a,,b", [1], {"a": 1}])

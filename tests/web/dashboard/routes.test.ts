@@ -7,6 +7,8 @@ import { PLAIN_VIEW } from "../../../web/dashboard/src/state/chart-view.ts";
 const ROUTES: [string, Route][] = [
   ["#/", { view: "start", game: null, from: null }],
   ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts", from: null }],
+  ["#/games/snake", { view: "game", name: "snake" }],
+  ["#/games/my%20game/game.ts", { view: "game", name: "my game/game.ts" }],
   ["#/?game=snake&from=snake-1", { view: "start", game: "snake", from: "snake-1" }],
   [
     "#/?game=snake&from=snake-1&set=ppo.gamma%3D0.9&set=collection.seats%3Da%3Db",

@@ -46,12 +46,21 @@ test("T5: what a page asks its own server for in vain is said, with its path", a
     script = document.createElement("script"); script.src = location.origin + "/no/game.min.js";
     const sheet = document.createElement("link");
     sheet.rel = "stylesheet"; sheet.href = location.origin + "/no/styles.css";
-    document.body.append(script, sheet);`);
+    document.body.append(script, sheet);
+    road = new Image(); road.src = location.origin + "/no/road.png";
+    const logo = document.createElement("div");
+    logo.innerHTML = "<img src='" + location.origin + "/no/logo.png'>";
+    document.body.append(logo);
+    // It is there, and no image.
+    other = new Image(); other.src = location.href;`);
+  await expect.poll(() => clock.numLoading).toBe(0);
   await expect
     .poll(() => [...clock.unheld].sort())
     .toEqual([
       "asks for /no/game.min.js, which is not there",
       "asks for /no/level.json, which is not there",
+      "asks for /no/logo.png, which is not there",
+      "asks for /no/road.png, which is not there",
       "asks for /no/sprites.bin, which is not there",
       "asks for /no/styles.css, which is not there",
     ]);

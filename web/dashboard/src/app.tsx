@@ -8,24 +8,30 @@ import {
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { ApiError, api } from "./api/client.ts";
+import { KeysDialog } from "./components/keys-dialog.tsx";
+import { LiveRegion } from "./components/live-region.tsx";
 import { ErrorNotice } from "./components/notice.tsx";
 import { ServerButton, ServerStrip } from "./components/server-button.tsx";
 import { Wordmark } from "./components/wordmark.tsx";
+import { useAnnounce } from "./hooks/use-announce.ts";
 import { useDroppedFile } from "./hooks/use-dropped-file.ts";
+import { useKeys } from "./hooks/use-keys.ts";
 import { useLoaded } from "./hooks/use-loaded.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
+import type { KeyCommand } from "./state/keys.ts";
 import { AccessView } from "./views/access-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
 import { EpisodeView } from "./views/episode-view.tsx";
 import { FileView } from "./views/file-view.tsx";
+import { GameView } from "./views/game-view.tsx";
+import { HomeView } from "./views/home-view.tsx";
 import { RunView } from "./views/run-view.tsx";
 import { RunsView } from "./views/runs-view.tsx";
-import { StartView } from "./views/start-view.tsx";
 import { StudyView } from "./views/study-view.tsx";
 import { TuningView } from "./views/tuning-view.tsx";
 
@@ -42,6 +48,7 @@ export function App({ session }: { session: Promise<void> }) {
   }, [session]);
   return (
     <>
+      <LiveRegion />
       <ServerStrip />
       {error !== null ? (
         <SignedOut error={error} />
@@ -61,6 +68,10 @@ function SignedIn() {
   const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
   const [known, setKnown] = useState(info);
   if (info !== null && info !== known) setKnown(info);
+  const runNow = known?.active_run ?? null;
+  const [areKeysShown, setKeysShown] = useState(false);
+  useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
+  useFocusOfView(routeKey(route));
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
     return <SignedOut error={error} />;
   const activeRun = isAway ? null : (known?.active_run ?? null);
@@ -70,9 +81,28 @@ function SignedIn() {
         <button type="button" className="skip" onClick={focusContent}>
           Skip to content
         </button>
-        <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
-        {route.view === "start" && (
-          <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
+        <Marquee
+          route={route}
+          activeRun={activeRun}
+          isAdmin={known?.role === "admin"}
+          onKeys={() => setKeysShown(true)}
+        />
+        {known !== null && <RunNews runId={runNow} isMuted={route.view === "run"} />}
+        {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
+        {route.view === "start" && !isAboutOneGame(route) && (
+          <HomeView chosen={route.game} activeRun={activeRun} />
+        )}
+        {route.view === "start" && isAboutOneGame(route) && (
+          <GameView
+            key={route.game}
+            name={route.game}
+            from={route.from}
+            set={route.set}
+            activeRun={activeRun}
+          />
+        )}
+        {route.view === "game" && (
+          <GameView key={route.name} name={route.name} from={null} set={undefined} activeRun={activeRun} />
         )}
         {route.view === "runs" && <RunsView search={route.search ?? ""} isAdmin={known?.role === "admin"} />}
         {route.view === "compare" && <CompareView route={route} />}
@@ -93,9 +123,10 @@ interface MarqueeProps {
   route: Route;
   activeRun: string | null;
   isAdmin: boolean;
+  onKeys: () => void;
 }
 
-function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
+function Marquee({ route, activeRun, isAdmin, onKeys }: MarqueeProps) {
   const isActiveShown = route.view === "run" && route.runId === activeRun;
   return (
     <header>
@@ -105,7 +136,7 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
         </a>
         <nav className="nav" aria-label="Main">
           <a href="#/" aria-current={route.view === "start" ? "page" : undefined}>
-            New run
+            Home
           </a>
           <a
             href="#/runs"
@@ -140,6 +171,16 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
         >
           Log out
         </ServerButton>
+        <ActionIcon
+          className="keys-button"
+          variant="default"
+          size="lg"
+          aria-label="Keys"
+          aria-haspopup="dialog"
+          onClick={onKeys}
+        >
+          ?
+        </ActionIcon>
         <SchemeToggle />
       </div>
       <div className="bulbs" data-lit={activeRun !== null} aria-hidden="true" />
@@ -244,7 +285,38 @@ function TokenForm() {
 
 /** Info is asked again when the view changes, so that a run just started or ended shows at once. */
 function routeKey(route: Route): string {
+  if (route.view === "game") return `game ${route.name}`;
   return route.view === "run" || route.view === "episode" ? route.runId : route.view;
+}
+
+/** Has it announced when a run begins or ends; the page of a run says itself what becomes of it. */
+function RunNews({ runId, isMuted }: { runId: string | null; isMuted: boolean }) {
+  useAnnounce(runId === null ? "No run goes on" : `A run goes on: ${runId}`, isMuted);
+  return null;
+}
+
+type StartRoute = Extract<Route, { view: "start" }>;
+
+/** Whether the form begins with a run's settings: then the page is its game's. */
+function isAboutOneGame(route: StartRoute): route is StartRoute & { game: string } {
+  return route.game !== null && (route.from !== null || route.set !== undefined);
+}
+
+function goByKey(command: Exclude<KeyCommand, "help">, runId: string | null): void {
+  if (command === "search") document.querySelector<HTMLElement>("input[type=search]")?.focus();
+  else if (command === "home") goTo({ view: "start", game: null, from: null });
+  else if (command !== "live") goTo({ view: command });
+  else if (runId !== null) goTo(runRoute(runId));
+}
+
+/** The focus goes to a new view when the old one has taken what had it along. */
+function useFocusOfView(view: string): void {
+  const shown = useRef(view);
+  useEffect(() => {
+    if (shown.current === view) return;
+    shown.current = view;
+    if (document.activeElement === document.body) focusContent();
+  }, [view]);
 }
 
 /** The fragment holds the route, so this is a button and no link to `#content`. */

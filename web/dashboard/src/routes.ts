@@ -23,6 +23,7 @@ export type RunTab = (typeof RUN_TABS)[number];
  */
 export type Route =
   | { view: "start"; game: string | null; from: string | null; set?: Readonly<Record<string, string>> }
+  | { view: "game"; name: string }
   | { view: "runs"; search?: string }
   | { view: "compare"; runs: readonly string[]; metric: string; charts: ChartView }
   | { view: "access" }
@@ -51,6 +52,8 @@ export function parseRoute(fragment: string): Route {
     const metric = search.get("metric") || RETURN;
     return { view: "compare", runs: [...new Set(runs)], metric, charts: chartViewIn(search) };
   }
+  if (parts[0] === "games" && parts.length > 1)
+    return { view: "game", name: parts.slice(1).map(decode).join("/") };
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
   if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
@@ -79,6 +82,7 @@ export function parseRoute(fragment: string): Route {
 export function formatRoute(route: Route): string {
   if (route.view === "runs") return route.search ? `#/runs?${route.search}` : "#/runs";
   if (route.view === "access" || route.view === "tuning") return `#/${route.view}`;
+  if (route.view === "game") return `#/games/${route.name.split("/").map(encodeURIComponent).join("/")}`;
   if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   if (route.view === "file") return "#/episode-file";
   const search = new URLSearchParams();
@@ -115,6 +119,11 @@ export function compareRoute(runs: readonly string[]): Route {
 /** The route to a run as it is first seen, or to a part of its page. */
 export function runRoute(runId: string, tab: RunTab = "overview"): Route {
   return { view: "run", runId, tab, stage: "watch", charts: PLAIN_VIEW, version: null };
+}
+
+/** The route to the page of a game. */
+export function gameRoute(name: string): Route {
+  return { view: "game", name };
 }
 
 /** The route to an episode of a run, from `at` on. */

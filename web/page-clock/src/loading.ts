@@ -45,6 +45,18 @@ export function installLoading(
   };
   const miss = missing(window, said);
   const realFetch = window.fetch.bind(window);
+  const unseen = new Set<string>();
+  /** An image that did not come may be there and be none: its address is asked for once more. */
+  const lookForImage = ({ target }: Event): void => {
+    if (!(target instanceof window.HTMLImageElement)) return;
+    const { src } = target;
+    if (unseen.has(src) || unseen.size === MAX_MISSING || !src.startsWith(window.location.origin)) return;
+    unseen.add(src);
+    const heard = realFetch(src).then(({ status }) => {
+      if (status >= 400) miss(src);
+    });
+    gate(heard).catch(() => undefined);
+  };
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
     const response = await realFetch(...args);
@@ -77,11 +89,13 @@ export function installLoading(
   for (const { prototype } of sourced) {
     const isScript = prototype === window.HTMLScriptElement.prototype;
     const refuses = isScript ? (url: unknown) => !isOfPackage(window, url) && isRefused(url) : isRefused;
-    watchSource(window, prototype, gate, refuses, time, portals);
+    watchSource(window, prototype, gate, refuses, time, portals, lookForImage);
   }
   followAttributes(window);
   // An element's error event does not bubble.
-  const look = ({ target }: Event): void => {
+  const look = (event: Event): void => {
+    const { target } = event;
+    lookForImage(event);
     const isScript = target instanceof window.HTMLScriptElement;
     if (!isScript && !(target instanceof window.HTMLLinkElement && target.relList.contains("stylesheet")))
       return;
@@ -164,6 +178,7 @@ function watchSource(
   isRefused: (url: unknown) => boolean,
   time: VirtualTime,
   portals: Portals,
+  failed: (event: Event) => void,
 ): void {
   // Some pages put something of their own in its place.
   const { Event } = window;
@@ -172,6 +187,8 @@ function watchSource(
     const settled = new Promise<void>((resolve) => {
       for (const name of ["load", "error"]) element.addEventListener(name, () => resolve(), { once: true });
     });
+    // Outside of the document the window hears nothing of it.
+    element.addEventListener("error", failed, { once: true });
     gate(settled);
   };
   defineProperty(prototype, "src", {

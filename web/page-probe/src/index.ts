@@ -1,5 +1,6 @@
-/** What `attract probe` opens: a document that holds the page's frames, and answers what it found. */
+/** What `attract probe` and `attract look` open: a document that holds the page's frames, and answers what it found. */
 
+import { type LookOrder, look } from "./look.ts";
 import { type ProbeReport, probe } from "./probe.ts";
 import type { PageToProbe } from "./trial.ts";
 
@@ -9,6 +10,8 @@ declare global {
     attractProbe: {
       phase: string;
       run(page: PageToProbe): Promise<ProbeReport>;
+      /** A `PageLook` as JSON. */
+      look(order: LookOrder): Promise<string>;
     };
   }
 }
@@ -19,4 +22,5 @@ window.attractProbe = {
     probe(page, (phase) => {
       window.attractProbe.phase = phase;
     }),
+  look: async (order) => JSON.stringify(await look(order)),
 };

@@ -4,25 +4,17 @@ import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings, unfinishedOf } from "./adapter-text.ts";
 import { begunText } from "./begun.ts";
 import { marksIn } from "./boards.ts";
-import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
+import { engineOf, environmentOf, textState } from "./contracts.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
-import { findPlaces, type Place, type Root } from "./places.ts";
+import type { Place, Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { againText, findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
-import {
-  answersOf,
-  globalsOf,
-  pristineNames,
-  scriptsOf,
-  shownIn,
-  shownInGroups,
-  variablesOf,
-} from "./roots.ts";
+import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {
   BY_ITSELF,
   FIRST_WAIT,
@@ -31,6 +23,7 @@ import {
   start,
   startActionsOf,
 } from "./start-actions.ts";
+import { contractsOf, statePlaces } from "./state.ts";
 import { titleOf } from "./title.ts";
 import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
@@ -133,10 +126,7 @@ class Probe {
     const advance = typeof window.advanceTime === "function";
     const environment = environmentOf(window, globals);
     const contracts = [
-      ...(this.#hasText ? ["render_game_to_text()"] : []),
-      ...(advance ? ["advanceTime(ms)"] : []),
-      ...(portalRoot(window) === null ? [] : [`the portal ${window.attractPortal.name}`]),
-      ...answersOf(window, globals).map(({ text }) => text.slice(2)),
+      ...contractsOf(window, globals),
       ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
     ];
     const hasCanvas = canvasesOf(window).length > 0;
@@ -272,23 +262,10 @@ class Probe {
     };
   }
 
-  /** All readable places: the page's own description first, then its state, then what it shows. */
+  /** All readable places: the page's state first, then what it shows. */
   #places(window: PageWindow, written: Iterable<string> = []): Place[] {
-    const found = globalsOf(window, this.#pristine);
-    const hooks = engineHooks(window, found);
-    const globals = found.filter(({ name }) => name !== hooks?.global);
-    const text = this.#hasText ? textState(window) : null;
-    const portal = portalRoot(window);
-    const roots = [
-      ...(text === null ? [] : [text]),
-      ...answersOf(window, globals),
-      ...(portal === null ? [] : [portal]),
-      ...(hooks?.roots ?? []),
-      ...globals,
-      ...this.#variables,
-    ];
     return [
-      ...findPlaces(window, roots),
+      ...statePlaces(window, this.#pristine, this.#variables, this.#hasText),
       ...drawnIn(window, written),
       ...shownIn(window),
       ...shownInGroups(window),

@@ -19,7 +19,8 @@ const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 /** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
-const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
+/** What looks like a button. */
+export const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
 /** Words of buttons that start no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
@@ -108,7 +109,7 @@ export function startActionsOf(
 }
 
 /** Drawn buttons: short start words, and interactive objects without words. */
-function drawnButtons(window: PageWindow): string[] {
+export function drawnButtons(window: PageWindow): string[] {
   const names = spotsIn(window).map(({ name }) => name);
   const worded = names.filter((name) => name.length <= LONGEST_BUTTON && START_WORDS.test(name));
   const wordless = phaserSpots(window).map(({ name }) => name);
@@ -170,7 +171,7 @@ function buttonsOf(window: PageWindow): Button[] {
 }
 
 /** Visible elements that do not lead to another page, with their texts and names. */
-function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
+export function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
   return ([...window.document.querySelectorAll(kinds)] as HTMLElement[]).flatMap((element) => {
     const [id, classes] = [idOf(element), classesOf(element)];
     const said = element.textContent?.trim() || (element as HTMLInputElement).value;
@@ -183,7 +184,7 @@ function shownButtons(window: PageWindow, kinds: string): { button: Button; word
 }
 
 /** A path from the body, for elements that neither a name nor a class identifies. */
-function pathOf(element: Element): string {
+export function pathOf(element: Element): string {
   const parent = element.parentElement;
   if (parent === null || element.tagName === "BODY") return element.tagName.toLowerCase();
   return `${pathOf(parent)} > :nth-child(${[...parent.children].indexOf(element) + 1})`;

@@ -1,6 +1,7 @@
 /** Plays a script in a fresh page, and samples its places. */
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import type { ClockOptions } from "../../page-clock/src/virtual-clock.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { made } from "../../sdk/src/page/made.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
@@ -23,8 +24,8 @@ export interface Input {
 
 export const NOTHING: Input = { keys: [] };
 
-/** What is pressed in each tick, from 0. */
-export type Script = (tick: number, window: PageWindow) => Input;
+/** What is pressed in each tick, from 0; null: the script used the page's hands itself. */
+export type Script = (tick: number, window: PageWindow) => Input | null;
 
 export interface PageToProbe {
   /** Below the origin's root. */
@@ -46,10 +47,14 @@ export interface Samples {
   readonly rows: Value[][];
 }
 
+/** Of a trial that is not a plain page's. */
 export interface TrialOptions {
-  seed?: number;
-  /** Between two samples. */
-  every?: number;
+  /** Plays the page as this adapter has it: its restart and menu have passed once the trial is open. */
+  adapter?: PageAdapter;
+  parameters?: Readonly<Record<string, number>>;
+  clock?: Partial<ClockOptions>;
+  /** Called before the page has a script. */
+  prepare?(window: PageWindow): void;
 }
 
 /** One page and its clock. */
@@ -82,42 +87,45 @@ export class Trial {
   }
 
   /** A fresh page that has loaded. Raises Error when it does not. */
-  static async open(probed: PageToProbe, seed = SEED): Promise<Trial> {
+  static async open(probed: PageToProbe, seed = SEED, options: TrialOptions = {}): Promise<Trial> {
     const { page, size, turns = false, loadTicks = LOAD_TICKS } = probed;
+    const given = options.adapter;
     let looks = 0;
     const written = new Set<string>();
     const clickable = new Set<Element>();
-    const adapter = {
+    const plain = {
       page,
       size,
-      reset: "reload",
       css: true,
-      hidden: false,
       taps: false,
       turns,
       keys: [],
       pointers: {},
       labels: [],
-      prepare: (window: PageWindow) => {
+      ready: () => looks++ >= loadTicks,
+      observe: () => [],
+      over: () => false,
+    };
+    const adapter = {
+      ...(given ?? plain),
+      reset: "reload",
+      hidden: false,
+      prepare: (window: PageWindow, parameters: Readonly<Record<string, number>>) => {
         noteWriting(window, written);
         noteClicks(window, clickable);
         drawn(window);
         made(window, PHASER);
+        options.prepare?.(window);
+        given?.prepare?.(window, parameters);
       },
-      ready: () => looks++ >= loadTicks,
-      observe: () => [],
-      over: () => false,
     } as PageAdapter;
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
-    const frame = await PageFrame.load(adapter, address, {
-      draws: true,
-      webGl: "null",
-      seed,
-      dateSeed: seed,
-    });
-    if (turns) await frame.beginInTurns(seed);
+    const clock = { draws: true, webGl: "null", seed, dateSeed: seed, ...options.clock } as const;
+    const frame = await PageFrame.load(adapter, address, clock, false, document.body, options.parameters);
+    const trial = new Trial(frame, probed, written, clickable);
+    if (adapter.turns) await frame.beginInTurns(seed);
     else frame.begin(seed);
-    return new Trial(frame, probed, written, clickable);
+    return trial;
   }
 
   /** What `thrown` is an error of; each trial that is still open is closed. */
@@ -125,6 +133,11 @@ export class Trial {
     const explained = [...Trial.#opened].map((trial) => trial.#frame.explain(thrown));
     for (const trial of Trial.#opened) trial.close();
     return explained.find((error) => error !== thrown) ?? thrown;
+  }
+
+  /** What presses keys and the pointer in it. */
+  get hands(): PageFrame {
+    return this.#frame;
   }
 
   /** Whether the page asked for a reload, which ends its game. */
@@ -160,22 +173,24 @@ export class Trial {
     milliseconds = Number.POSITIVE_INFINITY,
   ): Promise<Samples> {
     const { advances = false, turns = false } = this.#page;
-    const rows: Value[][] = [this.#read(places)];
+    const rows: Value[][] = [this.read(places)];
     const began = performance.now();
     for (
       let tick = 0;
       tick < ticks && !this.isReloadDue && performance.now() - began < milliseconds;
       tick++
     ) {
-      const { keys, pointer } = script(tick, this.window);
-      this.#frame.hold(keys);
-      if (pointer === undefined) this.#frame.lift();
-      else this.#frame.point(...pointer);
+      const input = script(tick, this.window);
+      if (input !== null) {
+        this.#frame.hold(input.keys);
+        if (input.pointer === undefined) this.#frame.lift();
+        else this.#frame.point(...input.pointer);
+      }
       if (advances) this.window.advanceTime(1000 / 60);
       this.#frame.tick();
       this.#hasAsked ||= this.#frame.clock.numLoading > 0;
       if (turns) await this.#frame.giveTurn();
-      if ((tick + 1) % every === 0) rows.push(this.#read(places));
+      if ((tick + 1) % every === 0) rows.push(this.read(places));
     }
     return { places, rows };
   }
@@ -185,7 +200,8 @@ export class Trial {
     this.#frame.remove();
   }
 
-  #read(places: readonly Place[]): Value[] {
+  /** What the places hold now. */
+  read(places: readonly Place[]): Value[] {
     return places.map((place) => {
       try {
         return place.read(this.window);

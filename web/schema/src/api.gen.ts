@@ -389,10 +389,17 @@ export interface WorkerView {
   deflates: boolean;
 }
 /**
- * Metadata of a bundled game; a page game's picture and trained policy are next to it.
+ * Metadata of a bundled game; its trained policy, and a page game's picture, are next to it.
  */
 export interface GameCard {
+  /**
+   * The aim, in one or two sentences.
+   */
   about: string;
+  /**
+   * What a person plays it with.
+   */
+  keys: string | null;
   /**
    * Mean of random play in the episodes of an evaluation.
    */
@@ -401,6 +408,10 @@ export interface GameCard {
    * Mean of the kept policy in the same episodes; None: no policy is kept.
    */
   trained_return: number | null;
+  /**
+   * Training time of a policy such as the kept one, on two CPU cores; None: not measured.
+   */
+  learn_seconds: number | null;
 }
 /**
  * One game that can be trained here: bundled, or a module under the served project directory.
@@ -501,7 +512,7 @@ export interface LessonView {
   reason: string | null;
 }
 /**
- * Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again.
+ * Body of `POST /api/runs/{run_id}/let-in`: lifts the ban of an identity.
  */
 export interface LetIn {
   identity: string;
@@ -541,6 +552,256 @@ export interface LogView {
    * The end of the run's log files, oldest first; for a viewer only those of the game.
    */
   entries: LogEntry[];
+}
+/**
+ * Something that may be clicked.
+ */
+export interface LookButton {
+  /**
+   * For `--click`; None: it is drawn on a canvas, click its place.
+   */
+  selector: string | null;
+  text: string;
+  x: number;
+  y: number;
+  /**
+   * How many elements like it there are side by side: cells of a board.
+   */
+  count: number;
+}
+/**
+ * The game as its adapter has it.
+ */
+export interface LookEpisode {
+  game_id: string;
+  /**
+   * Labels for `--action`; empty: the actions have none.
+   *
+   * @maxItems 400
+   */
+  actions: string[];
+  ticks_per_step: number;
+  /**
+   * Whether `score` of a step is the adapter's `score`, not a sum of its `reward`.
+   */
+  has_score: boolean;
+  /**
+   * @maxItems 400
+   */
+  steps: LookStep[];
+  num_steps: number;
+}
+/**
+ * What an adapter says after a step; step 0 is the episode's start.
+ */
+export interface LookStep {
+  step: number;
+  frame: number;
+  /**
+   * As `observe` gave it; of pixels a text with their shape.
+   */
+  observation: unknown;
+  /**
+   * What `score` gives, or the sum of `reward` in this step.
+   */
+  score: unknown;
+  over: unknown;
+  /**
+   * What `allowed` gives; None: the adapter has none.
+   */
+  mask: unknown;
+}
+/**
+ * The value of `--eval` after the last frame.
+ */
+export interface LookEval {
+  value: unknown;
+  error: string | null;
+}
+/**
+ * A number, boolean, text, list or grid that can be read from the page's window `w`.
+ */
+export interface LookGlobal {
+  /**
+   * An expression for `--eval` and for adapters; without `w.`: a variable of a classic script.
+   */
+  path: string;
+  kind: "number" | "truth" | "word" | "list" | "grid";
+  /**
+   * At the end; of a list its length, of a grid the number of its cells.
+   */
+  value: number | boolean | string | null;
+  /**
+   * Of a list: the numbers of each element.
+   *
+   * @maxItems 16
+   */
+  fields: string[];
+  /**
+   * Of a list: `fields` of its first element; of a grid: its first cells.
+   *
+   * @maxItems 16
+   */
+  row: (number | null)[];
+  /**
+   * At frame 0.
+   */
+  first: number | boolean | string | null;
+  low: number | null;
+  high: number | null;
+  /**
+   * From sample to sample.
+   */
+  direction: "up" | "down" | "both" | "changed" | "still";
+  /**
+   * Inputs without which the play has another value here, and how they move it; the most specific first.
+   */
+  moved_by: {
+    [k: string]: "up" | "down" | "both" | "changed" | "still";
+  };
+}
+/**
+ * An input that was asked for.
+ */
+export interface LookInput {
+  /**
+   * A key, the target of a click, or an action of the adapter: `moved_by` uses it.
+   */
+  name: string;
+  first_frame: number;
+  /**
+   * The first frame without it.
+   */
+  end_frame: number;
+  /**
+   * Why it did nothing: there was no such element, say. None: it was pressed.
+   */
+  problem: string | null;
+  /**
+   * Number of globals that differ from a play without this name; None: that play was left out for time.
+   */
+  num_moved: number | null;
+}
+/**
+ * A line of a console.
+ */
+export interface LookLine {
+  by: "page" | "adapter";
+  level: "log" | "info" | "warn" | "error" | "debug";
+  text: string;
+  /**
+   * How often it was written in a row.
+   */
+  times: number;
+}
+/**
+ * A request that failed.
+ */
+export interface LookMissing {
+  /**
+   * Path on the page's own server, or a whole address.
+   */
+  address: string;
+  why: string;
+}
+/**
+ * The object of `attract look --json`.
+ */
+export interface LookReport {
+  title: string;
+  engine: string | null;
+  /**
+   * @maxItems 400
+   */
+  contracts: string[];
+  /**
+   * @minItems 2
+   * @maxItems 2
+   */
+  size: unknown[];
+  frames: number;
+  ended: string | null;
+  /**
+   * @maxItems 400
+   */
+  inputs: LookInput[];
+  /**
+   * @maxItems 400
+   */
+  texts: LookText[];
+  /**
+   * @maxItems 400
+   */
+  buttons: LookButton[];
+  /**
+   * @maxItems 400
+   */
+  things: LookThing[];
+  /**
+   * @maxItems 400
+   */
+  globals: LookGlobal[];
+  num_globals: number;
+  /**
+   * @maxItems 400
+   */
+  console: LookLine[];
+  /**
+   * @maxItems 20
+   */
+  alerts: string[];
+  /**
+   * @maxItems 400
+   */
+  errors: string[];
+  /**
+   * @maxItems 400
+   */
+  notes: string[];
+  eval: LookEval | null;
+  episode: LookEpisode | null;
+  version: 1;
+  /**
+   * @maxItems 400
+   */
+  missing: LookMissing[];
+  /**
+   * File with the picture.
+   */
+  png: string | null;
+  seconds: number;
+  /**
+   * Entries that were cut to keep the answer short, by the list's name: `--full` has them.
+   */
+  left_out: {
+    [k: string]: number;
+  };
+}
+/**
+ * A text that is visible at the end.
+ */
+export interface LookText {
+  text: string;
+  /**
+   * Of its middle, in CSS pixels of the page's window; as `y`.
+   */
+  x: number;
+  y: number;
+  on: "element" | "canvas";
+}
+/**
+ * Drawn or positioned things of one look, as `drawn(w).things(look)` has them in an adapter.
+ */
+export interface LookThing {
+  look: string;
+  count: number;
+  /**
+   * Of the first one's middle, as a share of its canvas or the window; as `y`.
+   */
+  x: number;
+  y: number;
+  width: number;
+  height: number;
 }
 /**
  * Body of `GET /api/metrics`. A name that no definition and no family has belongs to the last group.
@@ -721,6 +982,82 @@ export interface ServerInfo {
   active_run: string | null;
   lan: boolean;
   role: "admin" | "viewer";
+}
+/**
+ * What the browser found; `LookReport` has the rest.
+ */
+export interface PageLook {
+  title: string;
+  engine: string | null;
+  /**
+   * What the page offers agents: `render_game_to_text()`, say.
+   *
+   * @maxItems 400
+   */
+  contracts: string[];
+  /**
+   * Of the page's window, in CSS pixels.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  size: unknown[];
+  /**
+   * Frames that were played; fewer than asked for when the page or the episode ended.
+   */
+  frames: number;
+  /**
+   * Why it ended early.
+   */
+  ended: string | null;
+  /**
+   * @maxItems 400
+   */
+  inputs: LookInput[];
+  /**
+   * @maxItems 400
+   */
+  texts: LookText[];
+  /**
+   * @maxItems 400
+   */
+  buttons: LookButton[];
+  /**
+   * @maxItems 400
+   */
+  things: LookThing[];
+  /**
+   * Moved by an input, then changed by themselves, then still; each nearest first.
+   *
+   * @maxItems 400
+   */
+  globals: LookGlobal[];
+  /**
+   * All that can be read, listed or not.
+   */
+  num_globals: number;
+  /**
+   * @maxItems 400
+   */
+  console: LookLine[];
+  /**
+   * @maxItems 20
+   */
+  alerts: string[];
+  /**
+   * What the page or the adapter threw.
+   *
+   * @maxItems 400
+   */
+  errors: string[];
+  /**
+   * What the page does that does not work here, or not by the clock.
+   *
+   * @maxItems 400
+   */
+  notes: string[];
+  eval: LookEval | null;
+  episode: LookEpisode | null;
 }
 /**
  * Server-sent event `policy`: a version was announced.

@@ -1195,9 +1195,10 @@ export interface PlaytestGame {
    */
   max_steps: number | null;
   /**
-   * Whether each episode is played on a fresh copy of the game, in a page of its own.
+   * An episode whose index is a multiple of this begins in a new page, 1: each does; 0: a page is kept as
+   * long as it is whole. Episodes of a module always have a copy of their own.
    */
-  fresh: boolean;
+  fresh_every: number;
   /**
    * Whether each episode is sent; else only those with an alarm.
    */

@@ -63,7 +63,7 @@ export class RewardWatch {
         (isAlike ? `, each with a return of ${this.#atOnce[0]}: no action was worth more than another` : ""),
       fix: isPage
         ? "check what over(window) reads: it must be false while the game plays; if it still shows the end of the " +
-          "previous game, give playing(window), which waits until that is gone"
+          "previous game, add playing(window): the episode then starts once it is true"
         : "return terminated: true only in the tick in which the game ends",
     });
   }

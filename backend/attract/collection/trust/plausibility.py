@@ -25,7 +25,7 @@ RETURN_SLACK: Final = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What one block, or several of one segment, say of k slots; [horizon, k] unless told otherwise."""
+    """Numbers that one block, or several of one segment, claim for k slots; [horizon, k] unless stated."""
 
     places: NDArray[np.int64]
     """[k] of the slots among their lease's."""

@@ -46,7 +46,7 @@ class Play:
 
 @dataclass(eq=False)
 class History:
-    """What must be known of one instance to play its next segment again: its episode since that began."""
+    """The running episode of one instance from its start, as replays of its next segment need it."""
 
     next_step: int = 0
     """The slots' own step counter where the next segment begins if nothing is missing."""

@@ -129,7 +129,7 @@ class Audit:
         self._controls_under_way = 0
 
     def of(self, identity: str) -> AuditStanding:
-        """What is known of an identity; of a new one nothing."""
+        """The standing of an identity; a new identity gets an empty one."""
         return self.standings.setdefault(identity, AuditStanding())
 
     @property

@@ -70,7 +70,7 @@ class SlotReturns:
         return SeenReturns(RunningMoments.of(returns, batch.valid), carried)
 
     def take_over(self, seen: SeenReturns) -> None:
-        """The batch was learned from: its slots go on from there."""
+        """Continue the returns of the slots after this batch, which was learned from."""
         for slot, after in seen.carried.items():
             self._carried.pop(slot, None)
             self._carried[slot] = after

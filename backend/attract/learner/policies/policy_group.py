@@ -95,7 +95,10 @@ class PolicyGroup:
 
     def trainable(self, batches: Mapping[str, Batch]) -> dict[str, Batch]:
         """The batches that can be learned from. A policy whose agents were away all the time has none."""
-        return {name: batch for name, batch in batches.items() if self._trainers[name].can_learn_from(batch)}
+        policies = self._state.policies
+        return {
+            name: batch for name, batch in batches.items() if policies[name].algorithm.can_learn_from(batch)
+        }
 
     def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:
         """Update each of these policies from its own batch: all of them, or none (rule P8).
@@ -104,8 +107,8 @@ class PolicyGroup:
             batches: from `trainable`; a policy without one stays as it is.
             progress: of the run, before the update (rule P10).
 
-        Raises: NonFiniteUpdateError: one could not be updated; all are as they were, as they are after any
-            other exception.
+        Raises: NonFiniteUpdateError: a policy could not be updated. All policies are then unchanged, as after
+            any other exception.
         """
         undo: list[Callable[[], None]] = []
         reports: dict[str, Report] = {}

@@ -73,10 +73,6 @@ class PolicyUpdater:
         tolerance = self.state.tolerance
         return verify(batch, wanted, self._history, tolerance, replace_numbers=replace_numbers)
 
-    def can_learn_from(self, batch: Batch) -> bool:
-        """Whether any of its steps is learned from."""
-        return self.state.algorithm.can_learn_from(batch)
-
     def update(self, batch: Batch, progress: Progress) -> Report:
         """One update on verified rows; `progress` is that before it.
 

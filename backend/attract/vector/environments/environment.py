@@ -285,7 +285,7 @@ class VectorEnvironment:
             case None:
                 raise ProtocolError(f"thread {worker} of the fleet has ended")
             case _:
-                raise ProtocolError(f"thread {worker} of the fleet said {message.type}")
+                raise ProtocolError(f"thread {worker} sent {message.type}, which is not expected here")
 
     def _now(self) -> float:
         return time.perf_counter() - self._began

@@ -33,12 +33,12 @@ afterEach(() => {
 
 function tableOf(
   extra: string,
-  { isFresh = false, ...options }: Partial<PageGameOptions> & { isFresh?: boolean } = {},
+  { freshEvery = 0, ...options }: Partial<PageGameOptions> & { freshEvery?: number } = {},
 ) {
   const game = hop(options, extra);
   const actions = new PlayerActions(game);
   const yielder = new Yielder();
-  const copies = new GameCopies(game, isFresh, actions.masks, location.href);
+  const copies = new GameCopies(game, freshEvery, actions.masks, location.href);
   made.push({ copies, yielder });
   const table: EpisodeTable = {
     copies,
@@ -67,13 +67,24 @@ const textsOf = ({ alarms }: Played) => alarms.map(({ text }) => text);
 const JUMPED = "if (held.Space && ticks === 9)";
 
 test("a kept page and a fresh one play an episode alike, whatever was played before", async () => {
-  const [kept, fresh] = [tableOf(""), tableOf("", { isFresh: true })];
+  const [kept, fresh] = [tableOf(""), tableOf("", { freshEvery: 1 })];
   const first = await played(kept, 3, null);
   await played(kept, 4, null);
   expect(await played(kept, 3, null)).toEqual(first);
   expect(await played(fresh, 3, null)).toEqual(first);
   expect(first).toMatchObject({ end_reason: "terminated", alarms: [] });
   expect(first.recorded?.num_steps).toBe(first.num_steps);
+});
+
+test("a page plays as many episodes as it may: the next one begins in a new page", async () => {
+  // Each episode of a page is two steps shorter than the one before.
+  const table = tableOf(
+    `window.episodes = (window.episodes ?? 0) + (ticks === 1 ? 1 : 0); if (ticks >= 22 - 4 * episodes) state = "over"`,
+    { freshEvery: 2 },
+  );
+  const steps: number[] = [];
+  for (const index of [0, 1, 2, 3, 5, 4]) steps.push((await played(table, index, 0)).num_steps);
+  expect(steps).toEqual([7, 5, 7, 5, 3, 7]);
 });
 
 test("a page is kept until something goes wrong in it", async () => {

@@ -231,7 +231,7 @@ test("one that is told to stop is given up, and its copy is not used again", asy
   const asked: number[] = [];
   const table = tableOf(game, {
     actions,
-    copies: new Counted(game, false, actions.masks),
+    copies: new Counted(game, 0, actions.masks),
     goesOn: (step) => asked.push(step) < 3,
   });
   expect(await playEpisode(new HoldingPlayer([1]), 0, orderOf(), table)).toBe(null);

@@ -65,7 +65,7 @@ export function orderOf(fields: Partial<PlaytestGame> = {}): PlaytestGame {
     episodes: [],
     parameters: {},
     max_steps: null,
-    fresh: false,
+    fresh_every: 0,
     record: false,
     budget_seconds: 20,
     ...fields,
@@ -76,7 +76,7 @@ export function orderOf(fields: Partial<PlaytestGame> = {}): PlaytestGame {
 export function tableOf(game: GameDefinition, fields: Partial<EpisodeTable> = {}): EpisodeTable {
   const actions = new PlayerActions(game);
   return {
-    copies: new GameCopies(game, false, actions.masks),
+    copies: new GameCopies(game, 0, actions.masks),
     actions,
     alarms: new EpisodeAlarms(),
     tape: new EpisodeTape(game),

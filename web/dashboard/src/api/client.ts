@@ -29,6 +29,7 @@ import type {
   StudyView,
   VersionsView,
 } from "@attract/schema";
+import { RETURN } from "../state/series.ts";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
@@ -128,6 +129,8 @@ export const api = {
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number, part: MetricsPart = {}) =>
     get<MetricsView>(metricsPath(runId, maxPoints, part)),
+  /** The returns of a run alone, for a line beside its name. */
+  returns: (runId: string) => get<MetricsView>(metricsPath(runId, 60, { names: [RETURN] })),
   /** What metrics mean. */
   metricDefinitions: () => get<MetricDefinitions>("api/metrics"),
   versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),

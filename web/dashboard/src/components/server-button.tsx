@@ -2,6 +2,7 @@
 
 import { Button, type ButtonProps } from "@mantine/core";
 import type { ComponentPropsWithoutRef, ReactNode } from "react";
+import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 
@@ -33,13 +34,11 @@ export function ServerLink({ href, download, ...props }: ServerLinkProps) {
 /** What every page says at its top while the server does not answer. */
 export function ServerStrip() {
   const isAway = useServerAway();
+  useAnnounce(isAway ? "The server has ended. Start it: attract serve" : "The server answers again");
+  if (!isAway) return null;
   return (
-    <div role="status">
-      {isAway && (
-        <p className="server-strip" data-testid="server-strip">
-          The server has ended. Start it: <code>attract serve</code>
-        </p>
-      )}
-    </div>
+    <p className="server-strip" data-testid="server-strip">
+      The server has ended. Start it: <code>attract serve</code>
+    </p>
   );
 }

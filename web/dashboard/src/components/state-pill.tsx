@@ -15,6 +15,15 @@ const LOOKS: Readonly<Record<RunView["state"], { text: string; tone: "go" | "wai
 
 const WAITING = { text: "Waiting for workers", tone: "wait" } as const;
 
+function lookOf(state: RunView["state"], isWaiting: boolean) {
+  return isWaiting ? WAITING : LOOKS[state];
+}
+
+/** What the pill says. */
+export function stateText(state: RunView["state"], isWaiting: boolean): string {
+  return lookOf(state, isWaiting).text;
+}
+
 interface StatePillProps {
   state: RunView["state"];
   /** Whether it would go on if only there were workers. */
@@ -22,7 +31,7 @@ interface StatePillProps {
 }
 
 export function StatePill({ state, isWaiting = false }: StatePillProps) {
-  const { text, tone } = isWaiting ? WAITING : LOOKS[state];
+  const { text, tone } = lookOf(state, isWaiting);
   return (
     <span className="state-pill" data-tone={tone} data-state={state}>
       {text}

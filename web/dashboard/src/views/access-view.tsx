@@ -23,7 +23,7 @@ export function AccessView() {
   return (
     <main id="content">
       <h1>Access</h1>
-      <p className="lede">Who may come in by this server. What is ended here is out at once.</p>
+      <p className="lede">Browsers that are signed in, and join links. Ending one disconnects it at once.</p>
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
       {failure !== null && <ErrorNotice error={failure} />}
       {value === null && error === null && <Loader aria-label="Loading" />}

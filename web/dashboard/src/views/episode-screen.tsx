@@ -2,11 +2,11 @@
 
 import type { EpisodeDifference, GameDescription, GameReference, RecordedEpisode } from "@attract/schema";
 import type { Decision } from "@attract/worker/stage/stage-messages";
-import { Button } from "@mantine/core";
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { describeError } from "../api/client.ts";
+import { StageFault } from "../components/stage-fault.tsx";
 import { Stage } from "../game/stage.ts";
 import { WatchedPolicy } from "../game/watched-policy.ts";
+import { useAnnounce } from "../hooks/use-announce.ts";
 import { differenceText, endText, playersText } from "../state/episode-text.ts";
 import { formatNumber } from "../state/format.ts";
 import { Decisions } from "./decisions.tsx";
@@ -41,6 +41,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
   const listener = useRef<((decision: Decision) => void) | null>(null);
   const [description, setDescription] = useState<GameDescription | null>(null);
   const [difference, setDifference] = useState<EpisodeDifference | null>(null);
+  useAnnounce(difference === null ? null : differenceText(difference));
   const [error, setError] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
   /** The version that says what it would choose. */
@@ -98,15 +99,11 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
       <div className="watched">
         <div className="screen">
           <canvas ref={canvas} role="img" aria-label={`The episode, played by ${playersText(episode)}`} />
-          {error !== null && (
-            <div className="over" role="alert">
-              <strong>The episode cannot be played</strong>
-              <span className="small">{describeError(error).text}</span>
-              <Button size="xs" onClick={() => setAttempt(attempt + 1)}>
-                Try again
-              </Button>
-            </div>
-          )}
+          <StageFault
+            title="The episode cannot be played"
+            error={error}
+            onRetry={() => setAttempt(attempt + 1)}
+          />
           {error === null && description === null && (
             <div className="over">
               <strong>Loading the game</strong>
@@ -130,9 +127,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
         {isContinuous && <Item name="Action" value={numbers.map(formatNumber).join(", ")} />}
       </div>
       {isAtEnd && episode.error !== null && <p className="replay-note">{episode.error.text}</p>}
-      <p className="replay-note" role="status">
-        {difference !== null && differenceText(difference)}
-      </p>
+      {difference !== null && <p className="replay-note">{differenceText(difference)}</p>}
     </div>
   );
 }

@@ -1,8 +1,8 @@
-/** A small live picture of a game, for its card: under random play, or by the policy kept of it; it rests while out of sight. */
+/** A small live picture of a game, for its card: under random play, or by a policy; it rests while out of sight. */
 
 import type { GameEntry, GameReference } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
-import { describeError, fetchKeptPolicy, serverUrl } from "../api/client.ts";
+import { describeError, serverUrl } from "../api/client.ts";
 import { type Opened, Stage } from "../game/stage.ts";
 
 /** In the place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
@@ -22,20 +22,20 @@ export function StillPreview({ game }: { game: GameEntry }) {
 
 interface GamePreviewProps {
   reference: GameReference;
-  /** The bundled game whose kept policy plays; null: chance does. */
-  trained: string | null;
+  /** Fetches the model that plays, the same function at each call; null: chance plays. */
+  policy: (() => Promise<Uint8Array>) | null;
   /** Whether the game is loaded even while its card is out of sight. */
   isNeeded: boolean;
   /** Told once what the game says of itself; the same function at each call. */
-  onOpened: (opened: Opened) => void;
+  onOpened?: (opened: Opened) => void;
 }
 
-async function play(stage: Stage, game: string): Promise<void> {
-  await stage.setPolicy(0, [await fetchKeptPolicy(game)], [0]);
+async function play(stage: Stage, policy: () => Promise<Uint8Array>): Promise<void> {
+  await stage.setPolicy(0, [await policy()], [0]);
   stage.start();
 }
 
-export function GamePreview({ reference, trained, isNeeded, onOpened }: GamePreviewProps) {
+export function GamePreview({ reference, policy, isNeeded, onOpened }: GamePreviewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);
   const loader = useRef<() => Stage | null>(() => null);
@@ -48,7 +48,7 @@ export function GamePreview({ reference, trained, isNeeded, onOpened }: GamePrev
       stage ??= new Stage({
         reference,
         canvas: element,
-        player: trained === null ? "chance" : "policy",
+        player: policy === null ? "chance" : "policy",
         onOpened,
         onError: setError,
       });
@@ -58,7 +58,7 @@ export function GamePreview({ reference, trained, isNeeded, onOpened }: GamePrev
     const seen = new IntersectionObserver(([entry]) => {
       if (entry.isIntersecting) {
         const loaded = load();
-        if (trained !== null) play(loaded, trained).catch(setError);
+        if (policy !== null) play(loaded, policy).catch(setError);
         else if (!still) loaded.start();
       } else stage?.stop();
     });
@@ -67,7 +67,7 @@ export function GamePreview({ reference, trained, isNeeded, onOpened }: GamePrev
       seen.disconnect();
       stage?.close();
     };
-  }, [reference, trained, onOpened]);
+  }, [reference, policy, onOpened]);
 
   useEffect(() => {
     if (isNeeded) loader.current();

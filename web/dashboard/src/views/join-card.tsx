@@ -58,7 +58,7 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
           </>
         )}
       </div>
-      <p className="soft join-status" role="status">
+      <p className="soft join-status">
         {numWorkers === 0
           ? "None runs here."
           : `${status?.numWorkers ?? 0} of ${plural(numWorkers, "worker")} running.`}

@@ -5,8 +5,8 @@ import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import { Button } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
-import { describeError } from "../api/client.ts";
 import { ServerButton } from "../components/server-button.tsx";
+import { StageFault } from "../components/stage-fault.tsx";
 import { type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
 import { useHands } from "../hooks/use-hands.ts";
@@ -131,22 +131,15 @@ export function Play({ runId, reference, parameters, onKept }: PlayProps) {
             <strong>Loading the game</strong>
           </div>
         )}
-        {error !== null ? (
-          <div className="over" role="alert">
-            <strong>The game broke</strong>
-            <span className="small">{describeError(error).text}</span>
-            <Button onClick={() => setAttempt(attempt + 1)}>Try again</Button>
+        <StageFault title="The game broke" error={error} onRetry={() => setAttempt(attempt + 1)} />
+        {error === null && mayBegin && (
+          <div className="over">
+            <strong>
+              {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
+            </strong>
+            <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
+            <span className="small">{handsText(names, pointers !== null)}</span>
           </div>
-        ) : (
-          mayBegin && (
-            <div className="over">
-              <strong>
-                {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
-              </strong>
-              <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
-              <span className="small">{handsText(names, pointers !== null)}</span>
-            </div>
-          )
         )}
       </div>
       <Hud score={score}>

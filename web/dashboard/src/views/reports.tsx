@@ -8,6 +8,7 @@ import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
+import { useAnnounce } from "../hooks/use-announce.ts";
 import { episodeRoute, formatRoute } from "../routes.ts";
 import {
   covers,
@@ -52,6 +53,8 @@ interface ReportsProps {
 }
 
 export function Reports({ reports, run, onChange }: ReportsProps) {
+  const newest = reports.filter(isNotice).at(-1);
+  useAnnounce(newest === undefined ? null : titleOf(newest));
   if (reports.length === 0) return null;
   const faults = faultsOf(reports);
   return (
@@ -60,7 +63,7 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
         <FaultCard key={reportKey(fault.report)} fault={fault} run={run} isFirst={index === 0} />
       ))}
       {reports.filter(isNotice).map((report) => (
-        <div key={reportKey(report)} className="card notice" role="status">
+        <div key={reportKey(report)} className="card notice">
           <h2>{titleOf(report)}</h2>
           <p>
             <Sentence text={withoutRules(report.text)} />
@@ -150,6 +153,7 @@ function RollBack({
   const [isPending, setPending] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [isDone, setDone] = useState(false);
+  useAnnounce(isDone ? `The run is back at version ${version} or the nearest one kept` : null);
   const goBack = async () => {
     setPending(true);
     setError(null);
@@ -163,7 +167,7 @@ function RollBack({
   };
   if (isDone) {
     return (
-      <p role="status">
+      <p>
         The run is back at version {version} or the nearest one kept; what it exported was set aside. Its
         numbers here are those of before, until it goes on: <br />
         <code>attract train --resume --run-id {run.run_id}</code>

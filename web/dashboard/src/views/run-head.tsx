@@ -7,7 +7,8 @@ import { api, policyPath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
-import { StatePill } from "../components/state-pill.tsx";
+import { StatePill, stateText } from "../components/state-pill.tsx";
+import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
@@ -40,6 +41,7 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
   const [error, setError] = useState<unknown>(null);
   const isAway = useServerAway();
   const isDone = isOver(run.state);
+  useAnnounce(`${run.title}: ${stateText(run.state, waitsForWorkers(run, fleet))}`);
   const act = async (name: Action) => {
     setPending(name);
     setError(null);
@@ -124,7 +126,7 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
         run.error !== null &&
         !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
-        <p className="soft" role="status" data-testid="beginning">
+        <p className="soft" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
         </p>
       )}
@@ -160,11 +162,7 @@ function Waiting({
   const mayChange = useMayChange();
   const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
   if (asked > 0) {
-    return (
-      <p className="soft" role="status">
-        This tab is starting its workers.
-      </p>
-    );
+    return <p className="soft">This tab is starting its workers.</p>;
   }
   const wanted = workersHere(run);
   const since = lastLeftSeconds === null ? "" : ` The last one left ${formatDuration(lastLeftSeconds)} ago.`;
@@ -176,7 +174,7 @@ function Waiting({
     );
   }
   return (
-    <div className="card waiting" role="status" data-testid="waiting">
+    <div className="card waiting" data-testid="waiting">
       <span>
         No worker plays this game now, so nothing is learned.{since} Let this tab run{" "}
         {plural(wanted, "worker")}, or <Anchor href={workersHref}>add another device</Anchor>.

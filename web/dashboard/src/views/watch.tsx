@@ -6,7 +6,8 @@ import type { Decision } from "@attract/worker/stage/stage-messages";
 import { Button } from "@mantine/core";
 import type { EndReason } from "attract/instance";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { ApiError, describeError, isNoAnswer } from "../api/client.ts";
+import { ApiError, isNoAnswer } from "../api/client.ts";
+import { StageFault } from "../components/stage-fault.tsx";
 import { touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
 import { SPEEDS } from "../game/transport.ts";
@@ -220,15 +221,11 @@ export function Watch(props: WatchProps) {
             aria-label={`The game, played by ${isByHand ? "you" : chosen === null ? "the newest policy" : `version ${shown}`}`}
             role="img"
           />
-          {error !== null && (
-            <div className="over" role="alert">
-              <strong>The game cannot be shown</strong>
-              <span className="small">{describeError(error).text}</span>
-              <Button size="xs" onClick={() => setAttempt(attempt + 1)}>
-                Try again
-              </Button>
-            </div>
-          )}
+          <StageFault
+            title="The game cannot be shown"
+            error={error}
+            onRetry={() => setAttempt(attempt + 1)}
+          />
           {error === null && shown < 0 && <Before hasPolicy={hasPolicy} waitingFor={waitingFor} />}
           {end !== null && <span className="ended">{REASONS[end]}</span>}
         </div>

@@ -23,6 +23,8 @@ export interface PageFramesOptions {
   maxCopies: number;
   /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
   isFresh?: boolean;
+  /** Whether another game of this thread may begin in a page that is given back. Default: yes. */
+  keeps?: boolean;
   /** Whether each frame is followed by a turn of the event loop, whatever the adapter says. Default: no. */
   hasTurns?: boolean;
   /** Whether the page is laid out, whatever the adapter says. Default: no. */
@@ -50,6 +52,7 @@ export class PageFrames implements PreloadedGames {
   readonly #defaults: Readonly<Record<string, number>>;
   readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
   readonly #isSeen: boolean;
+  readonly #keeps: boolean;
   readonly #host: HTMLElement | undefined;
   readonly #onLoaded: PageFramesOptions["onLoaded"];
   readonly #onTaken: PageFramesOptions["onTaken"];
@@ -82,6 +85,7 @@ export class PageFrames implements PreloadedGames {
       base = new URL("..", location.href).href,
       maxCopies,
       isFresh = false,
+      keeps = true,
       hasTurns = false,
       isLaidOut = false,
       draws = false,
@@ -95,6 +99,7 @@ export class PageFrames implements PreloadedGames {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.maxCopies = maxCopies;
+    this.#keeps = keeps;
     this.loadsForEpisodes = page.reset !== "own" || isFresh;
     this.#isOwnBeginner = page.reset === "own";
     this.#defaults = parameterDefaults(definition);
@@ -191,7 +196,7 @@ export class PageFrames implements PreloadedGames {
 
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
-    if (!isWhole || frame.isReloadDue || this.#adapter.reset !== "own" || this.#isClosed) {
+    if (!isWhole || !this.#keeps || frame.isReloadDue || this.#adapter.reset !== "own" || this.#isClosed) {
       this.#remove(frame);
       return;
     }

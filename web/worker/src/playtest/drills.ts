@@ -3,6 +3,7 @@
 import type { PlaytestDrill, PlaytestDrilled } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { deadKey } from "./drills/dead-key.ts";
+import { DrillFailures } from "./drills/drill-failures.ts";
 import { type Drill, type Drilled, type DrillOptions, unfinished } from "./drills/drill-options.ts";
 import { leak } from "./drills/leak.ts";
 import { retryBroken } from "./drills/retry-broken.ts";
@@ -25,9 +26,12 @@ export async function drillGame(
   definition: GameDefinition,
   options: DrillOptions,
 ): Promise<PlaytestDrilled> {
+  const failures = new DrillFailures();
+  let drilled: Drilled;
   try {
-    return { kind, ...(await DRILLS[kind]({ definition, episodes, options })) };
+    drilled = await DRILLS[kind]({ definition, episodes, options: { ...options, failures } });
   } catch (error) {
-    return { kind, ...unfinished(error instanceof Error ? error.message : String(error)) };
+    drilled = unfinished(error instanceof Error ? error.message : String(error));
   }
+  return { kind, ...failures.addTo(drilled) };
 }

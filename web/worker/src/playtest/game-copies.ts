@@ -1,4 +1,4 @@
-/** Copies of the game that is tested: of a module a new one per episode, of a page one that begins again, unless it is to be fresh. */
+/** Copies of the game that is tested: of a module a new one per episode, of a page one that begins again, or a new page now and then. */
 
 import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
@@ -54,6 +54,7 @@ export class GameCopies {
   readonly definition: GameDefinition;
   readonly #frames: PageFrames | null;
   readonly #isKept: boolean;
+  readonly #freshEvery: number;
   readonly #masks: readonly Uint8Array[];
   #kept: Instance | null = null;
   /** The page that is played in. */
@@ -61,12 +62,16 @@ export class GameCopies {
   readonly #marks = new WeakMap<PageFrame, { mark: PageMark; ofLoading: HeardError[] }>();
 
   /**
+   * @param freshEvery see `PlaytestGame`.
    * @param masks where the copies write what is allowed, per agent.
    * @param base see `PageFramesOptions`.
    */
-  constructor(game: GameDefinition, isFresh: boolean, masks: readonly Uint8Array[], base?: string) {
+  constructor(game: GameDefinition, freshEvery: number, masks: readonly Uint8Array[], base?: string) {
     const { page } = game;
     this.#masks = masks;
+    this.#freshEvery = freshEvery;
+    // A page that restarts by itself does so in a new page too: it is seldom in the phase of one that has just come up.
+    const isFresh = freshEvery === 1 && page?.reset !== "own";
     this.#isKept = page !== undefined && !isFresh && page.reset !== "reload";
     this.#frames =
       page === undefined
@@ -87,8 +92,9 @@ export class GameCopies {
     this.definition = this.#frames?.definition ?? game;
   }
 
-  /** A copy that can start. Raises GameError where `create` fails; rejects where no page can be had. */
-  async take(): Promise<Instance> {
+  /** A copy that can start, for the episode of that index. Raises GameError where `create` fails; rejects where no page can be had. */
+  async take(index: number): Promise<Instance> {
+    if (this.#kept !== null && this.#freshEvery > 0 && index % this.#freshEvery === 0) this.#drop();
     if (this.#kept !== null) return this.#kept;
     const waiting = this.#frames?.preload() ?? null;
     if (waiting !== null) await waiting;
@@ -101,7 +107,12 @@ export class GameCopies {
   giveBack(instance: Instance, isWhole: boolean): void {
     if (this.#isKept && isWhole) return;
     if (this.#frames === null || !this.#isKept) instance.game.dispose?.();
-    else if (this.#frame !== null) this.#frames.giveBack(this.#frame, false);
+    this.#drop();
+  }
+
+  /** The next episode begins in a new page. */
+  #drop(): void {
+    if (this.#isKept && this.#frame !== null) this.#frames?.giveBack(this.#frame, false);
     this.#kept = null;
     this.#frame = null;
   }

@@ -56,7 +56,7 @@ export async function playEpisode(
   errors.take();
   let instance: Instance;
   try {
-    instance = await copies.take();
+    instance = await copies.take(index);
   } catch (error) {
     if (!isGameError(error)) throw error;
     return uncreated(error, table, began);

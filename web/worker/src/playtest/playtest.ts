@@ -86,7 +86,7 @@ class Playtest {
     const yielder = new Yielder();
     const now = () => performance.now();
     this.#table = {
-      copies: new GameCopies(game, order.fresh, this.#actions.masks),
+      copies: new GameCopies(game, order.fresh_every, this.#actions.masks),
       actions: this.#actions,
       alarms: new EpisodeAlarms(),
       tape: new EpisodeTape(game),

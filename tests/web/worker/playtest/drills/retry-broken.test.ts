@@ -48,7 +48,12 @@ async function run(game: ReturnType<typeof race>, seconds = 60) {
 
 test("a second try that keeps the speed of the first is found: which after which, at which second, in what", async () => {
   const { alarms, recorded, numbers, problem } = await run(race(() => undefined));
-  expect([alarms.length, recorded, numbers, problem]).toEqual([1, [null], { episodes: 2 }, null]);
+  expect([alarms.length, recorded, numbers, problem]).toEqual([
+    1,
+    [null],
+    { episodes: 2, first: 0, last: 1 },
+    null,
+  ]);
   expect(alarms[0]).toMatchObject({ oracle: "retry-broken", step: 0, stack: null });
   expect(alarms[0].text).toBe(
     "episode 1, after episode 0 in the same copy, differs from the same episode in a new copy " +
@@ -111,4 +116,29 @@ test("a game that is never the same twice is a problem and no alarm", async () =
 test("without episodes or time it says so", async () => {
   expect((await drilled("retry-broken", race(whole))).problem).toContain("no episode of this game was given");
   expect((await run(race(whole), 0)).problem).toBe("only 0 of 5 episodes were compared in the time given");
+});
+
+test("what only a drawing keeps of the games before is measured, unless each copy draws otherwise", async () => {
+  const drawn = async (text: (laps: number) => string) => {
+    const game = race(whole);
+    const create: typeof game.create = () => {
+      const own = game.create();
+      let laps = 0;
+      return {
+        ...own,
+        start: (context) => {
+          laps++;
+          return own.start(context);
+        },
+        draw: (context) => context.fillText(text(laps), 0, 0),
+      };
+    };
+    const { alarms, numbers } = await run({ ...game, create });
+    expect(alarms).toEqual([]);
+    return numbers;
+  };
+  let copies = 0;
+  expect(await drawn((laps) => `lap ${laps}`)).toEqual({ episodes: 5, drawn_alike: 0 });
+  expect(await drawn(() => "lap")).toEqual({ episodes: 5, drawn_alike: 1 });
+  expect(await drawn(() => `copy ${copies++}`)).toEqual({ episodes: 5 });
 });

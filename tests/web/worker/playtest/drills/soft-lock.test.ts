@@ -125,3 +125,22 @@ test("episodes that the game ended are not looked at; one that does not replay i
     "there was no time left for it",
   );
 });
+
+test("a lock whose begin takes too long to find is told of from where it is known", async () => {
+  let ms = 0;
+  const game = pitGame(() => {
+    ms++;
+    return false;
+  });
+  const episodes = await played(game, 1, STEPS);
+  const run = async (seconds: number) => {
+    const began = ms;
+    const { alarms, recorded } = await drilled("soft-lock", game, episodes, { seconds, now: () => ms });
+    return { steps: alarms.map(({ step }) => step), recorded, taken: (ms - began) / 1000 };
+  };
+  const whole = await run(1000);
+  const hurried = await run(0.8 * whole.taken);
+  expect(hurried.steps).toHaveLength(1);
+  expect(hurried.steps[0]).toBeGreaterThan(whole.steps[0]);
+  expect(hurried.recorded[0]?.num_steps).toBe(hurried.steps[0] + 50);
+});

@@ -8,11 +8,11 @@ import type { EpisodeScript } from "../../episode/episode-script.ts";
 import { isGameError } from "../../game/failures.ts";
 import { PageFrames } from "../../page/page-frames.ts";
 import { YIELD_MS } from "../../rollout/yielding.ts";
+import { DrillTape, type Move } from "./drill-failures.ts";
 import type { DrillOptions } from "./drill-options.ts";
 import { PageEyes } from "./page-eyes.ts";
 import { Picture } from "./picture.ts";
 
-export type Move = Action | ArrayLike<Action>;
 /** What is played next; called once per step. */
 export type Mover = (instance: Instance) => Move;
 
@@ -20,10 +20,13 @@ export type Mover = (instance: Instance) => Move;
 const FAILED = 2 ** 41;
 
 export interface CopyKind {
-  /** Whether each episode is played on a new copy: of a game that lives in a page, in a new page. */
-  isFresh: boolean;
+  /**
+   * Whether each episode is played on a new copy: of a game that lives in a page, in a new page, where `restarted` begins it by
+   * the game's own restart.
+   */
+  isFresh: boolean | "restarted";
   /** Whether pictures are asked for, and of what. Default: none. */
-  sees?: "drawn" | "seen";
+  sees?: "drawn" | "seen" | undefined;
   /** Whether an episode may go otherwise than it was recorded, as long as it always goes so here. Default: no. */
   isLoose?: boolean;
 }
@@ -48,6 +51,7 @@ export class DrillCopy {
   readonly #options: DrillOptions;
   readonly #frames: PageFrames | null;
   readonly #picture: Picture;
+  readonly #tape: DrillTape;
   #instance: Instance | null = null;
   #lastYield: number;
 
@@ -63,12 +67,14 @@ export class DrillCopy {
             { ...game, page },
             {
               maxCopies: 1,
-              isFresh: kind.isFresh,
+              isFresh: kind.isFresh === true,
+              keeps: kind.isFresh === false,
               ...(options.base === undefined ? {} : { base: options.base }),
             },
           );
     this.definition = this.#frames?.definition ?? game;
     this.#picture = new Picture(game, eyes, kind.sees === "drawn");
+    this.#tape = new DrillTape(this.definition);
     this.#lastYield = options.now();
   }
 
@@ -84,23 +90,45 @@ export class DrillCopy {
 
   /** Begins an episode. Rejects with GameError as the game does, with Error where its page cannot be had. */
   async start({ seed, instance: stream, episode, parameters }: EpisodeName): Promise<void> {
-    if (this.#kind.isFresh || this.#instance === null) {
+    if (this.#kind.isFresh !== false || this.#instance === null) {
       this.#instance?.game.dispose?.();
       this.#instance = createInstance(this.definition);
     }
     const instance = this.#instance;
     instance.setStream(seed.low, seed.high, stream);
+    this.#tape.begin(seed, parameters);
     await this.#frames?.preload();
-    await instance.startAhead(episode, parameters);
-    instance.start(episode, parameters);
+    try {
+      await instance.startAhead(episode, parameters);
+      instance.start(episode, parameters);
+    } catch (error) {
+      this.failed(error);
+      throw error;
+    }
+  }
+
+  /** The next step takes this move, for who takes it without `step`. */
+  record(move: Move): void {
+    this.#tape.add(this.instance, move);
+  }
+
+  /** The game threw this. */
+  failed(error: unknown): void {
+    if (isGameError(error)) this.#options.failures?.add(error, this.definition, this.instance, this.#tape);
   }
 
   /** Rejects with GameError as the game does. */
   async step(move: Move): Promise<void> {
     const { instance } = this;
-    const ahead = instance.stepAhead(move);
-    if (ahead !== null) await ahead;
-    instance.step(move);
+    this.record(move);
+    try {
+      const ahead = instance.stepAhead(move);
+      if (ahead !== null) await ahead;
+      instance.step(move);
+    } catch (error) {
+      this.failed(error);
+      throw error;
+    }
     const { now, yieldTurn } = this.#options;
     if (now() - this.#lastYield < YIELD_MS) return;
     await yieldTurn();
@@ -213,7 +241,12 @@ export async function steadyCopy(
   isLoose = false,
 ): Promise<DrillCopy | null> {
   const kinds: CopyKind[] = [
-    ...(game.page?.reset === "own" ? [{ isFresh: false, sees: "drawn", isLoose } as const] : []),
+    ...(game.page?.reset === "own"
+      ? ([
+          { isFresh: false, sees: "drawn", isLoose },
+          { isFresh: "restarted", sees: "drawn", isLoose },
+        ] as const)
+      : []),
     { isFresh: true, sees: "drawn" },
     { isFresh: true, sees: "seen" },
   ];

@@ -3,6 +3,7 @@
 import type { PlaytestDrill, PlaytestDrilled, Seed } from "@attract/schema";
 import type { Deadline } from "attract/check-finding";
 import type { Action, GameDefinition } from "attract/contract";
+import type { DrillFailures } from "./drill-failures.ts";
 
 export interface DrillOptions {
   /** Seeds random play. */
@@ -19,6 +20,8 @@ export interface DrillOptions {
   now(): number;
   /** Bytes of live objects after a collection; null: not told here. Default: as this thread's browser tells. */
   heapBytes?: HeapMeter | null;
+  /** Collects what the game throws. Default: that is dropped. */
+  failures?: DrillFailures;
   /** See `PageFramesOptions`. */
   base?: string;
 }

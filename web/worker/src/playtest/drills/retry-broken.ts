@@ -27,6 +27,8 @@ const LASTING_STEPS = 3;
 /** What was seen of an episode, row by row, and how the game failed. */
 interface Play {
   rows: number[][];
+  /** What is drawn at the start; of a page it is not looked at. */
+  picture: number;
   error: string | null;
   /** Whether it was played as far as it was to be. */
   isWhole: boolean;
@@ -43,56 +45,94 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
   if (page !== undefined && page.reset !== "own") return clean({ episodes: 0 });
   const scripts = await scriptsOf(definition, episodes);
   if (scripts.length === 0) return unfinished("no episode of this game was given to be played");
-  const kept = new DrillCopy(definition, { isFresh: false }, options);
-  const fresh = new DrillCopy(definition, { isFresh: true }, options);
   // The first once more: of a single one there is then a second try.
   const sequence = [...scripts, scripts[0]];
-  let compared = 0;
+  const { compared, broken, drawnAlike, problem } = await comparison(definition, sequence, true, options);
+  if (problem !== null) return unfinished(problem);
+  if (broken === null)
+    return compared >= 2
+      ? clean({ episodes: compared, ...(drawnAlike === null ? {} : { drawn_alike: drawnAlike }) })
+      : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
+  const { number, difference, expected } = broken;
+  const before = await shortest(definition, sequence, number, expected, options);
+  const alarm = alarmOf(definition, number % scripts.length, before.text, difference);
+  const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
+  if (page !== undefined) {
+    // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
+    const restarted = await comparison(definition, sequence, "restarted", options);
+    const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
+    if (restarted.broken !== null) numbers.restarts_alike = 0;
+    else if (isPlayed) numbers.restarts_alike = 1;
+  }
+  return { ...clean(numbers), alarms: [alarm], recorded: [null] };
+}
+
+interface Comparison {
+  /** Episodes that were played in both copies. */
+  compared: number;
+  /** The first that differs, and how it goes in a new copy. */
+  broken: { number: number; difference: Difference; expected: Play } | null;
+  /** Whether each begins with the same picture; null: that is not known. */
+  drawnAlike: 0 | 1 | null;
+  problem: string | null;
+}
+
+/** Plays one after another in a kept copy, and each in one that is new as `isFresh` says. */
+async function comparison(
+  definition: GameDefinition,
+  sequence: readonly EpisodeScript[],
+  isFresh: true | "restarted",
+  options: Drill["options"],
+): Promise<Comparison> {
+  const isModule = definition.page === undefined;
+  const sees = isModule ? "drawn" : undefined;
+  const kept = new DrillCopy(definition, { isFresh: false, sees }, options);
+  const fresh = new DrillCopy(definition, { isFresh, sees }, options);
+  // A best score that is shown from then on is meant: another build decides.
+  const found: Comparison = { compared: 0, broken: null, drawnAlike: isModule ? 1 : null, problem: null };
   try {
     for (const [number, script] of sequence.entries()) {
       const expected = await play(fresh, script, options);
       const came = await play(kept, script, options);
       if (!expected.isWhole || !came.isWhole) break;
-      compared++;
+      found.compared++;
       const difference = firstDifference(kept, expected, came);
-      if (difference === null) continue;
+      const isDrawnOtherwise = found.drawnAlike === 1 && came.picture !== expected.picture;
+      if (difference === null && !isDrawnOtherwise) continue;
       const again = await play(fresh, script, options);
+      if (isDrawnOtherwise) found.drawnAlike = again.picture === expected.picture ? 0 : null;
+      if (difference === null) continue;
       const chance = again.isWhole ? firstDifference(fresh, expected, again) : null;
       if (chance !== null)
-        return unfinished(
-          `the game is not deterministic: episode ${number % scripts.length} differs between two new copies at ` +
-            `${stepText(definition, chance.step)}: ${chance.text}`,
-        );
-      if (!again.isWhole) break;
-      const before = await shortest(definition, sequence, number, expected, options);
-      const alarm = alarmOf(definition, number % scripts.length, before, difference);
-      return { ...clean({ episodes: compared }), alarms: [alarm], recorded: [null] };
+        found.problem =
+          `the game is not deterministic: episode ${number % (sequence.length - 1)} differs between two new copies at ` +
+          `${stepText(definition, chance.step)}: ${chance.text}`;
+      else if (again.isWhole) found.broken = { number, difference, expected };
+      break;
     }
   } finally {
     kept.close();
     fresh.close();
   }
-  return compared >= 2
-    ? clean({ episodes: compared })
-    : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
+  return found;
 }
 
-/** What has to be played before episode `number` for it to differ, in words. */
+/** What has to be played before episode `number` for it to differ: its first episode, and in words. */
 async function shortest(
   definition: GameDefinition,
   sequence: readonly EpisodeScript[],
   number: number,
   expected: Play,
   options: Drill["options"],
-): Promise<string> {
-  if (number === 0) return "played by the game's own restart";
+): Promise<{ first: number; text: string }> {
+  if (number === 0) return { first: 0, text: "played by the game's own restart" };
   const all = number === 1 ? "after episode 0" : `after episodes 0 to ${number - 1}`;
   const copy = new DrillCopy(definition, { isFresh: false }, options);
   try {
     await play(copy, sequence[number - 1], options);
     const came = await play(copy, sequence[number], options);
     const isEnough = came.isWhole && firstDifference(copy, expected, came) !== null;
-    return isEnough ? `after episode ${number - 1}` : all;
+    return isEnough ? { first: number - 1, text: `after episode ${number - 1}` } : { first: 0, text: all };
   } finally {
     copy.close();
   }
@@ -118,20 +158,22 @@ function alarmOf(
 
 async function play(copy: DrillCopy, script: EpisodeScript, { deadline }: Drill["options"]): Promise<Play> {
   const rows: number[][] = [];
+  let picture = 0;
   try {
     await copy.start(script.episode);
     const { instance } = copy;
+    if (copy.definition.page === undefined) picture = copy.picture;
     rows.push(rowOf(copy, instance));
     const steps = Math.min(script.numSteps, MAX_STEPS);
     for (let step = 0; step < steps && !instance.episodeOver; step++) {
-      if (deadline.isOver) return { rows, error: null, isWhole: false };
+      if (deadline.isOver) return { rows, picture, error: null, isWhole: false };
       await copy.step(script.action(step, instance));
       rows.push(rowOf(copy, instance));
     }
-    return { rows, error: null, isWhole: true };
+    return { rows, picture, error: null, isWhole: true };
   } catch (error) {
     if (!isGameError(error)) throw error;
-    return { rows, error: episodeError(error, copy.instance).text, isWhole: true };
+    return { rows, picture, error: episodeError(error, copy.instance).text, isWhole: true };
   }
 }
 

@@ -33,6 +33,7 @@ export async function slow({ definition, options }: Drill): Promise<Drilled> {
     }
   } catch (error) {
     if (!isGameError(error)) throw error;
+    copy.failed(error);
     // What a game does before it fails says how fast it is; one that fails is found by others.
     if (rounds.length < ROUNDS) return unfinished(`the game failed: ${error.message}`);
   } finally {
@@ -113,6 +114,7 @@ async function timed(
       // What is due elsewhere in this thread is not the game's.
       await yieldTurn();
       watch.times.length = 0;
+      copy.record(action);
       const began = now();
       const ahead = instance.stepAhead(action);
       if (ahead !== null) await ahead;

@@ -19,6 +19,8 @@ const RANDOM_PLAYERS = 3;
 /** Inputs held; of a board of many cells, random play tries the others. */
 const MAX_HELD = 40;
 const MAX_ALARMS = 3;
+/** Share of what time is left for the step in which it begins: then the episode is played up to there once more. */
+const BEGIN_SHARE = 0.5;
 /** Pictures per second of game time. */
 const PICTURES = 4;
 
@@ -42,7 +44,7 @@ export async function softLock({ definition, episodes, options }: Drill): Promis
       if (!isLocked) continue;
       locked++;
       if (found.alarms.length >= MAX_ALARMS) continue;
-      const begin = await beginOf(inputs, copy, script, latest);
+      const begin = await beginOf(inputs, copy, script, latest, options.deadline.share(BEGIN_SHARE));
       const recorded = await cutEpisode(copy, script, begin + inputs.stepsOf(WATCHED_SECONDS));
       if (recorded === null) continue;
       found.alarms.push(alarm(definition, begin, inputs.count));
@@ -54,7 +56,7 @@ export async function softLock({ definition, episodes, options }: Drill): Promis
   const isNothing = looked < long.length && found.alarms.length === 0;
   const cause = options.deadline.isOver
     ? "since there was no time left"
-    : "since the others do not play again as they were recorded";
+    : "since the replays of the others differ from their records";
   const problem = isNothing ? `only ${looked} of ${long.length} episodes were looked at, ${cause}` : null;
   return { ...found, numbers: { episodes: looked, locked }, problem };
 }
@@ -147,9 +149,10 @@ async function beginOf(
   copy: DrillCopy,
   script: EpisodeScript,
   latest: number,
+  until: Drill["options"]["deadline"],
 ): Promise<number> {
   let [free, locked] = [-1, latest];
-  while (locked - free > 1) {
+  while (locked - free > 1 && !until.isOver) {
     const middle = (free + locked) >> 1;
     const isLocked = await inputs.lead(copy, script, middle, WATCHED_SECONDS, "watched");
     // Without time it is as it was known before.

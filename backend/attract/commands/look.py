@@ -1,0 +1,233 @@
+"""`attract look`: opens a page under the virtual clock, gives it some input, and says what is there."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, Request, Response
+from pydantic import ValidationError
+from rich.console import Console
+
+from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.look_answer import json_text, shortened, text_of
+from attract.commands.look_inputs import GivenInput, frames_of
+from attract.commands.output import CommandConsole
+from attract.commands.probe import SIZE, probe_tab
+from attract.commands.train_display import printable
+from attract.errors import ConfigurationError, GameError
+from attract.games.library import SUFFIXES, GameLibrary
+from attract.games.page_files import FetchedFile, PageFiles
+from attract.games.page_places import names_page, page_place
+from attract.processes.exit_codes import DONE
+from attract.runs.directory import write_atomically
+from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
+from attract.settings.run import ServerSettings
+
+BUDGET_MS: Final = 2_000
+"""Then no further play is compared; it takes about as long to load the page and to play it twice."""
+LOOK_SECONDS: Final = 40.0
+"""A page that has not answered by then hangs."""
+MAX_REPORT_BYTES: Final = 16 * 2**20
+MAX_ERROR_LENGTH: Final = 2_000
+ADAPTER: Final = "/.attract/look-adapter.js"
+NOT_ASKED: Final = "/favicon.ico"
+"""The browser asks for it, not the page."""
+MAX_SIDE: Final = 4_096
+NAMED: Final = (
+    "name a folder with an index.html, an .html file, an address on this machine, an adapter, or a page game "
+    "that comes with Attract"
+)
+
+
+@dataclass(frozen=True)
+class LookOptions:
+    """Options of the command line."""
+
+    given: str
+    """A page, the path of an adapter, or a bundled page game's name."""
+    inputs: list[GivenInput] = field(default_factory=list[GivenInput])
+    frames: int | None = None
+    expression: str | None = None
+    png: Path | None = None
+    size: tuple[int, int] = SIZE
+    seed: int = 1
+    full: bool = False
+    json_output: bool = False
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is looked at."""
+
+    files: PageFiles
+    page: str | None
+    """None: the adapter names it."""
+    adapter: str | None
+    """Address of its module."""
+
+
+async def look_at(order: LookOptions, server: ServerSettings) -> int:
+    """Look at the page and print what is there; 0.
+
+    Raises:
+        ConfigurationError: there is no such page or adapter, or an option is invalid.
+        GameError: kind `load`, when the page cannot be loaded, hangs, or its answer cannot be read.
+    """
+    report = await look(order, server)
+    render = json_text if order.json_output else text_of
+    if not order.full:
+        report = shortened(report, render)
+    if order.json_output:
+        print(render(report), flush=True)
+    else:
+        _say(CommandConsole(), render(report))
+    return DONE
+
+
+async def look(order: LookOptions, server: ServerSettings) -> LookReport:
+    """What is there, before it is cut to its length; the picture is written.
+
+    Raises: as `look_at`.
+    """
+    frames = frames_of(order.inputs, order.frames)
+    if not all(1 <= side <= MAX_SIDE for side in order.size):
+        raise ConfigurationError(
+            f"{order.size[0]} x {order.size[1]}", setting="--size", fix=f"1 to {MAX_SIDE} pixels each"
+        )
+    if order.png is not None:
+        if order.png.suffix.lower() != ".png":
+            raise ConfigurationError(
+                f"{order.png} is no name of a picture", setting="--png", fix=f"{order.png.stem}.png"
+            )
+        check_writable(order.png)
+    subject = await _subject(order.given, server)
+    began = time.monotonic()
+    asked: dict[str, Any] = {
+        "page": subject.page,
+        "size": order.size,
+        "adapter": subject.adapter,
+        "inputs": [one.order() for one in order.inputs],
+        "frames": frames,
+        "seed": order.seed,
+        "expression": order.expression,
+        "draws": order.png is not None,
+        "budgetMs": BUDGET_MS,
+    }
+    try:
+        async with probe_tab(subject.files, server) as tab, asyncio.timeout(LOOK_SECONDS):
+            missing = _noted_missing(tab)
+            text = await tab.evaluate("(order) => attractProbe.look(order)", asked)
+            found = _read(text)
+            if order.png is not None:
+                await _write_picture(tab, order.png, found)
+    except TimeoutError:
+        raise GameError(
+            "load", f"the page did not answer within {LOOK_SECONDS:g} s: does a loop of it never end?"
+        ) from None
+    except PlaywrightError as error:
+        raise GameError("load", f"the page could not be looked at: {_said(error)}") from None
+    return LookReport(
+        **dict(found),
+        missing=list(missing.values()),
+        png=None if order.png is None else shown_path(order.png),
+        seconds=round(time.monotonic() - began, 2),
+        left_out={},
+    )
+
+
+async def _subject(given: str, server: ServerSettings) -> _Subject:
+    library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    bundled = library.bundled_names()
+    if _is_page(given, bundled):
+        place = page_place(given, server.runs_dir)
+        return _Subject(place.files, place.page, None)
+    if given not in bundled and not given.endswith(SUFFIXES):
+        raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
+    module = await library.resolve(given)
+    files = library.page_files(module.reference.sha256[:32])
+    if files is None:
+        raise ConfigurationError(f"{given} is a game without a page", setting="PAGE", fix=NAMED)
+    return _Subject(_WithAdapter(files, module.code), None, ADAPTER)
+
+
+def _is_page(given: str, bundled: list[str]) -> bool:
+    return names_page(given) or (given not in bundled and Path(given).is_dir())
+
+
+class _WithAdapter:
+    """The files of an adapter's page, and its module."""
+
+    def __init__(self, files: PageFiles, code: bytes) -> None:
+        self._files = files
+        self._code = code
+
+    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+        """See `PageFiles`."""
+        if path == ADAPTER:
+            return FetchedFile(self._code, "text/javascript")
+        return self._files.find(path, is_visitors=is_visitors)
+
+
+def _noted_missing(tab: Page) -> dict[str, LookMissing]:
+    """By address, from now on: what was asked for in vain."""
+    missing: dict[str, LookMissing] = {}
+
+    def note(url: str, why: str) -> None:
+        parts = urlsplit(url)
+        address = url
+        if (parts.hostname or "").endswith(".localhost"):
+            address = parts.path + (f"?{parts.query}" if parts.query else "")
+        address = printable(address)[:MAX_WORDS]
+        if parts.path != NOT_ASKED and len(missing) < MAX_LISTED:
+            missing.setdefault(address, LookMissing(address=address, why=why))
+
+    def answered(response: Response) -> None:
+        if response.status >= 400:
+            note(response.url, "not found" if response.status == 404 else f"status {response.status}")
+
+    def failed(request: Request) -> None:
+        why = request.failure or "failed"
+        # The page was closed meanwhile.
+        if "ERR_ABORTED" not in why:
+            note(request.url, "blocked: it is on another server" if why == "csp" else why[:MAX_WORDS])
+
+    tab.on("response", answered)
+    tab.on("requestfailed", failed)
+    return missing
+
+
+def _read(text: Any) -> PageLook:
+    """Raises: GameError: the page has changed what is answered."""
+    try:
+        if not isinstance(text, str) or len(text) > MAX_REPORT_BYTES:
+            raise ValueError(f"{type(text).__name__} of unexpected size")
+        return PageLook.model_validate_json(text)
+    except ValueError as error:
+        what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        raise GameError(
+            "load", f"what was found in the page cannot be read ({what}): its scripts change what looks at it"
+        ) from None
+
+
+async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
+    width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
+    await tab.set_viewport_size({"width": width, "height": height})
+    picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, picture)
+
+
+def _said(error: PlaywrightError) -> str:
+    """What the page or the adapter threw, without the driver's words and the stack."""
+    text = str(error).removeprefix("Page.evaluate: ").removeprefix("Error: ")
+    lines = [line for line in text.splitlines() if not line.startswith("    at ")]
+    return printable("\n".join(lines))[:MAX_ERROR_LENGTH]
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,151 @@
+"""`attract metrics`: prints the metrics of a run, whether it is still trained or not."""
+
+import fnmatch
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from attract.commands.train_display import printable
+from attract.errors import ConfigurationError, nearest_name
+from attract.runs.directory import RunDirectory, find_run
+from attract.runs.metrics import MetricsStore
+from attract.schema.api import MetricSeries, MetricsView
+
+MAX_ANSWER_BYTES: Final = 8_000
+NAMED_POINTS: Final = 20
+"""Values of each metric that was named."""
+WHOLE_POINTS: Final = 500
+"""Points from which first, last and extremes are taken: of a shorter run, its updates."""
+
+
+@dataclass(frozen=True)
+class RunMetric:
+    """One metric of a run, to six digits."""
+
+    first: float
+    last: float
+    low: float
+    high: float
+    values: list[float | None] | None
+    """On the axis of the answer; None in it: there was none. None instead: not asked for."""
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """The object of `attract metrics --json`."""
+
+    run_id: str
+    agent_steps: int | None
+    """Of the newest update; None: there is none yet."""
+    axis: list[int] | None
+    """Agent steps of each value."""
+    metrics: dict[str, RunMetric]
+    left_out: list[str] = field(default_factory=list[str])
+    """Names that were cut to keep the answer short."""
+
+
+def run_metrics(
+    runs_dir: Path, run: str, names: tuple[str, ...] = (), points: int | None = None
+) -> RunMetrics:
+    """The metrics of a run, unless `points` are given in at most `MAX_ANSWER_BYTES` of JSON.
+
+    Args:
+        runs_dir: where runs are kept.
+        run: id of a run, or `latest`.
+        names: of metrics, or patterns such as `rollout/*`; empty: all.
+        points: values of each metric, means of equal spans of updates; None: `NAMED_POINTS` of those that are
+            named, none of others.
+
+    Raises:
+        ConfigurationError: no such run or metric.
+        DamagedRunError: its database is damaged.
+    """
+    directory = RunDirectory.view(runs_dir, find_run(runs_dir, run))
+    is_bounded = points is None
+    points = points if points is not None else NAMED_POINTS if names else 0
+    with directory.naming_damage():
+        if not directory.metrics_path.is_file():
+            return RunMetrics(directory.run_id, None, None, {})
+        store = MetricsStore(directory.metrics_path)
+        try:
+            chosen = _chosen(names, store.names())
+            whole = store.query(directory.run_id, chosen, max_points=WHOLE_POINTS)
+            few = store.query(directory.run_id, chosen, max_points=points) if points > 0 else None
+        finally:
+            store.close()
+    values = {} if few is None else {series.name: _values(series, few) for series in few.series}
+    metrics = {
+        series.name: _metric(series, values.get(series.name)) for series in whole.series if series.values
+    }
+    axis = None if few is None else [round(steps) for steps in few.agent_steps]
+    answer = RunMetrics(directory.run_id, whole.last_steps, axis, metrics)
+    return _short(answer) if is_bounded else answer
+
+
+def json_text(answer: RunMetrics) -> str:
+    """The answer as one line of JSON."""
+    return json.dumps(asdict(answer), separators=(",", ":"))
+
+
+def metrics_lines(answer: RunMetrics) -> list[str]:
+    """The printed lines."""
+    steps = "no update yet" if answer.agent_steps is None else f"{answer.agent_steps:,} agent steps"
+    lines = [f"{answer.run_id}: {steps}"]
+    for name, one in answer.metrics.items():
+        lines.append(f"  {name}: {one.first:g} -> {one.last:g}  (between {one.low:g} and {one.high:g})")
+        if one.values is not None:
+            lines.append(f"    {' '.join('-' if value is None else f'{value:g}' for value in one.values)}")
+    if answer.axis:
+        lines.append(f"  values at agent steps {' '.join(f'{at:,}' for at in answer.axis)}")
+    if answer.left_out:
+        lines.append(f"left out: {', '.join(answer.left_out)}")
+    return [printable(line) for line in lines]
+
+
+def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
+    chosen: dict[str, None] = {}
+    for name in wanted:
+        found = [one for one in known if fnmatch.fnmatchcase(one, name)]
+        if not found:
+            near = nearest_name(name, known)
+            raise ConfigurationError(
+                f"this run has no metric {name!r}",
+                setting="NAME",
+                fix=f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none yet'}",
+            )
+        chosen |= dict.fromkeys(found)
+    return list(chosen) if wanted else known
+
+
+def _metric(series: MetricSeries, values: list[float | None] | None) -> RunMetric:
+    low, high = min(series.low or series.values), max(series.high or series.values)
+    first, last = series.values[0], series.values[-1]
+    return RunMetric(*(_digits(one) for one in (first, last, low, high)), values)
+
+
+def _values(series: MetricSeries, view: MetricsView) -> list[float | None]:
+    places = range(len(view.agent_steps)) if series.at is None else series.at
+    values: list[float | None] = [None] * len(view.agent_steps)
+    for at, value in zip(places, series.values, strict=True):
+        values[at] = _digits(value)
+    return values
+
+
+def _short(answer: RunMetrics) -> RunMetrics:
+    """Without the last metrics, as far as the answer would be longer than `MAX_ANSWER_BYTES`."""
+    names = list(answer.metrics)
+    while len(names) > 1 and len(json_text(answer)) > MAX_ANSWER_BYTES:
+        names.pop()
+        answer = RunMetrics(
+            answer.run_id,
+            answer.agent_steps,
+            answer.axis,
+            {name: answer.metrics[name] for name in names},
+            [*list(answer.metrics)[len(names) :], *answer.left_out],
+        )
+    return answer
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.6g}")

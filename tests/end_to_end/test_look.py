@@ -1,0 +1,230 @@
+"""`attract look`: pages and adapters in a real browser, and pages that try to reach past it."""
+
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attract.commands.look as look_module
+from attract.commands.look import LookOptions, look
+from attract.commands.look_answer import MAX_ANSWER_BYTES
+from attract.commands.look_inputs import given_inputs
+from attract.errors import GameError
+from attract.schema.look import LookGlobal, LookReport
+from attract.settings.run import ServerSettings
+from attract_command import run_attract
+
+PAGE = """<!doctype html><title>Ship</title><link rel="stylesheet" href="../../styles.css">
+<button id="start" onclick="begin()">PLAY</button><canvas width="300" height="100"></canvas>
+<img src="nope.png"><script src="gone.js"></script><script>
+const game = { score: 0, mode: "title", ship: { x: 100 } }, held = {};
+function begin() { game.mode = "play"; console.log("begun", { lives: 3 }); alert("Go!"); }
+addEventListener("keydown", ({ code }) => { held[code] = true; });
+addEventListener("keyup", ({ code }) => { held[code] = false; });
+const context = document.querySelector("canvas").getContext("2d");
+(function frame() {
+  if (game.mode === "play") game.score += 1;
+  if (game.mode === "play" && held.ArrowLeft) game.ship.x -= 2;
+  if (game.mode === "play" && held.ArrowRight) game.ship.x += 2;
+  if (game.score === 20) setTimeout(() => { throw new TypeError("broken"); });
+  context.clearRect(0, 0, 300, 100);
+  context.fillStyle = "#00ffff";
+  context.fillRect(game.ship.x, 60, 30, 40);
+  context.fillText("Score: " + game.score, 10, 20);
+  requestAnimationFrame(frame);
+})();
+</script>"""
+ADAPTER = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Ship-v1", page: "index.html", size: [400, 300], observation: box({ shape: [1] }), actionMask: true,
+  action: discrete(["wait", "left"]), keys: { wait: [], left: ["ArrowLeft"] },
+  loaded(w) { w.look = w.eval("() => game"); },
+  restart: (w) => w.begin(),
+  allowed: (w) => [true, w.look().ship.x > 90],
+  observe(w) {
+    console.log("seen", w.look().ship.x);
+    if (w.look().ship.x < 70) throw new Error("too far");
+    return [w.look().ship.x / 100];
+  },
+  score: (w) => w.look().score,
+  over: (w) => OVER,
+});
+"""
+GAMES = {
+    "meteors": ("left", r"ship\?\.x", "down"),
+    "moles": ("hole 5", None, None),
+    "hopper": ("hop", None, None),
+    "stars": ("right", r"basket\?\.x", "up"),
+    "lanes": ("left", r"cart\?\.position\?\.x", "down"),
+    "juggler": ("left", r"paddle\?\.position\?\.x", "down"),
+}
+"""Of each bundled page game an action, a global that it moves, and where to."""
+ESCAPE = "\\u001b]0;owned\\u0007\\u001b[31m\\u009b2J\\u202e"
+"""As a script's text has them."""
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> ServerSettings:
+    return ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path)
+
+
+def global_of(report: LookReport, path: str) -> LookGlobal:
+    return next(one for one in report.globals if one.path == path)
+
+
+async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "index.html").write_text(PAGE)
+    inputs = given_inputs(
+        hold=["ArrowLeft@30-50", "ArrowRight@60-65"], click=["#start@5", "#nowhere@6", "a >> b@6"]
+    )
+    picture = tmp_path / "page.png"
+    order = LookOptions(str(tmp_path), inputs, expression="[game.mode, w.innerWidth]", png=picture)
+    report = await look(order, server)
+    ship = global_of(report, "game?.ship?.x")
+    assert (ship.first, ship.value, ship.low, ship.high, ship.direction) == (100, 70, 60, 100, "both")
+    assert ship.moved_by == {"ArrowLeft": "down", "ArrowRight": "up", "#start": "down"}
+    assert list(ship.moved_by)[-1] == "#start"
+    assert global_of(report, "game?.score").moved_by == {"#start": "up"}
+    assert {one.name: one.problem for one in report.inputs} == {
+        "#start": None,
+        "ArrowLeft": None,
+        "ArrowRight": None,
+        "#nowhere": "no element matches at that frame",
+        "a >> b": "this is no CSS selector",
+    }
+    assert {"PLAY", f"Score: {global_of(report, 'game?.score').value:g}"} == {
+        one.text for one in report.texts
+    }
+    (button,) = report.buttons
+    (thing,) = report.things
+    assert (button.selector, button.text, button.count) == ("#start", "PLAY", 1)
+    assert thing.look == "rect #00ffff 30x40" and thing.x == pytest.approx((70 + 15) / 300, abs=1e-5)
+    assert [(one.by, one.level, one.text) for one in report.console] == [("page", "log", 'begun {"lives":3}')]
+    assert report.alerts == ["Go!"]
+    assert report.errors == ["TypeError: broken"]
+    assert {one.address for one in report.missing} == {"/styles.css", "/nope.png", "/gone.js"}
+    assert report.eval is not None and report.eval.value == ["play", 800]
+    # A PNG's size stands in its header.
+    assert struct.unpack(">II", picture.read_bytes()[16:24]) == (800, 600)
+
+
+async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "index.html").write_text(PAGE)
+    adapter = tmp_path / "ship.page.ts"
+    adapter.write_text(ADAPTER.replace("OVER", "w.look().ship.x < 85"))
+    left = given_inputs(action=["left@0-40"])
+    report = await look(LookOptions(str(adapter), left), server)
+    episode = report.episode
+    assert episode is not None and episode.actions == ["wait", "left"]
+    # A step is four frames of 2 pixels each.
+    assert [one.observation for one in episode.steps[:3]] == [[1.0], [0.92], None]
+    assert [one.mask for one in episode.steps] == [[True, True], [True, True], None]
+    assert [one.over for one in episode.steps] == [False, False, True]
+    assert episode.steps[1].score - episode.steps[0].score == 4
+    assert report.ended == "the adapter says that it is over in step 2"
+    assert ("adapter", "seen 92") in {(one.by, one.text) for one in report.console}
+    adapter.write_text(ADAPTER.replace("OVER", "false"))
+    thrown = await look(LookOptions(str(adapter), left), server)
+    assert thrown.ended == "it threw: too far" and "Error: too far" in thrown.errors
+    assert thrown.episode is not None and len(thrown.episode.steps) == 4
+    adapter.write_text("export default 1;")
+    with pytest.raises(GameError, match="this module is no adapter") as caught:
+        await look(LookOptions(str(adapter)), server)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("game", GAMES)
+async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) -> None:
+    action, path, direction = GAMES[game]
+    report = await look(LookOptions(game, given_inputs(action=[f"{action}@0-16"]), frames=30), server)
+    assert report.title.lower() == game
+    assert report.errors == [] and report.missing == []
+    assert report.inputs[0].problem is None
+    assert report.episode is not None and len(report.episode.steps) > 2
+    if path is not None:
+        moved = [one for one in report.globals if re.search(f"{path}$", one.path)]
+        assert [one.moved_by for one in moved] == [{action: direction}]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("game", GAMES)
+def test_a_look_takes_at_most_three_seconds(game: str, tmp_path: Path) -> None:
+    words = ("look", game, "--action", f"{GAMES[game][0]}@0-16", "--hold", "ArrowRight@30-50", "--json")
+    result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert result.code == 0, result.stderr
+    assert len(result.stdout.encode()) <= MAX_ANSWER_BYTES + 1
+    assert result.seconds < 3, f"{result.seconds:.2f} s, of which {result.json['seconds']} in the browser"
+
+
+def test_no_escape_code_of_a_page_reaches_the_terminal(tmp_path: Path) -> None:
+    script = f"""const told = "{ESCAPE}";
+      document.title = told; console.log(told, {{ [told]: told }}); alert(told);
+      const button = document.createElement("button");
+      document.body.append(Object.assign(button, {{ id: told, textContent: told }}));
+      window[told] = told; document.createElement("canvas").getContext("2d").fillText(told, 1, 1);
+      setTimeout(() => {{ throw new Error(told); }}); fetch("/" + told + "\\n.json");"""
+    (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
+    for more in ((), ("--json",), ("--full", "--eval", f'"{ESCAPE}"'), ("--eval", f'throwing("{ESCAPE}")')):
+        result = run_attract("look", ".", *more, runs_dir=tmp_path / "runs", folder=tmp_path)
+        assert result.code == 0, result.stderr
+        assert "owned" in result.stdout
+        assert CONTROL.search(result.stdout + result.stderr) is None
+
+
+@pytest.mark.parametrize(
+    ("mischief", "said"),
+    [
+        ("window.number = 1; parent.Object.fromEntries = () => ({ a: 5 });", "cannot be read"),
+        ("parent.Math.ceil = parent.Set = () => { throw parent.Error(ESCAPE); };", "could not be looked at"),
+        ("for (;;);", "did not answer"),
+        ("location.href = 'https://elsewhere.example/';", "went to another address"),
+        ("parent.document.body.remove();", "did not answer"),
+    ],
+)
+async def test_a_hostile_page_is_refused_by_name(
+    mischief: str, said: str, tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look_module, "LOOK_SECONDS", 8.0)
+    script = f"const ESCAPE = '{ESCAPE}'; {mischief}"
+    (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
+    with pytest.raises(GameError, match=said) as caught:
+        await look(LookOptions(str(tmp_path)), server)
+    assert caught.value.exit_code == 2
+    assert CONTROL.search(str(caught.value)) is None
+
+
+@pytest.mark.parametrize(
+    "mischief", ["document.body.remove();", "window.eval = 1;", "document.write('');", "close();"]
+)
+async def test_a_page_without_its_usual_parts_is_looked_at_all_the_same(
+    mischief: str, tmp_path: Path, server: ServerSettings
+) -> None:
+    (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{mischief}</script>")
+    report = await look(LookOptions(str(tmp_path)), server)
+    assert report.frames == 60
+
+
+async def test_a_page_of_ten_thousand_of_everything_is_bounded(tmp_path: Path) -> None:
+    script = """for (let i = 0; i < 10000; i++) {
+      if (i < 1000) window["number" + i] = { x: i, words: "w".repeat(10000) };
+      console.log("line " + i + "x".repeat(1000)); if (i < 100) alert("y".repeat(100000));
+      document.body.append(Object.assign(document.createElement("button"), { textContent: "b" + i }));
+    }
+    const ring = {}; ring.ring = ring; ring.deep = { deep: { deep: { deep: { deep: 1 } } } };
+    ring.bad = { get x() { throw new Error("no"); } };
+    Object.assign(ring, { big: new Float32Array(1e6), body: document.body });"""
+    (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
+    words = ("look", str(tmp_path), "--eval", "ring", "--frames", "5")
+    result = run_attract(*words, "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert result.code == 0, result.stderr
+    assert len(result.stdout.encode()) <= MAX_ANSWER_BYTES + 1
+    answer: dict[str, Any] = json.loads(result.stdout)
+    assert {"globals", "buttons", "console"} <= answer["left_out"].keys()
+    value = answer["eval"]["value"]
+    assert value["ring"] == "[circular]" and value["body"] == "[body]" and len(value["big"]) == 100
+    assert value["bad"] == "[threw no]"

@@ -1,0 +1,89 @@
+/** Texts, buttons and things of a page, each with its place. */
+
+import { afterEach, expect, test } from "vitest";
+import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
+import { buttonsSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
+import { drawn } from "../../../web/sdk/src/page/drawn.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+
+const frames: HTMLIFrameElement[] = [];
+const AT = "position: absolute; width: 40px; height: 20px; border: 0; padding: 0; margin: 0;";
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+function opened(html: string, clickable = new Set<Element>()): PageWindow {
+  const frame = document.createElement("iframe");
+  frame.width = "400";
+  frame.height = "300";
+  document.body.append(frame);
+  frames.push(frame);
+  const page = frame.contentWindow as PageWindow;
+  noteClicks(page, clickable);
+  drawn(page);
+  page.document.body.innerHTML = html;
+  return page;
+}
+
+test("visible elements say their own texts, in the middle of where they are", () => {
+  const page =
+    opened(`<div style="${AT} left: 10px; top: 30px">Score: <b style="${AT} left: 0; top: 100px">40</b></div>
+    <p style="opacity: 0">unseen</p><p hidden>hidden</p><style>p {}</style><p>  </p>
+    <input style="${AT} left: 100px; top: 0" value="Ada&#27;[31m">`);
+  expect(textsSeen(page)).toEqual([
+    { text: "Score:", x: 30, y: 40, on: "element" },
+    { text: "40", x: 30, y: 140, on: "element" },
+    { text: "Ada [31m", x: 120, y: 10, on: "element" },
+  ]);
+});
+
+test("what is written on a canvas is seen once, where that canvas is", () => {
+  const page = opened(
+    `<canvas width="200" height="100" style="position: absolute; left: 50px; top: 20px"></canvas>`,
+  );
+  const context = page.document.querySelector("canvas").getContext("2d");
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let i = 0; i < 3; i++) context.fillText("GAME OVER", 100, 50);
+  const [text, ...others] = textsSeen(page);
+  expect(text).toMatchObject({ text: "GAME OVER", on: "canvas" });
+  expect(Math.abs(text.x - 150)).toBeLessThan(10);
+  expect(Math.abs(text.y - 70)).toBeLessThan(10);
+  expect(others).toEqual([]);
+});
+
+test("buttons have a selector that finds them, and cells that handle clicks are one button of several", () => {
+  const clickable = new Set<Element>();
+  const cells = Array.from(
+    { length: 9 },
+    (_, i) => `<i class="cell" style="${AT} left: ${40 * i}px; top: 50px"></i>`,
+  );
+  const page = opened(
+    `<button id="go" style="${AT} left: 0; top: 0">PLAY</button><button hidden>Help</button>${cells.join("")}`,
+    clickable,
+  );
+  for (const cell of page.document.querySelectorAll(".cell")) cell.addEventListener("click", () => undefined);
+  expect(buttonsSeen(page, clickable)).toEqual([
+    { selector: "#go", text: "PLAY", x: 20, y: 10, count: 1 },
+    { selector: ".cell", text: "", x: 20, y: 60, count: 9 },
+  ]);
+});
+
+test("a drawn button has a place and no selector", () => {
+  const page = opened(`<canvas width="200" height="100"></canvas>`);
+  page.document.querySelector("canvas").getContext("2d").fillText("START GAME", 60, 50);
+  const [button] = buttonsSeen(page, []);
+  expect(button).toMatchObject({ selector: null, text: "START GAME", count: 1 });
+});
+
+test("things have their look, number and the place of the first", () => {
+  const page = opened(`<canvas width="200" height="100"></canvas>`);
+  const context = page.document.querySelector("canvas").getContext("2d");
+  context.fillStyle = "#00ffff";
+  context.fillRect(80, 40, 20, 10);
+  context.fillRect(120, 40, 20, 10);
+  expect(thingsSeen(page)).toEqual([
+    { look: "rect #00ffff 20x10", count: 2, x: 0.45, y: 0.45, width: 0.1, height: 0.1 },
+  ]);
+});

@@ -1,0 +1,220 @@
+/** One game: its agent to watch, what it is, its runs, studies and demonstrations, and the form of a new run. */
+
+import type { GameDescription, GameEntry, RunRow } from "@attract/schema";
+import { Anchor, Button, Loader } from "@mantine/core";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
+import "../styles/home.css";
+import { api, fetchKeptPolicy, fetchModel, policyPath } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import type { Opened } from "../game/stage.ts";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatRoute, runRoute } from "../routes.ts";
+import { demonstrationTitle } from "../state/demonstration-text.ts";
+import { formatNumber } from "../state/format.ts";
+import { learnText, parameterText, spaceText } from "../state/game-text.ts";
+import { bestRun, newestRuns } from "../state/home.ts";
+import type { Changes } from "../state/settings-form.ts";
+import { AgentScreen } from "./agent-screen.tsx";
+import { NewRun, showForm } from "./new-run.tsx";
+import { RunRows } from "./run-rows.tsx";
+import { StudyPill } from "./study-pill.tsx";
+
+const RELOAD_MS = 5000;
+const NUM_ROWS = 10;
+
+interface GameViewProps {
+  name: string;
+  /** Id of a run whose settings the form begins with; null: the game's own. */
+  from: string | null;
+  /** By path, what is changed of those. */
+  set: Changes | undefined;
+  activeRun: string | null;
+}
+
+/** Runs of games of this name, newest first; others' may be among them: a search is for a part of it. */
+async function runsOf(game: string): Promise<RunRow[]> {
+  return (await api.runs({ q: `game:"${game.replaceAll('"', "")}"` })).runs;
+}
+
+export function GameView({ name, from, set, activeRun }: GameViewProps) {
+  const { value: games, error, reload } = useLoaded("games", api.games);
+  const { value: runs } = useLoaded(`runs of ${name}`, () => runsOf(name), RELOAD_MS);
+  const [description, setDescription] = useState<GameDescription | null>(null);
+  const opened = useCallback((game: Opened) => setDescription(game.description), []);
+  const game = games?.find((entry) => entry.name === name) ?? null;
+  if (error !== null) return <Problem title={name} error={error} onRetry={reload} />;
+  if (games === null || runs === null) return <Loader aria-label="Loading the game" />;
+  if (game === null) return <UnknownGame name={name} />;
+  if (game.error !== null)
+    return <Problem title={game.title} error={new Error(game.error)} onRetry={reload} />;
+  const newest = newestRuns(runs, NUM_ROWS, name);
+  return (
+    <main id="content" className="start">
+      <div>
+        <h1>{game.title}</h1>
+        <p className="lede">{game.card?.about ?? <span className="mono">{game.name}</span>}</p>
+        <Agent game={game} runs={runs} onOpened={opened} />
+        <Button className="to-form" mt="md" onClick={showForm}>
+          New run
+        </Button>
+        <Facts game={game} description={description} />
+        <Part title="Runs" isEmpty={newest.length === 0} empty="No run yet.">
+          <RunRows runs={newest} />
+        </Part>
+        <Studies game={name} />
+        {description !== null && <Demonstrated gameId={description.id} game={name} />}
+      </div>
+      <NewRun game={game} description={description} from={from} set={set} activeRun={activeRun} />
+    </main>
+  );
+}
+
+/** The trained agent that comes with the game, else that of its best run, else random play. */
+function Agent({
+  game,
+  runs,
+  onOpened,
+}: {
+  game: GameEntry;
+  runs: readonly RunRow[];
+  onOpened: (opened: Opened) => void;
+}) {
+  const isKept = (game.card?.trained_return ?? null) !== null;
+  // The run that was best when the page was opened: a better one would begin the game anew.
+  const [best] = useState(() => (isKept ? null : bestRun(runs, game.name)));
+  const policy = useMemo(() => {
+    if (isKept) return () => fetchKeptPolicy(game.name);
+    if (best === null) return null;
+    return async () => (await fetchModel(policyPath(best.run_id, "latest"))).onnx;
+  }, [isKept, game.name, best]);
+  const sha256 = game.reference?.sha256;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list of games is a new object each time, its builds are not
+  const reference = useMemo(() => game.reference, [sha256]);
+  if (reference === null) return null;
+  const player = isKept ? "the trained agent" : best === null ? "chance" : "the best run's agent";
+  return (
+    <>
+      <AgentScreen reference={reference} policy={policy} player={player} onOpened={onOpened} />
+      {best !== null && (
+        <p className="soft">
+          Agent of <Anchor href={formatRoute(runRoute(best.run_id))}>{best.run_id}</Anchor>, return{" "}
+          {formatNumber(best.episode_return_mean)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Facts({ game, description }: { game: GameEntry; description: GameDescription | null }) {
+  const parameters = Object.entries(description?.parameters ?? {});
+  const facts: [name: string, value: string | null][] = [
+    ["Keys", game.card?.keys ?? null],
+    ["Trained agent", learnText(game.card)],
+    ["Agents", description !== null && description.num_agents > 1 ? String(description.num_agents) : null],
+    ["Observation", description && spaceText(description.observation)],
+    ["Actions", description && spaceText(description.action)],
+    ["Decisions", description && `${formatNumber(1 / description.seconds_per_step)} a second`],
+    ...parameters.map(([name, range]): [string, string] => [`Parameter ${name}`, parameterText(range)]),
+  ];
+  return (
+    <dl className="game-facts" data-testid="game-facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name}>
+              <dt className="label">{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+function Studies({ game }: { game: string }) {
+  const { value } = useLoaded("studies", api.studies);
+  const studies = (value ?? []).filter((study) => study.game === game);
+  return (
+    <Part title="Studies" isEmpty={studies.length === 0} empty={<Command text={`attract tune ${game}`} />}>
+      <ul className="run-rows">
+        {studies.map((study) => (
+          <li key={study.study}>
+            <a href={formatRoute({ view: "study", name: study.study })}>
+              <strong>{study.study}</strong>
+              <span>Best score {formatNumber(study.best_score)}</span>
+              <span className="soft">
+                {study.num_done} of {study.num_trials} trials
+              </span>
+              <StudyPill state={study.state} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function Demonstrated({ gameId, game }: { gameId: string; game: string }) {
+  const { value } = useLoaded(`demonstrations ${gameId}`, () => api.demonstrations(gameId));
+  const entries = value ?? [];
+  const now = Date.now();
+  return (
+    <Part
+      title="Demonstrations"
+      isEmpty={entries.length === 0}
+      empty="None yet. Record your own play on the page of a run."
+    >
+      <ul>
+        {entries.slice(0, NUM_ROWS).map((entry) => (
+          <li key={entry.id}>{demonstrationTitle(entry, now)}</li>
+        ))}
+      </ul>
+      <Command text={`attract imitate ${game}`} />
+    </Part>
+  );
+}
+
+function Command({ text }: { text: string }) {
+  return (
+    <>
+      In a terminal: <code>{text}</code>
+    </>
+  );
+}
+
+interface PartProps {
+  title: string;
+  isEmpty: boolean;
+  empty: ReactNode;
+  children: ReactNode;
+}
+
+function Part({ title, isEmpty, empty, children }: PartProps) {
+  return (
+    <section className="home-section">
+      <h2 className="section-title">{title}</h2>
+      {isEmpty ? <p className="soft">{empty}</p> : children}
+    </section>
+  );
+}
+
+function UnknownGame({ name }: { name: string }) {
+  return (
+    <main id="content">
+      <h1>No such game</h1>
+      <p className="lede">
+        This server has no game called <span className="mono">{name}</span>.
+      </p>
+      <Anchor href="#/">See all games</Anchor>
+    </main>
+  );
+}
+
+function Problem({ title, error, onRetry }: { title: string; error: unknown; onRetry: () => void }) {
+  return (
+    <main id="content">
+      <h1>{title}</h1>
+      <ErrorNotice error={error} onRetry={onRetry} />
+    </main>
+  );
+}

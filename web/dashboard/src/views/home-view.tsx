@@ -1,0 +1,110 @@
+/** Home: what goes on now, the last runs, and the games with the form that starts one. */
+
+import type { GameDescription, GameEntry } from "@attract/schema";
+import { Anchor, Loader } from "@mantine/core";
+import { useCallback, useState } from "react";
+import "../styles/home.css";
+import { api } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatRoute } from "../routes.ts";
+import { newestRuns } from "../state/home.ts";
+import { FirstVisit } from "./first-visit.tsx";
+import { GameCards } from "./game-cards.tsx";
+import { NewRun } from "./new-run.tsx";
+import { NowCard } from "./now-card.tsx";
+import { RunRows } from "./run-rows.tsx";
+
+const RELOAD_MS = 5000;
+const NUM_RUNS = 5;
+
+interface HomeViewProps {
+  /** Name of the chosen game; null: the first. */
+  chosen: string | null;
+  activeRun: string | null;
+}
+
+export function HomeView({ chosen, activeRun }: HomeViewProps) {
+  const { value: games, error, reload } = useLoaded("games", api.games);
+  const { value: runs } = useLoaded("runs", async () => (await api.runs()).runs, RELOAD_MS);
+  const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
+  const describe = useCallback(
+    (name: string, description: GameDescription) =>
+      setDescriptions((known) => ({ ...known, [name]: description })),
+    [],
+  );
+  const usable = games?.filter((game) => game.error === null) ?? [];
+  const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
+  const isFirstVisit = runs !== null && activeRun === null && newestRuns(runs, 1).length === 0;
+  const last = newestRuns(
+    (runs ?? []).filter((run) => run.run_id !== activeRun),
+    NUM_RUNS,
+  );
+  return (
+    <main id="content" className="start">
+      <div>
+        {isFirstVisit ? (
+          <FirstVisit games={usable} />
+        ) : (
+          <>
+            {activeRun === null ? (
+              <h1>Nothing is training</h1>
+            ) : (
+              <NowCard key={activeRun} runId={activeRun} />
+            )}
+            {last.length > 0 && (
+              <section className="home-section" aria-labelledby="last-runs">
+                <div className="section-head">
+                  <h2 id="last-runs" className="section-title">
+                    Last runs
+                  </h2>
+                  <Anchor href={formatRoute({ view: "runs" })}>All runs</Anchor>
+                </div>
+                <RunRows runs={last} />
+              </section>
+            )}
+          </>
+        )}
+        <Games games={games} error={error} game={game} onDescribed={describe} onRetry={reload} />
+      </div>
+      {game !== null && (
+        <NewRun
+          game={game}
+          description={descriptions[game.name] ?? null}
+          from={null}
+          set={undefined}
+          activeRun={activeRun}
+        />
+      )}
+    </main>
+  );
+}
+
+interface GamesProps {
+  games: readonly GameEntry[] | null;
+  error: unknown;
+  game: GameEntry | null;
+  onDescribed: (name: string, description: GameDescription) => void;
+  onRetry: () => void;
+}
+
+function Games({ games, error, game, onDescribed, onRetry }: GamesProps) {
+  return (
+    <section className="home-section">
+      <h2 id="games-title" className="section-title">
+        Pick a game
+      </h2>
+      {error !== null && <ErrorNotice error={error} onRetry={onRetry} />}
+      {games === null && error === null && <Loader aria-label="Loading games" />}
+      {games !== null && games.length === 0 && (
+        <p>
+          No games here yet. Add a module that exports <code>defineGame(...)</code> to the folder you started
+          the server in, then reload.
+        </p>
+      )}
+      {games !== null && games.length > 0 && (
+        <GameCards games={games} chosen={game} onDescribed={onDescribed} onRetry={onRetry} />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+/** The run that goes on now: its game, return, time left and one finding. */
+
+import { Anchor, Loader, Progress } from "@mantine/core";
+import { useCallback, useMemo } from "react";
+import { api, fetchModel, policyPath } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import { Sparkline } from "../components/sparkline.tsx";
+import { StatePill } from "../components/state-pill.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatRoute, runRoute } from "../routes.ts";
+import { titleOfFinding } from "../state/finding-text.ts";
+import { formatCount, formatNumber } from "../state/format.ts";
+import { timeLeftText } from "../state/home.ts";
+import { progressOf } from "../state/run-state.ts";
+import { policyIdsOf, seatsOf } from "../state/seats.ts";
+import { GamePreview } from "./game-preview.tsx";
+
+const RUN_MS = 2000;
+const RETURNS_MS = 5000;
+
+export function NowCard({ runId }: { runId: string }) {
+  const { value: run, error } = useLoaded(`now ${runId}`, () => api.run(runId), RUN_MS);
+  const { value: metrics } = useLoaded(`returns ${runId}`, () => api.returns(runId), RETURNS_MS);
+  const played = JSON.stringify(run?.game_reference ?? null);
+  const reference = useMemo<NonNullable<typeof run>["game_reference"]>(() => JSON.parse(played), [played]);
+  const newest = useCallback(async () => (await fetchModel(policyPath(runId, "latest"))).onnx, [runId]);
+  if (run === null)
+    return error === null ? <Loader aria-label="Loading the run" /> : <ErrorNotice error={error} />;
+  const link = formatRoute(runRoute(runId));
+  const isSole = policyIdsOf(seatsOf(run)).length === 1;
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const progress = progressOf(run);
+  const finding = run.findings[0];
+  const facts = [
+    `Return ${formatNumber(run.episode_return_mean)}${run.goal === null ? "" : ` of ${formatNumber(run.goal)}`}`,
+    `${formatCount(run.agent_steps)} steps`,
+    timeLeftText(run),
+  ].filter((fact) => fact !== null);
+  return (
+    <>
+      <h1>
+        {run.title} is {run.state === "paused" ? "paused" : "training"}
+      </h1>
+      <section className="card now" aria-label="The run that goes on now" data-testid="now">
+        {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
+          <GamePreview reference={reference} policy={isStill ? null : newest} isNeeded={false} />
+        )}
+        <div className="now-facts">
+          <div className="now-head">
+            <StatePill state={run.state} />
+            <Anchor href={link}>Open the run</Anchor>
+          </div>
+          <p className="mono">{facts.join(" · ")}</p>
+          <Sparkline curves={[metrics?.series[0]?.values ?? []]} />
+          {progress !== null && (
+            <Progress
+              value={progress * 100}
+              size="sm"
+              aria-label={run.goal === null ? "Progress to the last step" : "Progress to the goal"}
+            />
+          )}
+          {run.error !== null ? (
+            <p className="bad-text">{run.error}</p>
+          ) : (
+            finding !== undefined && (
+              <p>
+                {titleOfFinding(finding)}. <Anchor href={link}>What to try</Anchor>
+              </p>
+            )
+          )}
+        </div>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+/** What a page or an adapter writes to its console. */
+
+import type { LookLine } from "../../schema/src/api.gen.ts";
+import { jsonOf, wordsOf } from "./json-value.ts";
+
+const LEVELS = ["log", "info", "warn", "error", "debug"] as const;
+const MAX_LINES = 200;
+
+/**
+ * Notes in `lines` what is written to `console` from now on, the first lines.
+ *
+ * @returns what ends it.
+ */
+export function noteConsole(console: Console, by: LookLine["by"], lines: LookLine[]): () => void {
+  const before = LEVELS.map((level) => console[level]);
+  for (const [i, level] of LEVELS.entries())
+    console[level] = (...given: unknown[]) => {
+      const text = wordsOf(given.map(said).join(" "));
+      const last = lines.at(-1);
+      if (last !== undefined && last.text === text && last.level === level && last.by === by) last.times++;
+      else if (lines.length < MAX_LINES) lines.push({ by, level, text, times: 1 });
+      before[i].apply(console, given);
+    };
+  return () => {
+    for (const [i, level] of LEVELS.entries()) console[level] = before[i];
+  };
+}
+
+function said(value: unknown): string {
+  if (typeof value === "string") return value;
+  const error = value as Partial<Error> | null;
+  const isError = typeof value === "object" && typeof error?.message === "string" && "stack" in (value ?? {});
+  if (isError) return `${String(error?.name)}: ${error?.message}`;
+  return JSON.stringify(jsonOf(value));
+}

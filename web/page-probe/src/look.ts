@@ -1,0 +1,378 @@
+/** Looks at a page after some frames of given input: for `attract look`. */
+
+import type { GameDefinition } from "attract/contract";
+import { parameterDefaults, ticksPerStep } from "attract/define-game";
+import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { alerts } from "../../page-clock/src/dialogs.ts";
+import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
+import { drawn } from "../../sdk/src/page/drawn.ts";
+import { made } from "../../sdk/src/page/made.ts";
+import { isOver } from "../../worker/src/page/page-frame.ts";
+import { noteConsole } from "./console-lines.ts";
+import { engineOf } from "./contracts.ts";
+import { effectsOf, globalsSeen } from "./effects.ts";
+import { type GivenInput, GivenInputs } from "./given-inputs.ts";
+import { type Json, jsonOf, wordsOf } from "./json-value.ts";
+import { attempt, type Place, type Root } from "./places.ts";
+import { globalsOf, pristineNames, scriptsOf, variablesOf } from "./roots.ts";
+import { buttonsSeen, textsSeen, thingsSeen } from "./sights.ts";
+import { contractsOf, statePlaces } from "./state.ts";
+import { titleOf } from "./title.ts";
+import { type Samples, Trial, type TrialOptions } from "./trial.ts";
+
+/** Frames at which it is looked what there is to read: some of it comes and goes. */
+const LOOKS = [0, 10, 30, 60, 150];
+const MAX_SAMPLES = 60;
+const MAX_STEPS = 400;
+const MAX_NOTED = 100;
+
+export interface LookOrder {
+  /** Below the origin's root; null: `adapter` names it. */
+  readonly page: string | null;
+  readonly size: readonly [width: number, height: number];
+  /** Address of an adapter as a module; null: none. */
+  readonly adapter: string | null;
+  readonly inputs: readonly GivenInput[];
+  readonly frames: number;
+  /** 32 bits. */
+  readonly seed: number;
+  /** An expression of the page, or a function of its window; null: none. */
+  readonly expression: string | null;
+  /** Whether the page is left open at its last frame, drawn as in a browser. */
+  readonly draws: boolean;
+  /** After so many milliseconds no further play is compared, and the picture is of an earlier frame. */
+  readonly budgetMs: number;
+}
+
+/** Raises Error when the page does not load, or goes to another address. */
+export async function look(order: LookOrder): Promise<PageLook> {
+  try {
+    return await new Looking(order, await definitionOf(order.adapter)).run();
+  } catch (error) {
+    throw Trial.failure(error);
+  }
+}
+
+async function definitionOf(address: string | null): Promise<GameDefinition | null> {
+  if (address === null) return null;
+  const { default: definition } = (await import(address)) as { default?: GameDefinition };
+  if (definition?.page === undefined)
+    throw new Error("this module is no adapter: it has no default export of definePageGame()");
+  return definition;
+}
+
+/** What one play of the inputs brought. */
+interface Play {
+  readonly samples: Samples;
+  readonly frames: number;
+  readonly ended: string | null;
+}
+
+class Looking {
+  readonly #order: LookOrder;
+  readonly #definition: GameDefinition | null;
+  readonly #adapter: PageAdapter | null;
+  readonly #size: readonly [number, number];
+  readonly #ticksPerStep: number;
+  readonly #deadline: number;
+  readonly #every: number;
+  readonly #pristine = pristineNames();
+  readonly #lines: LookLine[] = [];
+  readonly #errors: string[] = [];
+  #scripts: readonly string[] = [];
+  #variables: Root[] = [];
+
+  constructor(order: LookOrder, definition: GameDefinition | null) {
+    this.#order = order;
+    this.#definition = definition;
+    this.#adapter = definition?.page ?? null;
+    this.#size = this.#adapter?.size ?? order.size;
+    this.#ticksPerStep =
+      definition === null
+        ? 1
+        : ticksPerStep(definition.tickSeconds, definition.secondsPerStep ?? definition.tickSeconds);
+    this.#deadline = performance.now() + order.budgetMs;
+    this.#every = Math.max(1, Math.ceil(order.frames / MAX_SAMPLES));
+  }
+
+  async run(): Promise<PageLook> {
+    const { inputs } = this.#order;
+    const places = await this.#survey();
+    const trial = await this.#openNoted();
+    const { window } = trial;
+    const given = this.#given(inputs);
+    const episode = this.#episode();
+    const play = await this.#play(trial, given, places, episode);
+    const seen = {
+      title: wordsOf(titleOf(window)),
+      engine: engineOf(window, this.#scripts),
+      contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
+      // A page may have removed its own body.
+      texts: attempt(() => textsSeen(window)) ?? [],
+      buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
+      things: attempt(() => thingsSeen(window)) ?? [],
+      alerts: alerts(window).map((text) => wordsOf(text)),
+      eval: this.#evaluate(window),
+      notes: trial.seen.unheld
+        .filter((what) => !what.endsWith("which is not there"))
+        .map((what) => wordsOf(what)),
+    };
+    for (const error of trial.seen.errors) this.#note(error);
+    trial.close();
+    const effects = await this.#effects(play.samples);
+    if (this.#order.draws) await this.#draw();
+    return {
+      ...seen,
+      notes: seen.notes.slice(0, MAX_NOTED),
+      size: [this.#size[0], this.#size[1]],
+      frames: play.frames,
+      ended: play.ended,
+      inputs: inputs.map((input): LookInput => {
+        const problem = given.problems.get(input) ?? (input.from >= play.frames ? "it ended before" : null);
+        const numMoved = effects.get(input.name)?.size ?? null;
+        const { name, from, to } = input;
+        return { name: wordsOf(name), first_frame: from, end_frame: to, problem, num_moved: numMoved };
+      }),
+      globals: globalsSeen(play.samples, effects),
+      num_globals: places.length,
+      console: this.#lines,
+      errors: this.#errors.slice(0, MAX_NOTED),
+      episode,
+    };
+  }
+
+  /** All that can be read at several times of the play. */
+  async #survey(): Promise<readonly Place[]> {
+    const trial = await this.#open();
+    const { window } = trial;
+    this.#scripts = await scriptsOf(window);
+    this.#variables = variablesOf(window, this.#scripts);
+    const known = new Map<string, Place>();
+    const { frames } = this.#order;
+    const looks = new Set([...LOOKS, Math.round(frames / 2), frames]);
+    const collect = (tick: number): null => {
+      if (!looks.has(tick)) return null;
+      for (const place of statePlaces(window, this.#pristine, this.#variables)) {
+        const before = known.get(place.text);
+        // A list shows its fields only while it has elements.
+        const isEmpty = before?.kind === "list" && before.fields.length === 0;
+        if (before === undefined || isEmpty) known.set(place.text, place);
+      }
+      return null;
+    };
+    await this.#follow(trial, this.#given(this.#order.inputs), collect);
+    trial.close();
+    return [...known.values()];
+  }
+
+  #given(inputs: readonly GivenInput[]): GivenInputs {
+    return new GivenInputs(inputs, this.#adapter, this.#ticksPerStep);
+  }
+
+  async #open(options: TrialOptions = {}): Promise<Trial> {
+    const { page, seed } = this.#order;
+    const [adapter, definition] = [this.#adapter, this.#definition];
+    const probed = {
+      page: adapter?.page ?? (page as string),
+      size: this.#size,
+      // As in a browser, where promises have their turn after each frame.
+      turns: adapter?.turns ?? true,
+    };
+    if (adapter === null || definition === null) return await Trial.open(probed, seed, options);
+    const { pixels } = adapter;
+    const seesPixels = { webGl: pixels?.webGl ? "real" : "none", isSeen: true } as const;
+    return await Trial.open(probed, seed, {
+      ...options,
+      adapter,
+      parameters: parameterDefaults(definition),
+      clock: { ...(pixels === undefined ? {} : seesPixels), ...options.clock },
+    });
+  }
+
+  /** With what the page, and the adapter while it loads, write to their consoles. */
+  async #openNoted(): Promise<Trial> {
+    return await this.#noted(() =>
+      this.#open({
+        prepare: (window) => {
+          noteConsole(window.console, "page", this.#lines);
+        },
+      }),
+    );
+  }
+
+  async #noted<T>(run: () => Promise<T>): Promise<T> {
+    const end = this.#adapter === null ? null : noteConsole(console, "adapter", this.#lines);
+    try {
+      return await run();
+    } finally {
+      end?.();
+    }
+  }
+
+  #note(error: unknown): void {
+    const own = error as Partial<Error> | null | undefined;
+    const text = typeof own?.message === "string" ? `${String(own.name)}: ${own.message}` : String(error);
+    if (!this.#errors.includes(wordsOf(text))) this.#errors.push(wordsOf(text));
+  }
+
+  /** The play that is reported, sampled. */
+  async #play(
+    trial: Trial,
+    given: GivenInputs,
+    places: readonly Place[],
+    episode: LookEpisode | null,
+  ): Promise<Play> {
+    const rows: Samples["rows"] = [];
+    const steps = new Steps(this.#adapter, trial, this.#ticksPerStep, episode);
+    const { frames, ended } = await this.#noted(() =>
+      this.#follow(trial, given, (tick) => {
+        if (tick % this.#every === 0 || tick === this.#order.frames) rows.push(trial.read(places));
+        return steps.after(tick);
+      }),
+    );
+    return { samples: { places, rows }, frames, ended };
+  }
+
+  /**
+   * Plays the inputs.
+   *
+   * @param after called before the first frame and after each; a text from it ends the play.
+   */
+  async #follow(
+    trial: Trial,
+    given: GivenInputs,
+    after: (tick: number) => string | null,
+  ): Promise<{ frames: number; ended: string | null }> {
+    let tick = 0;
+    try {
+      let ended = after(0);
+      while (tick < this.#order.frames && ended === null) {
+        if (trial.isReloadDue) return { frames: tick, ended: "the page reloads itself" };
+        const now = tick;
+        await trial.play((_, window) => given.press(now, window, trial.hands), 1, []);
+        tick++;
+        ended = after(tick);
+      }
+      return { frames: tick, ended };
+    } catch (error) {
+      const own = trial.hands.explain(error);
+      this.#note(own);
+      return { frames: tick, ended: `it threw: ${wordsOf((own as Error | undefined)?.message ?? own, 300)}` };
+    }
+  }
+
+  /** What each name of the inputs moves: the play is compared with one without them. */
+  async #effects(play: Samples): Promise<Map<string, ReturnType<typeof effectsOf>>> {
+    const { inputs } = this.#order;
+    const effects = new Map<string, ReturnType<typeof effectsOf>>();
+    for (const name of new Set(inputs.map((input) => input.name))) {
+      if (performance.now() > this.#deadline) break;
+      const rows: Samples["rows"] = [];
+      const trial = await this.#open();
+      await this.#follow(trial, this.#given(inputs.filter((one) => one.name !== name)), (tick) => {
+        if (tick % this.#every === 0 || tick === this.#order.frames) rows.push(trial.read(play.places));
+        return null;
+      });
+      trial.close();
+      effects.set(name, effectsOf(play, { places: play.places, rows }));
+    }
+    return effects;
+  }
+
+  /** Plays it once more as a browser draws it, and leaves it there. */
+  async #draw(): Promise<void> {
+    const trial = await this.#open({ clock: { draws: true, webGl: "real", isSeen: true } });
+    const began = performance.now();
+    await this.#follow(trial, this.#given(this.#order.inputs), () =>
+      performance.now() - began > this.#order.budgetMs ? "it takes too long to draw" : null,
+    );
+  }
+
+  #episode(): LookEpisode | null {
+    const [adapter, definition] = [this.#adapter, this.#definition];
+    if (adapter === null || definition === null) return null;
+    return {
+      game_id: wordsOf(definition.id),
+      actions: adapter.labels.map((label) => wordsOf(label)),
+      ticks_per_step: this.#ticksPerStep,
+      has_score: adapter.score !== undefined,
+      steps: [],
+      num_steps: 0,
+    };
+  }
+
+  #evaluate(window: PageWindow): LookEval | null {
+    const { expression } = this.#order;
+    if (expression === null) return null;
+    try {
+      const evaluated = this.#evaluated(window, expression);
+      const value = typeof evaluated === "function" ? evaluated(window) : evaluated;
+      return { value: jsonOf(value), error: null };
+    } catch (error) {
+      const { name, message } = (error ?? {}) as Partial<Error>;
+      return { value: null, error: wordsOf(message === undefined ? error : `${name}: ${message}`) };
+    }
+  }
+
+  /** In the page, where variables of its classic scripts are known; with what adapters have besides. */
+  #evaluated(window: PageWindow, expression: string): unknown {
+    let made_: unknown;
+    try {
+      made_ = window.eval(`(w, made, drawn) => (${expression}\n)`);
+    } catch {
+      // Statements rather than an expression.
+      return window.eval(expression);
+    }
+    return (made_ as (...given: unknown[]) => unknown)(window, made, drawn);
+  }
+}
+
+/** What an adapter says after each step. */
+class Steps {
+  readonly #adapter: PageAdapter | null;
+  readonly #trial: Trial;
+  readonly #ticksPerStep: number;
+  readonly #episode: LookEpisode | null;
+  #reward = 0;
+
+  constructor(adapter: PageAdapter | null, trial: Trial, ticks: number, episode: LookEpisode | null) {
+    this.#adapter = adapter;
+    this.#trial = trial;
+    this.#ticksPerStep = ticks;
+    this.#episode = episode;
+  }
+
+  /** Reads them after frame `tick`; a text once the episode is over. */
+  after(tick: number): string | null {
+    const [adapter, episode] = [this.#adapter, this.#episode];
+    if (adapter === null || episode === null) return null;
+    const { window } = this.#trial;
+    // A reward may be counted from call to call.
+    const reward = tick === 0 ? 0 : adapter.reward?.(window);
+    if (typeof reward === "number") this.#reward += reward;
+    const over = adapter.over(window);
+    const ended = tick > 0 && isOver(over);
+    if (tick % this.#ticksPerStep !== 0 && !ended) return null;
+    const score = adapter.score === undefined ? this.#reward : adapter.score(window);
+    this.#reward = 0;
+    episode.num_steps = Math.ceil(tick / this.#ticksPerStep);
+    if (episode.steps.length < MAX_STEPS)
+      episode.steps.push({
+        step: episode.num_steps,
+        frame: tick,
+        observation: ended ? null : this.#observation(adapter),
+        score: jsonOf(score),
+        over: jsonOf(over),
+        mask: ended ? null : jsonOf(adapter.allowed?.(window)),
+      });
+    return ended ? `the adapter says that it is over in step ${episode.num_steps}` : null;
+  }
+
+  #observation(adapter: PageAdapter): Json {
+    const { pixels } = this.#trial.hands;
+    const observed = jsonOf(adapter.observe?.(this.#trial.window));
+    if (pixels === null) return observed;
+    const shape = attempt(() => `${pixels.stacked.length} bytes of pixels`) ?? "pixels";
+    return observed === null ? shape : [shape, observed];
+  }
+}
