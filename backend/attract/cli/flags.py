@@ -124,6 +124,7 @@ Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
 
 SERVED_FLAGS: Final = (
     "lan",
+    "trackers",
     "log_format",
     "log_level",
     "worker_tier",

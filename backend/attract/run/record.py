@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -28,8 +28,10 @@ from attract.errors import (
 from attract.files import parse_model, parse_object
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
+from attract.run.evaluation import evaluations_of
 from attract.run.events import EventHub
 from attract.run.plan import policy_ids
+from attract.runs.background_trackers import open_trackers
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import MODEL, RunDirectory, list_run_ids
@@ -40,11 +42,10 @@ from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
-from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import ClockStart, LogLine, MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
-from attract.schema.versions import VersionEvaluation, VersionView
+from attract.schema.versions import VersionView
 
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
@@ -107,16 +108,20 @@ class RunRecord:
         events: EventHub,
         *,
         track: bool = True,
+        trackers: Sequence[str] = (),
         log_format: LogFormat = "text",
         log_level: LogLevel = "info",
     ) -> None:
-        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at."""
+        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at.
+
+        `trackers`: names of `SINKS`, tools besides TensorBoard that get a copy.
+        """
         self.directory = directory
         self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
         self._has_clock = False
-        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
+        self._trackers = open_trackers(trackers, directory) if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
@@ -364,7 +369,7 @@ class RunArchive:
                 agent_steps=row.agent_steps,
                 seconds=row.seconds,
                 return_mean=row.values.get(RETURN),
-                evaluations=[] if row.is_merged else _evaluations(row.values),
+                evaluations=[] if row.is_merged else evaluations_of(row.values),
                 best=row.policy_version == best,
                 exported=row.policy_version == exported,
                 newest=row is rows[-1],
@@ -445,18 +450,6 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
-
-
-def _evaluations(values: Mapping[str, float]) -> list[VersionEvaluation]:
-    return [
-        VersionEvaluation(
-            deterministic=deterministic,
-            return_mean=values[f"{family}mean_reward"],
-            return_std=values.get(f"{family}std_reward"),
-        )
-        for deterministic, family in EVALUATION_PREFIX.items()
-        if f"{family}mean_reward" in values
-    ]
 
 
 def state_now(directory: RunDirectory, state: RunState) -> RunState:

@@ -386,6 +386,7 @@ class RunService:
             directory,
             self.events,
             track=train,
+            trackers=self._settings.trackers,
             log_format=self._settings.log_format,
             log_level=self._settings.log_level,
         )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
@@ -207,6 +208,8 @@ ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSe
 """By the algorithm's name: a field of `RunSettings`, and a key of the learner's registry."""
 
 
+TRACKERS: Final = ("wandb", "trackio")
+"""Names of the tools; each is that of its package, and of the extra that installs it."""
 INTERNAL: Final = "internal"
 """Marks a setting of the server that only code sets: it has no flag and no variable."""
 
@@ -259,6 +262,9 @@ class ServerSettings(Settings):
     """The same limit for bytes per second."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """Validity of a join link for other devices, in seconds."""
+    trackers: Names = ()
+    """Tools that get a copy of each run's metrics besides TensorBoard, separated by commas: `wandb`,
+    `trackio`."""
     log_format: LogFormat = "text"
     """Format of the logs in the run's files. If given, the logs are also printed to stderr."""
     log_level: LogLevel = "info"
@@ -288,6 +294,15 @@ class ServerSettings(Settings):
     """URL (http or https) that gets a JSON object by POST when a run is solved, does not learn, or ends."""
     cell: Annotated[Cell | None, INTERNAL] = None
     """Rank in a distributed run, from a launcher's variables. None: a single trainer."""
+
+    @model_validator(mode="after")
+    def _can_track(self) -> Self:
+        for name in self.trackers:
+            if name not in TRACKERS:
+                raise ValueError(f"trackers {name!r} is unknown; there are {', '.join(TRACKERS)}")
+            if find_spec(name) is None:
+                raise ValueError(f"trackers {name!r} is not installed: pip install 'attract[{name}]'")
+        return self
 
     @model_validator(mode="after")
     def _may_listen(self) -> Self:

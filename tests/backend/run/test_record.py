@@ -1,10 +1,14 @@
 """What a run leaves behind, when nobody waits for it and when it ends."""
 
 import asyncio
+import sys
+import threading
 import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+
+import pytest
 
 from attract.run.events import EventHub
 from attract.run.index import RunIndex
@@ -88,6 +92,31 @@ async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):
     archive = RunArchive(tmp_path)
     assert archive.view("best-one").run_id == "best-one"
     assert [run.summary.run_id for run in RunIndex(archive, str.title).runs().runs] == ["best-one"]
+
+
+async def test_a_tracker_that_cannot_be_opened_costs_no_row_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    # As if it had been removed since the server started: with this entry the import fails.
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    directory = RunDirectory.create(tmp_path, "r")
+    directory.write_config("g", {"seed": 1})
+    record = RunRecord(directory, EventHub(), trackers=("wandb",))
+    for update in (1, 2):
+        await record.commit_update(row(update), VIEW)
+    await record.add_evaluation(2, 200, {"eval/mean_reward": 4.0})
+    await record.close()
+    assert ("eval/mean_reward", 200, 4.0) in scalars(directory.path)
+    assert [step for name, step, _ in scalars(directory.path) if name == "train/loss"] == [100, 200]
+    (line,) = [text for text in caplog.messages if "wandb" in text]
+    assert line.startswith("wandb gets no more metrics of this run: ModuleNotFoundError")
+
+
+async def test_a_run_that_is_only_looked_at_has_no_trackers(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    record = RunRecord(directory, EventHub(), track=False, trackers=("wandb",))
+    await record.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tracker-")]
 
 
 async def test_the_time_of_the_first_row_of_each_session_is_kept(tmp_path: Path):

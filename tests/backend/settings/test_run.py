@@ -1,3 +1,7 @@
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
 import pytest
 from pydantic import ValidationError
 
@@ -92,6 +96,20 @@ def test_hostile_12_a_proxy_is_an_address(proxy: str):
 
 def test_a_certificate_needs_its_key():
     assert "give both" in refusal(ServerSettings, {"tls_cert": "a"})
+
+
+def test_a_tracker_is_known_and_installed(monkeypatch: pytest.MonkeyPatch):
+    assert ServerSettings().trackers == ()
+    assert "there are wandb, trackio" in refusal(ServerSettings, {"trackers": "mlflow,wandb"})
+    # Nothing can be imported from an empty path.
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    for name in ("wandb", "trackio"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        assert f"pip install 'attract[{name}]'" in refusal(ServerSettings, {"trackers": name})
+    monkeypatch.setitem(sys.modules, "trackio", ModuleType("trackio"))
+    sys.modules["trackio"].__spec__ = ModuleSpec("trackio", None)
+    assert ServerSettings.from_mapping({"trackers": " trackio, "}).trackers == ("trackio",)
 
 
 def test_settings_do_not_change():

@@ -1,6 +1,6 @@
 /** The dashboard's entry: trades the URL's token for a cookie, then draws the page. */
 
-import "@mantine/core/styles.css";
+import "./styles/mantine.ts";
 import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
 import "./styles/start.css";

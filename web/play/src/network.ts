@@ -9,12 +9,15 @@ import { type Numbers, sizeOf, type Tensor } from "./tensor.ts";
 export class Network {
   readonly inputs: ReadonlyMap<string, Numbers>;
   readonly outputs: ReadonlyMap<string, Numbers>;
+  /** Multiplications of weights in each run. */
+  readonly work: number;
   readonly #steps: readonly Run[];
 
   /** @throws AgentError for a graph of operators that are not known here. */
   constructor(graph: Graph) {
     const tensors = new Map<string, Tensor>(graph.constants);
     const steps: Run[] = [];
+    let sum = 0;
     const inputs = new Map<string, Numbers>();
     for (const { name, type, dims } of graph.inputs) {
       const data = emptyOf(type, sizeOf(dims), name);
@@ -27,13 +30,15 @@ export class Network {
       return tensor;
     };
     for (const node of graph.nodes) {
-      const { outputs, run } = prepare(node, node.inputs.map(found));
+      const { outputs, run, work = 0 } = prepare(node, node.inputs.map(found));
+      sum += work;
       for (const [index, name] of node.outputs.entries()) tensors.set(name, outputs[index]);
       if (run !== null) steps.push(run);
     }
     this.inputs = inputs;
     this.outputs = new Map(graph.outputs.map((name) => [name, found(name).data]));
     this.#steps = steps;
+    this.work = sum;
   }
 
   /** Compute the outputs of what the inputs hold. */

@@ -107,6 +107,7 @@ function start(maxWorkers = 8): HostSupervisor {
       checkWorkers.push(worker);
       return worker as GameThread;
     },
+    fetchEngine: async () => new Blob(),
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
     isServerThere: async () => isServerThere,
   });

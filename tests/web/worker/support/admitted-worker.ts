@@ -5,6 +5,7 @@ import { PortSocket } from "@attract/worker/connection/port-socket";
 import { SocketRelay } from "@attract/worker/connection/socket-relay";
 import { fetchModule } from "@attract/worker/game/game-module";
 import type { RolloutToSupervisor } from "@attract/worker/host/worker-messages";
+import { createPolicySession } from "@attract/worker/policy/policy-session";
 import { RolloutWorker } from "@attract/worker/rollout/rollout-worker";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import "./engine.ts";
@@ -126,6 +127,7 @@ export async function admit(
     workerIndex: 0,
     module: await fetchModule(location.href, welcomed.game),
     careful,
+    sessions: { create: createPolicySession },
     // Both sides of the port, without the port.
     openSocket: (handlers) => {
       const relay = new SocketRelay("ws://localhost/prefix/ws", hello, (message) => socket.heard(message));

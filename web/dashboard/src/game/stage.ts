@@ -3,7 +3,8 @@
 import type { EpisodeDifference, GameReference, RunView } from "@attract/schema";
 import { fetchModule } from "@attract/worker/game/game-module";
 import { SandboxThread } from "@attract/worker/game/game-thread";
-import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
+import { fetchEngine } from "@attract/worker/host/engine";
+import { SandboxFrames } from "@attract/worker/host/sandbox-frames";
 import type { Decision, PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
 import { serverUrl } from "../api/client.ts";
 import { FrameWait } from "./frame-wait.ts";
@@ -18,6 +19,8 @@ let frames: SandboxFrames | null = null;
 
 /** What a game says of itself once it is loaded. */
 export type Opened = Extract<StageToPage, { type: "opened" }>;
+
+type Answer = Extract<StageToPage, { type: "policy_ready" }>;
 
 /** How a game that lives in a page begins its episodes; null: it lives in none. */
 export type Reset = Opened["reset"];
@@ -51,7 +54,8 @@ export class Stage {
   /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
   #goesTo = -1;
   #arrivedAt = -2;
-  #policyReady: ((error: string | null) => void) | null = null;
+  #policyReady: ((answer: Answer) => void) | null = null;
+  #needsEngine = false;
 
   constructor(options: StageOptions) {
     this.#options = options;
@@ -92,12 +96,18 @@ export class Stage {
 
   /** Plays with these models from now on. Raises Error when the engine cannot use them. */
   async setPolicy(version: number, models: Uint8Array[], seats: readonly number[]): Promise<void> {
-    const engine = await fetchEngine();
-    const error = await new Promise<string | null>((resolve) => {
-      this.#policyReady = resolve;
-      this.send({ type: "policy", version, models, seats, engine });
-    });
-    if (error !== null) throw new Error(error);
+    const ask = (engine: Blob | null): Promise<Answer> =>
+      new Promise((resolve) => {
+        this.#policyReady = resolve;
+        this.send({ type: "policy", version, models, seats, engine });
+      });
+    // The engine has megabytes: it is loaded once a policy is not for the small player.
+    let answer = await ask(this.#needsEngine ? await fetchEngine() : null);
+    if (answer.needsEngine === true) {
+      this.#needsEngine = true;
+      answer = await ask(await fetchEngine());
+    }
+    if (answer.error !== null) throw new Error(String(answer.error));
   }
 
   close(): void {
@@ -152,7 +162,7 @@ export class Stage {
         this.#options.onEpisodeEnd?.(message);
         break;
       case "policy_ready":
-        this.#policyReady?.(message.error);
+        this.#policyReady?.(message);
         break;
       case "failed":
         if (message.isOver) this.#fail(String(message.text));

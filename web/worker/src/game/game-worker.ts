@@ -20,7 +20,7 @@ addEventListener(
       const module = first.data;
       if (data.role === "check") serveCheck(port, module);
       else if (data.role === "stage") serveStage(port, module);
-      else serveRollout(port, module, data.engine!);
+      else serveRollout(port, module, data.engine);
     };
   },
   { once: true },

@@ -42,6 +42,8 @@ export interface SupervisorOptions {
   createWorker(game: GameReference): GameThread;
   /** A new thread in the sandbox that checks this game. */
   createCheckWorker(game: GameReference): GameThread;
+  /** The inference engine's WebAssembly; loaded once. */
+  fetchEngine(): Promise<Blob>;
   /** 32 unguessable hex digits. */
   randomKey(): string;
   /** Whether the server answers; takes its time when it does not. */
@@ -299,6 +301,15 @@ export class HostSupervisor {
       case "admitted":
         running.instanceIds = message.instanceIds;
         running.seed = message.seed;
+        break;
+      case "engine_needed":
+        this.#options.fetchEngine().then(
+          (engine) => running.worker.postMessage({ type: "engine", engine } satisfies SupervisorToRollout),
+          (error: unknown) => {
+            const text = `the inference engine could not be loaded: ${error instanceof Error ? error.message : error}`;
+            if (this.#running.get(index) === running) this.#broke(run, index, scriptFailure(text, "crash"));
+          },
+        );
         break;
       case "crashed":
         this.#broke(run, index, message.report);

@@ -2,6 +2,7 @@
 
 /// <reference lib="dom" />
 import { BUILD } from "./build.ts";
+import { isLight } from "./engine.ts";
 import { SandboxFrames } from "./sandbox-frames.ts";
 import type { HostIdentity, HostStatus, PageToSupervisor, SupervisorToPage } from "./worker-messages.ts";
 
@@ -34,7 +35,7 @@ export function startHost(options: HostOptions): HostHandle {
     type: "module",
     name: "supervisor",
   });
-  const frames = new SandboxFrames(options.base);
+  const frames = new SandboxFrames(options.base, isLight(navigator));
   const post = (message: PageToSupervisor): void => supervisor.postMessage(message);
   const releaseLock = holdLock();
   const identity: HostIdentity = {

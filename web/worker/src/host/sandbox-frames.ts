@@ -2,9 +2,9 @@
 
 /// <reference lib="dom" />
 import type { GameReference } from "@attract/schema";
-import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import type { SandboxOpener, ThreadRole } from "../game/game-thread.ts";
 import scriptUrl from "../game/game-worker.ts?worker&url";
+import { fetchEngine, fetchOnce } from "./engine.ts";
 import { pageThreadUrl } from "./page-origin.ts";
 
 /** A frame that has not answered for so long has not been loaded. */
@@ -37,11 +37,16 @@ interface Opened {
 /** Owned by the page; see `sandbox.html` for the frame's own few lines, and the server for what its policy forbids. */
 export class SandboxFrames implements SandboxOpener {
   readonly #base: URL;
+  readonly #isLight: boolean;
   readonly #opened = new Map<number, Opened>();
 
-  /** @param base of the page. */
-  constructor(base: URL) {
+  /**
+   * @param base of the page.
+   * @param isLight workers begin without the inference engine, and ask for it when they need it.
+   */
+  constructor(base: URL, isLight = false) {
     this.#base = base;
+    this.#isLight = isLight;
     addEventListener("message", this.#onMessage);
   }
 
@@ -119,7 +124,7 @@ export class SandboxFrames implements SandboxOpener {
     try {
       const [script, engine] = await Promise.all([
         fetchOnce(scriptUrl, "text/javascript"),
-        role === "rollout" ? fetchEngine() : null,
+        role === "rollout" && !this.#isLight ? fetchEngine() : null,
       ]);
       // An opaque origin has no name to send to; the frame is ours, and what is sent is no secret.
       frame.contentWindow?.postMessage({ role, script, engine } satisfies FrameOrder, "*", ports);
@@ -131,26 +136,4 @@ export class SandboxFrames implements SandboxOpener {
   #fail(id: number, text: string): void {
     this.#opened.get(id)?.ports[1].postMessage(`the sandbox of the game could not be made: ${text}`);
   }
-}
-
-/** The inference engine's WebAssembly. Raises Error when the server does not give it. */
-export function fetchEngine(): Promise<Blob> {
-  return fetchOnce(wasmUrl, "application/wasm");
-}
-
-const fetched = new Map<string, Promise<Blob>>();
-
-function fetchOnce(url: string, type: string): Promise<Blob> {
-  const known = fetched.get(url);
-  if (known !== undefined) return known;
-  const blob = fetchBlob(new URL(url, import.meta.url), type);
-  fetched.set(url, blob);
-  blob.catch(() => fetched.delete(url));
-  return blob;
-}
-
-async function fetchBlob(url: URL, type: string): Promise<Blob> {
-  const answer = await fetch(url);
-  if (!answer.ok) throw new Error(`${answer.status} at ${url}`);
-  return new Blob([await answer.blob()], { type });
 }

@@ -4,6 +4,7 @@ import type { GameReference } from "@attract/schema";
 import { ASK_MS } from "../connection/server-watch.ts";
 import { fetchModule, type GameModule } from "../game/game-module.ts";
 import { type SandboxOpener, SandboxThread, type ThreadRole } from "../game/game-thread.ts";
+import { fetchEngine } from "./engine.ts";
 import { HostSupervisor } from "./host-supervisor.ts";
 import type { PageToSupervisor, SupervisorToPage } from "./worker-messages.ts";
 
@@ -58,6 +59,7 @@ scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
         post: post,
         createWorker: thread("rollout"),
         createCheckWorker: thread("check"),
+        fetchEngine,
         randomKey,
         isServerThere: () => isHealthy(new URL("healthz", base)),
       });

@@ -50,6 +50,8 @@ export type SupervisorToRollout =
       careful: boolean;
     }
   | { type: "describe" }
+  /** Answers `engine_needed`: the inference engine's WebAssembly. */
+  | { type: "engine"; engine: Blob }
   | { type: "stop" }
   | RelayToRollout;
 
@@ -62,6 +64,8 @@ export type RolloutToSupervisor =
   | { type: "turn"; instanceId: number }
   | { type: "described"; description: GameDescription }
   | { type: "describe_failed"; report: FailureReport }
+  /** The small player cannot play a policy, and the thread began without the inference engine. */
+  | { type: "engine_needed" }
   | { type: "reload"; reason: string }
   /** The worker is done; `error` null when that is as it should be. It is not started again. */
   | { type: "ended"; error: string | null }

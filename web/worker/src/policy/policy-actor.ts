@@ -6,7 +6,8 @@ import { createSequentialRandom, STREAM } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import type { ActionSampler } from "./action-sampler.ts";
-import type { PolicyGame, PolicySession } from "./policy-session.ts";
+import type { ModelPolicy } from "./policy.ts";
+import type { PolicyGame } from "./policy-session.ts";
 import { createSampler } from "./sampler.ts";
 
 export { createPolicySession } from "./policy-session.ts";
@@ -19,7 +20,7 @@ export interface ActOptions {
 /** Controls every agent of one game; owned by one page. */
 export class PolicyActor {
   /** One per agent, the same object for agents that share one; may be exchanged between two decisions. */
-  sessions: readonly PolicySession[];
+  sessions: readonly ModelPolicy[];
   readonly #sampler: ActionSampler;
   readonly #batch: ObservationBatch;
   readonly #numAgents: number;
@@ -29,7 +30,7 @@ export class PolicyActor {
    * @param sessions one per agent, or one for all. @param seed 32 bits, of the draws that are not deterministic.
    * @throws Error for another number of sessions.
    */
-  constructor(sessions: readonly PolicySession[], game: PolicyGame & { num_agents: number }, seed = 0) {
+  constructor(sessions: readonly ModelPolicy[], game: PolicyGame & { num_agents: number }, seed = 0) {
     const maskSize = game.action_mask ? actionMaskSize(game.action) : 0;
     if (sessions.length !== 1 && sessions.length !== game.num_agents) {
       throw new Error(`expected a policy for each of the ${game.num_agents} agents, got ${sessions.length}`);
@@ -87,7 +88,7 @@ export class PolicyActor {
     if (batch.maskSize > 0) batch.masks.set(instance.masks[agent], agent * batch.maskSize);
   }
 
-  #decide(agent: number, session: PolicySession, isDeterministic: boolean): void {
+  #decide(agent: number, session: ModelPolicy, isDeterministic: boolean): void {
     const { numDraws, uniforms } = this.#sampler;
     const { outputs, states } = session;
     const { masks, stateSize } = this.#batch;

@@ -6,7 +6,7 @@ import { actionMaskSize } from "attract/spaces";
 import * as ort from "onnxruntime-web/wasm";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import type { ActionSampler } from "./action-sampler.ts";
-import type { Policy } from "./policy.ts";
+import type { ModelPolicy } from "./policy.ts";
 import { createSampler } from "./sampler.ts";
 
 // One thread needs no cross-origin isolation.
@@ -32,11 +32,10 @@ export type PolicyGame = Pick<GameDescription, "observation" | "action" | "actio
 /**
  * Owned by one worker (or one page, for watching). ONNX Runtime serialises its runs: never start one before the last is done.
  */
-export class PolicySession implements Policy {
+export class PolicySession implements ModelPolicy {
   readonly policyId: string;
   readonly policyVersion: number;
   readonly isRandom = false;
-  /** Numbers of the recurrent state that the model takes and gives; 0: feed-forward. */
   readonly stateSize: number;
   readonly outputs: Float32Array[];
   values: Float32Array = NONE;

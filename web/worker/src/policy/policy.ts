@@ -18,6 +18,14 @@ export interface Policy {
   run(batch: ObservationBatch, rows: number): Promise<void>;
 }
 
+/** A policy that is a network. */
+export interface ModelPolicy extends Policy {
+  /** Numbers of the recurrent state that the model takes and gives; 0: feed-forward. */
+  readonly stateSize: number;
+  /** Frees its memory. */
+  release(): Promise<void>;
+}
+
 /** Every allowed action equally likely, every value 0: the controller of the uncounted warm-up (rule P7). */
 export class RandomPolicy implements Policy {
   readonly policyId: string;

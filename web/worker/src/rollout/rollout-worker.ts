@@ -21,8 +21,8 @@ import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor } from "../host/worker-messages.ts";
 import { EVALUATION_FRAMES, PageFrames } from "../page/page-frames.ts";
-import { type Policy, RandomPolicy } from "../policy/policy.ts";
-import { createPolicySession, type PolicySession } from "../policy/policy-session.ts";
+import { type ModelPolicy, type Policy, RandomPolicy } from "../policy/policy.ts";
+import type { SessionMaker } from "../policy/session-maker.ts";
 import { ServedGames } from "../stepping/served-games.ts";
 import { DeflateChoice } from "./deflate-choice.ts";
 import { canDeflate } from "./deflating.ts";
@@ -43,6 +43,7 @@ export interface RolloutWorkerOptions {
   runId: string;
   workerIndex: number;
   module: GameModule;
+  sessions: Pick<SessionMaker, "create">;
   /** Say before each game's turn whose it is, for the first minute. */
   careful: boolean;
   /** Opens the socket. Its owner knows the token and sends the greeting. */
@@ -58,7 +59,7 @@ export class RolloutWorker {
   readonly #socket: ServerSocket;
   readonly #yielder = new Yielder();
   /** In the order of their arrival. */
-  readonly #sessions = new Map<string, PolicySession>();
+  readonly #sessions = new Map<string, ModelPolicy>();
   readonly #voided = new Set<number>();
   /** Set in the first worker only, once the game is being loaded. */
   #console: ConsoleRelay | null = null;
@@ -281,7 +282,7 @@ export class RolloutWorker {
     let failure: string | null = null;
     try {
       const { description, instance_ids: instanceIds, state_size: stateSize } = welcome;
-      const session = await createPolicySession(onnx, description, {
+      const session = await this.#options.sessions.create(onnx, description, {
         policyId,
         policyVersion,
         stateSize,

@@ -6,15 +6,20 @@ import { NOWHERE, reportOf } from "../game/failures.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor, SupervisorToRollout } from "../host/worker-messages.ts";
-import { setInferenceEngine, startInferenceEngine } from "../policy/policy-session.ts";
+import { SessionMaker } from "../policy/session-maker.ts";
 import { RolloutWorker } from "./rollout-worker.ts";
 
-/** Does what comes through `port`, from now on. */
-export function serveRollout(port: MessagePort, module: GameModule, engine: Blob): void {
+/**
+ * Does what comes through `port`, from now on.
+ *
+ * @param engine the inference engine's WebAssembly; null: the small player plays, until a policy needs the engine.
+ */
+export function serveRollout(port: MessagePort, module: GameModule, engine: Blob | null): void {
   let worker: RolloutWorker | null = null;
   let socket: PortSocket | null = null;
   const post = (message: RolloutToSupervisor, transfer: Transferable[] = []): void =>
     port.postMessage(message, transfer);
+  const sessions = new SessionMaker(() => post({ type: "engine_needed" }));
 
   async function describeGame(): Promise<void> {
     try {
@@ -26,8 +31,7 @@ export function serveRollout(port: MessagePort, module: GameModule, engine: Blob
 
   async function startPlaying(started: RolloutWorker): Promise<void> {
     try {
-      setInferenceEngine(await engine.arrayBuffer());
-      await startInferenceEngine();
+      if (engine !== null) await sessions.useEngine(engine);
       if (worker === started) started.start();
     } catch (error) {
       started.crash(error);
@@ -44,6 +48,7 @@ export function serveRollout(port: MessagePort, module: GameModule, engine: Blob
         worker = new RolloutWorker({
           ...message,
           module,
+          sessions,
           openSocket: (handlers) => {
             socket = new PortSocket(post, handlers);
             return socket;
@@ -51,6 +56,9 @@ export function serveRollout(port: MessagePort, module: GameModule, engine: Blob
           post,
         });
         void startPlaying(worker);
+        break;
+      case "engine":
+        sessions.useEngine(message.engine).catch((error: unknown) => worker?.crash(error));
         break;
       case "stop":
         worker?.stop();

@@ -26,8 +26,11 @@ export type PageToStage =
   | { type: "release_all" }
   /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
   | { type: "hands"; arePlaying: boolean }
-  /** Play with these from now on; beside a recorded episode: say what they would choose. @see WatchedPolicy for `seats` */
-  | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
+  /**
+   * Play with these from now on; beside a recorded episode: say what they would choose. Without `engine`, the inference engine's
+   * WebAssembly, the small player plays where it can. @see WatchedPolicy for `seats`
+   */
+  | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob | null };
 
 /** The decision of one step. */
 export interface Decision {
@@ -61,6 +64,7 @@ export type StageToPage =
       episodeReturn: number;
       played: RecordedEpisode | null;
     }
-  | { type: "policy_ready"; version: number; error: string | null }
+  /** `needsEngine`: the small player cannot play these; nothing has changed. */
+  | { type: "policy_ready"; version: number; error: string | null; needsEngine: boolean }
   /** `isOver`: nothing comes any more. */
   | { type: "failed"; text: string; isOver: boolean };

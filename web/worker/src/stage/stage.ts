@@ -16,8 +16,10 @@ import { EpisodeTape } from "../episode/episode-tape.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import { PageFrames } from "../page/page-frames.ts";
+import { createPlayerSession, MAX_WORK } from "../policy/player-session.ts";
+import type { ModelPolicy } from "../policy/policy.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
-import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
+import { createPolicySession, setInferenceEngine } from "../policy/policy-session.ts";
 import { Yielder } from "../rollout/yielding.ts";
 import { recordedActions, throughUnitBox } from "./hand-actions.ts";
 import { KeyRelay } from "./key-relay.ts";
@@ -45,7 +47,8 @@ class Stage {
   /** Set on a stage that is played by hand. */
   readonly #tape: EpisodeTape | null;
   #sampler: ParameterSampler;
-  #sessions: PolicySession[] = [];
+  #sessions: ModelPolicy[] = [];
+  #hasEngine = false;
   #actor: PolicyActor | null = null;
   /** What the player does with the next frame. */
   #onFrame: ((now: number) => void) | null = null;
@@ -298,17 +301,26 @@ class Stage {
 
   /** All sessions are there before the first of them is exchanged: agents of two versions never play together. */
   async #setPolicy({ version, models, seats, engine }: NewPolicy): Promise<void> {
-    const made: PolicySession[] = [];
+    const made: ModelPolicy[] = [];
     try {
-      if (this.#actor === null) setInferenceEngine(await engine.arrayBuffer());
-      const options = { maxBatch: this.#description.num_agents, policyVersion: version };
-      for (const model of models) made.push(await createPolicySession(model, this.#description, options));
+      if (engine !== null && !this.#hasEngine) setInferenceEngine(await engine.arrayBuffer());
+      this.#hasEngine ||= engine !== null;
+      const game = this.#description;
+      const options = { maxBatch: game.num_agents, policyVersion: version };
+      for (const model of models) {
+        const small = createPlayerSession(model, game, options, MAX_WORK.watch);
+        if (small === null && !this.#hasEngine) {
+          this.#post({ type: "policy_ready", version, error: null, needsEngine: true });
+          return;
+        }
+        made.push(small ?? (await createPolicySession(model, game, options)));
+      }
       const sessions = seats.map((index) => made[index]);
       if (this.#actor === null) this.#actor = new PolicyActor(sessions, this.#description);
       else this.#actor.sessions = sessions;
     } catch (error) {
       for (const session of made) await session.release();
-      this.#post({ type: "policy_ready", version, error: textOf(error) });
+      this.#post({ type: "policy_ready", version, error: textOf(error), needsEngine: false });
       return;
     }
     const old = this.#sessions;
@@ -318,7 +330,7 @@ class Stage {
       hasMemory: made.some(({ stateSize }) => stateSize > 0),
       decide: (instance, begins) => actor.act(instance, begins),
     });
-    this.#post({ type: "policy_ready", version, error: null });
+    this.#post({ type: "policy_ready", version, error: null, needsEngine: false });
     for (const session of old) await session.release();
   }
 
