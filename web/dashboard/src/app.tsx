@@ -18,6 +18,7 @@ import { useLoaded } from "./hooks/use-loaded.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
+import { useTabTitle } from "./hooks/use-tab-title.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
 import { EpisodeView } from "./views/episode-view.tsx";
@@ -69,7 +70,13 @@ function SignedIn() {
         <button type="button" className="skip" onClick={focusContent}>
           Skip to content
         </button>
-        <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
+        <Marquee
+          route={route}
+          activeRun={activeRun}
+          isAdmin={known?.role === "admin"}
+          isViewer={known?.role === "viewer"}
+        />
+        {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
         {route.view === "start" && (
           <StartView chosen={route.game} from={route.from} set={route.set} activeRun={activeRun} />
         )}
@@ -87,13 +94,30 @@ function SignedIn() {
   );
 }
 
+const PAGE_NAMES: Readonly<Record<Exclude<Route["view"], "run">, string>> = {
+  start: "New run",
+  runs: "Runs",
+  access: "Access",
+  tuning: "Tuning",
+  study: "Study",
+  file: "Episode",
+  episode: "Episode",
+};
+
+/** A run's page names itself. */
+function PageTitle({ name }: { name: string }) {
+  useTabTitle(`${name} · Attract`);
+  return null;
+}
+
 interface MarqueeProps {
   route: Route;
   activeRun: string | null;
   isAdmin: boolean;
+  isViewer: boolean;
 }
 
-function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
+function Marquee({ route, activeRun, isAdmin, isViewer }: MarqueeProps) {
   const isActiveShown = route.view === "run" && route.runId === activeRun;
   return (
     <header>
@@ -125,6 +149,7 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
             </a>
           )}
         </nav>
+        {isViewer && <span className="label">may only look</span>}
         <ServerButton
           forViewers
           className="log-out"

@@ -24,6 +24,7 @@ import type {
   StudySummary,
   StudyView,
   VersionsView,
+  ViewerLink,
 } from "@attract/schema";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
@@ -123,6 +124,8 @@ export const api = {
   rollBack: (runId: string, version: number) =>
     post<RunView>(runPath(runId, "/rollback"), { to_version: version }),
   join: (request: JoinRequest) => post<JoinLink>("api/join", request),
+  /** A link for people who may only look; it opens the run's page, for null the start page. */
+  viewerLink: (runId: string | null) => post<ViewerLink>("api/viewer-link", { run_id: runId }),
   /** Who may come in: sessions and join links. */
   access: () => get<AccessView>("api/access"),
   /** Ends a session or a join link. */

@@ -1,6 +1,6 @@
 /** The parts of a run's page as links: each has an address, and the browser's buttons go between them. */
 
-import type { MouseEvent } from "react";
+import type { MouseEvent, ReactNode } from "react";
 import { formatRoute, type Route, RUN_TABS, type RunTab } from "../routes.ts";
 
 const NAMES: Readonly<Record<RunTab, string>> = {
@@ -16,24 +16,29 @@ interface RunTabsProps {
   route: Extract<Route, { view: "run" }>;
   /** What a part is marked with, such as a count. */
   marks: Partial<Record<RunTab, number>>;
+  /** Buttons at the end of the row. */
+  children: ReactNode;
 }
 
-export function RunTabs({ route, marks }: RunTabsProps) {
+export function RunTabs({ route, marks, children }: RunTabsProps) {
   const { tab: current = "overview" } = route;
   return (
-    <nav className="run-tabs" aria-label="Parts of the run">
-      {RUN_TABS.map((tab) => (
-        <a
-          key={tab}
-          href={formatRoute({ ...route, tab })}
-          aria-current={tab === current ? "page" : undefined}
-          onClick={showWhole}
-        >
-          {NAMES[tab]}
-          {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
-        </a>
-      ))}
-    </nav>
+    <div className="run-tabs-row">
+      <nav className="run-tabs" aria-label="Parts of the run">
+        {RUN_TABS.map((tab) => (
+          <a
+            key={tab}
+            href={formatRoute({ ...route, tab })}
+            aria-current={tab === current ? "page" : undefined}
+            onClick={showWhole}
+          >
+            {NAMES[tab]}
+            {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
+          </a>
+        ))}
+      </nav>
+      {children}
+    </div>
   );
 }
 
