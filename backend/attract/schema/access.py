@@ -33,7 +33,7 @@ class ViewerRequest(WireModel):
 
 
 class ViewerLink(WireModel):
-    """Answer to `POST /api/viewer-link`: a link that opens the dashboard for somebody who may only look."""
+    """Answer to `POST /api/viewer-link`: a link that opens the dashboard for a viewer, who may only look."""
 
     url: Text
     """Absolute where other devices reach the server; else relative to the page's base, `#token=...`."""

@@ -204,13 +204,13 @@ async def test_whoever_opens_a_viewer_s_link_may_look_and_change_nothing(world: 
     assert fragment_of(link, "run") == run_id
     token = fragment_of(link, "token")
     viewer = await Browser(world, "guest").sign_in(token)
-    async with viewer.client as client:
-        assert (await client.get("/api/info")).json()["role"] == "viewer"
-        assert (await client.get(f"/api/runs/{run_id}")).status_code == 200
-        assert (await client.post("/api/settings", json={"game": "counting"})).status_code == 200
-        for path in (f"/api/runs/{run_id}/resume", "/api/runs", "/api/viewer-link", "/api/join"):
-            assert (await client.post(path, json={})).status_code == 403, path
-        assert (await client.get("/api/access")).status_code == 403
+    assert (await viewer.client.get("/api/info")).json()["role"] == "viewer"
+    assert (await viewer.client.get(f"/api/runs/{run_id}")).status_code == 200
+    assert (await viewer.client.post("/api/settings", json={"game": "counting"})).status_code == 200
+    for path in (f"/api/runs/{run_id}/resume", "/api/runs", "/api/viewer-link", "/api/join"):
+        assert (await viewer.client.post(path, json={})).status_code == 403, path
+    assert (await viewer.client.get("/api/access")).status_code == 403
+    await viewer.client.aclose()
     # It is no worker's token.
     grant = world.guard.grant_of(token)
     assert grant is not None and grant.role == "viewer"

@@ -956,7 +956,7 @@ export interface VersionsView {
   versions: VersionView[];
 }
 /**
- * Answer to `POST /api/viewer-link`: a link that opens the dashboard for somebody who may only look.
+ * Answer to `POST /api/viewer-link`: a link that opens the dashboard for a viewer, who may only look.
  */
 export interface ViewerLink {
   /**

@@ -124,7 +124,7 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
         run.error !== null &&
         !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
-        <p className="soft" role="status" data-testid="beginning">
+        <p className="soft" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
         </p>
       )}
@@ -167,19 +167,19 @@ function Waiting({
     );
   }
   const wanted = workersHere(run);
-  const since = lastLeftSeconds === null ? "" : ` The last one left ${formatDuration(lastLeftSeconds)} ago.`;
-  if (!mayChange) {
-    return (
-      <p className="card waiting" role="status" data-testid="waiting">
-        No worker plays this game now, so nothing is learned.{since}
-      </p>
-    );
-  }
   return (
-    <div className="card waiting" role="status" data-testid="waiting">
+    <div className="card waiting" data-testid="waiting">
       <span>
-        No worker plays this game now, so nothing is learned.{since} Let this tab run{" "}
-        {plural(wanted, "worker")}, or <Anchor href={workersHref}>add another device</Anchor>.
+        {/* Seconds are no change of state: only what stays is announced. */}
+        <span role="status">No worker plays this game now, so nothing is learned.</span>
+        {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`}
+        {mayChange && (
+          <>
+            {" "}
+            Let this tab run {plural(wanted, "worker")}, or{" "}
+            <Anchor href={workersHref}>add another device</Anchor>.
+          </>
+        )}
       </span>
       <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
         Run {plural(wanted, "worker")} here
