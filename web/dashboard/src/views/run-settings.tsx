@@ -111,8 +111,14 @@ function Rows({ rows, other }: { rows: readonly SettingRow[]; other: string | nu
                 {row.label} <span className="soft mono">{row.path}</span>
                 {row.help !== "" && <p className="soft">{row.help}</p>}
               </th>
-              <td className="mono">{row.value}</td>
-              {other !== null && <td className="mono">{row.other}</td>}
+              <td className="mono" data-name="This run">
+                {row.value}
+              </td>
+              {other !== null && (
+                <td className="mono" data-name={other}>
+                  {row.other}
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -1,6 +1,6 @@
 /** The parts of a run's page as links: each has an address, and the browser's buttons go between them. */
 
-import type { MouseEvent, ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { formatRoute, type Route, RUN_TABS, type RunTab } from "../routes.ts";
 
 const NAMES: Readonly<Record<RunTab, string>> = {
@@ -22,6 +22,10 @@ interface RunTabsProps {
 
 export function RunTabs({ route, marks, children }: RunTabsProps) {
   const { tab: current = "overview" } = route;
+  const chosen = useRef<HTMLAnchorElement>(null);
+  // On a phone the row scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another part is chosen
+  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest", inline: "center" }), [current]);
   return (
     <div className="run-tabs-row">
       <nav className="run-tabs" aria-label="Parts of the run">
@@ -30,7 +34,7 @@ export function RunTabs({ route, marks, children }: RunTabsProps) {
             key={tab}
             href={formatRoute({ ...route, tab })}
             aria-current={tab === current ? "page" : undefined}
-            onClick={showWhole}
+            ref={tab === current ? chosen : undefined}
           >
             {NAMES[tab]}
             {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
@@ -40,9 +44,4 @@ export function RunTabs({ route, marks, children }: RunTabsProps) {
       {children}
     </div>
   );
-}
-
-/** On a phone the row scrolls: the chosen one comes into view. */
-function showWhole({ currentTarget }: MouseEvent): void {
-  currentTarget.scrollIntoView({ block: "nearest", inline: "center" });
 }
