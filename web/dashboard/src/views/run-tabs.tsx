@@ -25,7 +25,9 @@ export function RunTabs({ route, marks, children }: RunTabsProps) {
   const chosen = useRef<HTMLAnchorElement>(null);
   // On a phone the row scrolls.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another part is chosen
-  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest", inline: "center" }), [current]);
+  useEffect(() => {
+    chosen.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
   return (
     <div className="run-tabs-row">
       <nav className="run-tabs" aria-label="Parts of the run">
