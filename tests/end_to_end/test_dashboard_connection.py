@@ -133,7 +133,7 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path)
 async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path) -> None:
     async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
         run_id = (await world.start()).run_id
-        async with page_of(world, proxy, f"/runs/{run_id}/charts") as page:
+        async with page_of(world, proxy, f"/runs/{run_id}") as page:
             await until_updates(world, run_id, 3)
             pill = page.locator(".run-head .state-pill")
             await expect(page.get_by_role("button", name="Pause training")).to_be_visible()

@@ -113,12 +113,12 @@ async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address
 
 async def test_each_part_has_an_address_and_old_ones_still_work(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
-        await open_run(page, "p?version=1")
+        await open_run(page, "p?version=0")
         watch = page.get_by_test_id("watch")
-        await expect(watch).to_have_attribute("data-version", "1")
+        await expect(watch).to_have_attribute("data-version", "0")
         for name, (part, shown) in PARTS.items():
             await open_part(page, name)
-            await page.wait_for_url(re.compile(rf"#/runs/p/{part}\?version=1$"))
+            await page.wait_for_url(re.compile(rf"#/runs/p/{part}\?version=0$"))
             await expect(page.locator(shown).first).to_be_visible()
             await check_accessible(page, f"{name} of a run")
             await photograph_all(page, PICTURES, f"part-{part}")
@@ -126,15 +126,16 @@ async def test_each_part_has_an_address_and_old_ones_still_work(address: str) ->
         await expect(page.locator(PARTS["Settings"][1]).first).to_be_visible()
         # The game plays on from the overview to the versions, and the one that is chosen there is remembered.
         await open_part(page, "Overview")
-        await expect(watch).to_have_attribute("data-version", "1")
+        await expect(watch).to_have_attribute("data-version", "0")
         await watch.evaluate("(element) => { element.dataset.mark = 'the same'; }")
         await open_part(page, "Play")
         await expect(watch).to_have_attribute("data-mark", "the same")
-        await page.get_by_role("button", name="Play version 3", exact=True).click()
-        await expect(watch).to_have_attribute("data-version", "3")
-        await page.wait_for_url(re.compile(r"#/runs/p/play\?version=3$"))
+        number = str(await page.locator("tr[data-version]").nth(2).get_attribute("data-version"))
+        await page.get_by_role("button", name=f"Play version {number}", exact=True).click()
+        await expect(watch).to_have_attribute("data-version", number)
+        await page.wait_for_url(re.compile(rf"#/runs/p/play\?version={number}$"))
         await page.reload()
-        await expect(watch).to_have_attribute("data-version", "3")
+        await expect(watch).to_have_attribute("data-version", number)
 
 
 async def test_on_a_phone_the_parts_scroll_and_the_game_is_one_tap_away(address: str) -> None:
@@ -228,3 +229,101 @@ async def test_the_log_of_a_past_run_with_levels_and_search(address: str) -> Non
         # A run of another process.
         await page.evaluate("location.hash = '#/runs/p/log'")
         await expect(entries.filter(has_text="run p begins")).to_have_count(1)
+
+
+ICON = "() => document.querySelector('link[rel=icon]').href"
+COUNT_NOTICES = """
+globalThis.notices = [];
+globalThis.Notification = class extends Notification {
+  constructor(title, options) { super(title, options); notices.push(`${title}: ${options.body}`); }
+};
+"""
+
+
+async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await expect(page).to_have_title("New run · Attract")
+        own = await page.evaluate(ICON)
+        await page.context.grant_permissions(["notifications"])
+        await page.context.add_init_script(COUNT_NOTICES)
+        await page.reload()
+        await start_training(page, "CartPole")
+        await expect(page).to_have_title(re.compile(r"^\d[\d.]* · Training · CartPole$"))
+        training = await page.evaluate(ICON)
+        assert training.startswith("data:image/svg+xml") and training != own
+        # Off until somebody asks for it.
+        notify = page.get_by_role("button", name="Notify me")
+        await expect(notify).to_have_attribute("aria-pressed", "false")
+        await notify.click()
+        await expect(notify).to_have_attribute("aria-pressed", "true")
+        await page.get_by_role("button", name="Pause training").click()
+        await expect(page).to_have_title(re.compile("· Paused · CartPole$"))
+        assert await page.evaluate("notices") == []
+        # It is remembered, and not asked for again.
+        await page.reload()
+        await expect(notify).to_have_attribute("aria-pressed", "true")
+        await stop_run(page)
+        await expect(page).to_have_title(re.compile("· Stopped · CartPole$"))
+        (notice,) = await page.evaluate("notices")
+        assert re.fullmatch(r"CartPole is stopped: Return \d[\d.]*", notice)
+        stopped = await page.evaluate(ICON)
+        assert stopped not in (own, training)
+        await page.evaluate("location.hash = '#/runs/p'")
+        await expect(page).to_have_title(re.compile("^500 · Solved · CartPole$"))
+        await page.get_by_role("link", name="Runs", exact=True).click()
+        await expect(page).to_have_title("Runs · Attract")
+        assert await page.evaluate(ICON) == own
+
+
+async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await start_training(page, "CartPole")
+        await wait_for_more(page, RETURN_CHART, "data-points", 1)
+        run_id = page.url.rsplit("/", 1)[1]
+        await page.get_by_role("button", name="Share").click()
+        await page.get_by_role("button", name="Make a link for viewers").click()
+        link = await page.get_by_test_id("viewer-url").inner_text()
+        await check_accessible(page, "a link for viewers")
+        await photograph_all(page, PICTURES, "viewer-link")
+
+        async with open_page(browser, link) as (guest, complaints):
+            await guest.wait_for_url(re.compile(rf"#/runs/{run_id}$"))
+            await expect(guest.get_by_text("may only look")).to_be_visible()
+            # It is live for the guest too.
+            points = await wait_for_more(guest, RETURN_CHART, "data-points", 1)
+            await wait_for_more(guest, RETURN_CHART, "data-points", points + 1)
+            await wait_for_more(guest, '[data-testid="watch"]', "data-version", 0)
+            for name in ("Stop", "Pause training", "Resume", "Share", "Record", "Train again"):
+                await expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
+            await check_accessible(guest, "a run for a viewer")
+            await photograph_all(guest, PICTURES, "viewer")
+            for part in PARTS:
+                await open_part(guest, part)
+                await expect(guest.get_by_role("alert")).to_have_count(0)
+            await expect(guest.get_by_text("Workers in this tab")).to_have_count(0)
+            await expect(guest.get_by_role("link", name="Access")).to_have_count(0)
+            # The server refuses it too.
+            status = await guest.evaluate(
+                """async (path) => (await fetch(path, { method: "POST", body: "{}",
+                     headers: { "content-type": "application/json" } })).status""",
+                f"api/runs/{run_id}/stop",
+            )
+            assert status == 403
+            complaints.expected.append("403")
+            # An admin who opens the link stays one.
+            await page.goto(link)
+            await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+            # Revoked, it shuts the guest out.
+            await page.get_by_role("link", name="Access").click()
+            entry = page.locator(".access-list li", has_text=f"for viewers: {run_id}")
+            await expect(entry).to_contain_text("may only look")
+            await entry.get_by_role("button", name="Revoke").click()
+            await expect(entry).to_have_count(0)
+            complaints.expected.append("401")
+            await guest.reload()
+            await expect(guest.get_by_role("heading", name="Open the printed address")).to_be_visible()
+        await page.get_by_role("button", name="Make a link for viewers").click()
+        await expect(page.get_by_test_id("viewer-url")).to_have_text(re.compile(r"#token=invite\.[^&]*$"))
+        await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}")
+        await stop_run(page)
+        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from attract.schema.base import Count, Name, Text, WireModel
-from attract.schema.tiers import GrantedTier
+from attract.schema.tiers import GrantedTier, LinkTier
 
 
 class JoinRequest(WireModel):
@@ -25,8 +25,23 @@ class JoinLink(WireModel):
     expires_seconds: Annotated[float, Field(gt=0)]
 
 
+class ViewerRequest(WireModel):
+    """Body of `POST /api/viewer-link`."""
+
+    run_id: Name | None = None
+    """The run whose page the link opens; None: the start page."""
+
+
+class ViewerLink(WireModel):
+    """Answer to `POST /api/viewer-link`: a link that opens the dashboard for a viewer, who may only look."""
+
+    url: Text
+    """Absolute where other devices reach the server; else relative to the page's base, `#token=...`."""
+    expires_seconds: Annotated[float, Field(gt=0)]
+
+
 class Session(WireModel):
-    """Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session."""
+    """Body of `POST /api/session`: the token of an admin or a viewer from the URL's fragment."""
 
     token: Annotated[str, Field(max_length=200)]
 
@@ -65,10 +80,10 @@ class SessionEntry(WireModel):
 
 
 class InvitationEntry(WireModel):
-    """One join link that works."""
+    """One link that works: for workers to join, or for viewers to look."""
 
     entry_id: Name
-    tier: GrantedTier
+    tier: LinkTier
     note: Text
     """Purpose of the invitation."""
     created: Text

@@ -16,10 +16,12 @@ from attract.schema.access import (
     ServerInfo,
     Session,
     SessionEntry,
+    ViewerLink,
+    ViewerRequest,
 )
 from attract.schema.api import Problem
 from attract.server.guard import Guard, role
-from attract.server.links import TAB_SECONDS, invited_link, tab_token
+from attract.server.links import TAB_SECONDS, invited_link, tab_token, viewer_link
 from attract.server.sockets import SocketHub
 from attract.settings.run import ServerSettings
 
@@ -41,7 +43,9 @@ def add_access_routes(
             raise HTTPException(
                 401, Problem(error="this token cannot open a session", fix=_LINK_FIX).model_dump()
             )
-        secret, key = guard.access.open_session(grant.role, request.headers.get("user-agent", ""))
+        secret, key = guard.access.open_session(
+            grant.role, request.headers.get("user-agent", ""), grant.entry
+        )
         opened = OpenedSession(info=info(grant.role), key=key)
         response = JSONResponse(opened.model_dump(mode="json"))
         # Without a path the cookie is for this folder of the browser's URL, including a proxy's prefix.
@@ -82,6 +86,12 @@ def add_access_routes(
         except ConfigurationError as error:
             raise HTTPException(409, Problem(error=error.problem, fix=error.fix).model_dump()) from None
         return JoinLink(url=url, token=token, tier="invited", expires_seconds=settings.invite_seconds)
+
+    @app.post("/api/viewer-link")
+    @role("admin")
+    async def create_viewer_link(body: ViewerRequest, request: Request) -> ViewerLink:
+        url = viewer_link(settings, guard.access, request.scope["server"][1], body.run_id)
+        return ViewerLink(url=url, expires_seconds=settings.invite_seconds)
 
     def view(request: Request) -> AccessView:
         grant = guard.credential(request.scope)

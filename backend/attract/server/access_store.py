@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from attract.errors import AccessError, ConfigurationError
-from attract.schema.tiers import GrantedTier
+from attract.schema.tiers import LinkTier
 
 SessionRole = Literal["admin", "viewer"]
 
@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS sessions (digest BLOB PRIMARY KEY, id TEXT NOT NULL U
     role TEXT NOT NULL, created REAL NOT NULL, seen REAL NOT NULL, agent TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, tier TEXT NOT NULL, created REAL NOT NULL,
     expires REAL NOT NULL, note TEXT NOT NULL, session TEXT);
+CREATE TABLE IF NOT EXISTS opened (session TEXT PRIMARY KEY, invitation TEXT NOT NULL);
 """
 _SESSION = "SELECT id, role, created, seen, agent, key FROM sessions"
 _INVITATION = "SELECT id, tier, created, expires, note, session FROM invitations"
@@ -61,10 +62,10 @@ class KeptSession:
 
 @dataclass(frozen=True)
 class Invitation:
-    """One join link; times are seconds of the wall clock."""
+    """One link; times are seconds of the wall clock."""
 
     id: str
-    tier: GrantedTier
+    tier: LinkTier
     created: float
     expires: float
     note: str
@@ -92,6 +93,7 @@ class AccessStore:
         self._key: bytes | None = None
         self._unkept_sessions: dict[bytes, KeptSession] = {}
         self._unkept_invitations: dict[str, Invitation] = {}
+        self._unkept_opened: dict[str, str] = {}
         """Made while the disk took nothing; they end with the server."""
         self._ended: set[str] = set()
         """Ended here, whether the disk took that or not."""
@@ -119,8 +121,11 @@ class AccessStore:
         """Cookies are not kept apart by port: each runs folder has a name of its own."""
         return f"attract_{hashlib.sha256(b'cookie' + self._signing_key()).hexdigest()[:12]}"
 
-    def open_session(self, role: SessionRole, agent: str) -> tuple[str, str]:
-        """A new session: its cookie's secret, and the second one, which its page shows to change things."""
+    def open_session(self, role: SessionRole, agent: str, invitation: str | None = None) -> tuple[str, str]:
+        """A new session: its cookie's secret, and the second one, which its page shows to change things.
+
+        `invitation`: id of the viewer's link that it is opened by, and ends with.
+        """
         token, key, now = secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._wall()
         digest = _digest(token)
         session = KeptSession(f"s-{digest.hex()[:12]}", role, now, now, agent[:200], _digest(key))
@@ -128,6 +133,9 @@ class AccessStore:
         row = (digest, session.id, session.key, role, now, now, session.agent)
         if not self._written("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", row):
             self._unkept_sessions[digest] = session
+        opened = (session.id, invitation)
+        if invitation is not None and not self._written("INSERT INTO opened VALUES (?, ?)", opened):
+            self._unkept_opened[session.id] = invitation
         return token, key
 
     def session(self, token: str) -> KeptSession | None:
@@ -148,8 +156,8 @@ class AccessStore:
         open_ones = [entry for entry in found if entry.id not in self._ended and self._is_running(entry)]
         return sorted(open_ones, key=lambda entry: -entry.created)
 
-    def invite(self, tier: GrantedTier, seconds: float, note: str, session: str | None = None) -> str:
-        """A new signed token for a join link that works for `seconds`."""
+    def invite(self, tier: LinkTier, seconds: float, note: str, session: str | None = None) -> str:
+        """A new signed token for a link that works for `seconds`."""
         now = self._wall()
         invitation = Invitation(
             f"i-{secrets.token_hex(8)}", tier, now, float(int(now + seconds)), note, session
@@ -186,27 +194,37 @@ class AccessStore:
         return invitation.expires - self._wall()
 
     def end(self, entry_id: str) -> bool:
-        """End a session with the invitations of its tab, or revoke an invitation; False when there is none.
+        """End a session, or revoke an invitation, and what ends with it; False when there is none.
 
         Raises: AccessError: it is ended, but the disk does not take it.
         """
         known = [*self.sessions(), *self.invitations()]
         if not any(entry.id == entry_id for entry in known):
             return False
-        ended = {
-            entry_id,
-            *(invitation.id for invitation in self.invitations() if invitation.session == entry_id),
-        }
+        ended = self.ended_with(entry_id)
         self._ended |= ended
         marks = ", ".join("?" for _ in ended)
-        kept = self._written(f"DELETE FROM sessions WHERE id IN ({marks})", tuple(ended)) and self._written(
-            f"DELETE FROM invitations WHERE id IN ({marks})", tuple(ended)
+        kept = all(
+            self._written(f"DELETE FROM {table} WHERE {column} IN ({marks})", tuple(ended))
+            for table, column in (("sessions", "id"), ("invitations", "id"), ("opened", "session"))
         )
         if not kept:
             raise AccessError(
                 f"{entry_id} was revoked, but {self._folder} is not writable: revoke it again later"
             )
         return True
+
+    def ended_with(self, entry_id: str) -> set[str]:
+        """Ids of what ends with a session or a link: that of its tab, and sessions that were opened by it."""
+        # A folder of an earlier version has no such table before the first session is opened.
+        is_there = self._read("SELECT 1 FROM sqlite_master WHERE name = 'opened'")
+        kept = dict(self._read("SELECT session, invitation FROM opened")) if is_there else {}
+        opened = {**kept, **self._unkept_opened}
+        return {
+            entry_id,
+            *(link.id for link in self.invitations() if link.session == entry_id),
+            *(session for session, invitation in opened.items() if invitation == entry_id),
+        }
 
     def _invitations(self, only: str | None) -> list[Invitation]:
         query, values = (_INVITATION, ()) if only is None else (f"{_INVITATION} WHERE id = ?", (only,))

@@ -162,10 +162,7 @@ class Guard:
 
         Raises: AccessError: as `AccessStore.end`.
         """
-        mine = {
-            entry_id,
-            *(invitation.id for invitation in self.access.invitations() if invitation.session == entry_id),
-        }
+        mine = self.access.ended_with(entry_id)
         try:
             return self.access.end(entry_id)
         finally:
@@ -184,7 +181,11 @@ class Guard:
         grant = self._grants.get(_digest(token))
         if grant is None:
             invitation = self.access.invitation(token)
-            return None if invitation is None else Grant("worker", invitation.tier, entry=invitation.id)
+            if invitation is None:
+                return None
+            if invitation.tier == "viewer":
+                return Grant("viewer", "invited", entry=invitation.id)
+            return Grant("worker", invitation.tier, entry=invitation.id)
         return None if grant.expires is not None and grant.expires <= self._clock() else grant
 
     def check_request(self, scope: Scope, required: Role, body_bytes: int = MAX_BODY_BYTES) -> Refusal | None:

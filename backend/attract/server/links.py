@@ -5,12 +5,14 @@ import socket
 import struct
 import sys
 from ipaddress import IPv4Address
+from urllib.parse import quote
 
 from attract.errors import ConfigurationError
 from attract.server.access_store import AccessStore
 from attract.settings.run import ServerSettings
 
 PRINTED = "printed at the start"
+VIEWERS = "for viewers"
 PRINTED_SHARE = 0.5
 """A printed link is printed again at the next start while it still works for so much of its time."""
 TAB_SECONDS = 30 * 24 * 3600.0
@@ -45,6 +47,17 @@ def invited_link(settings: ServerSettings, access: AccessStore, port: int) -> tu
     base = public_base(settings, port)
     token = access.invite("invited", settings.invite_seconds, "made on the dashboard")
     return f"{base}/join.html#token={token}", token
+
+
+def viewer_link(settings: ServerSettings, access: AccessStore, port: int, run_id: str | None) -> str:
+    """A new link for viewers, to the start page or a run's; relative where no other device can come."""
+    try:
+        base = f"{public_base(settings, port)}/"
+    except ConfigurationError:
+        base = ""
+    note = VIEWERS if run_id is None else f"{VIEWERS}: {run_id}"
+    token = access.invite("viewer", settings.invite_seconds, note)
+    return f"{base}#token={token}" + ("" if run_id is None else f"&run={quote(run_id, safe='')}")
 
 
 def printed_link(settings: ServerSettings, access: AccessStore, port: int) -> str | None:

@@ -1,12 +1,13 @@
 import asyncio
 import time
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
 
 from attract.run import event_stream
-from attract.schema.access import AccessView, JoinLink, OpenedSession, ServerInfo
+from attract.schema.access import AccessView, JoinLink, OpenedSession, ServerInfo, ViewerLink
 from attract.server import access_store
 from gateway_world import GatewayWorld, gateway
 
@@ -183,3 +184,64 @@ async def test_hostile_13_an_event_stream_ends_when_its_session_expires(
                 pass
         await world.service.abort()
     await browser.client.aclose()
+
+
+async def viewer_link(admin: httpx.AsyncClient, run_id: str | None = None) -> str:
+    response = await admin.post("/api/viewer-link", json={"run_id": run_id})
+    assert response.status_code == 200
+    return ViewerLink.model_validate(response.json()).url
+
+
+def fragment_of(link: str, name: str) -> str:
+    return parse_qs(link.partition("#")[2])[name][0]
+
+
+async def test_whoever_opens_a_viewer_s_link_may_look_and_change_nothing(world: GatewayWorld):
+    run_id = await world.trained(64)
+    link = await viewer_link(world.client, run_id)
+    # No other device reaches this server: the page's own base is the address.
+    assert link.startswith("#token=")
+    assert fragment_of(link, "run") == run_id
+    token = fragment_of(link, "token")
+    viewer = await Browser(world, "guest").sign_in(token)
+    assert (await viewer.client.get("/api/info")).json()["role"] == "viewer"
+    assert (await viewer.client.get(f"/api/runs/{run_id}")).status_code == 200
+    assert (await viewer.client.post("/api/settings", json={"game": "counting"})).status_code == 200
+    for path in (f"/api/runs/{run_id}/resume", "/api/runs", "/api/viewer-link", "/api/join"):
+        assert (await viewer.client.post(path, json={})).status_code == 403, path
+    assert (await viewer.client.get("/api/access")).status_code == 403
+    await viewer.client.aclose()
+    # It is no worker's token.
+    grant = world.guard.grant_of(token)
+    assert grant is not None and grant.role == "viewer"
+    access = AccessView.model_validate((await world.client.get("/api/access")).json())
+    assert [(one.role, one.agent) for one in access.sessions] == [("viewer", "guest")]
+    (entry,) = [one for one in access.invitations if one.tier == "viewer"]
+    assert entry.note == f"for viewers: {run_id}"
+
+
+async def test_sessions_that_a_viewer_s_link_opened_end_with_it_and_no_others(world: GatewayWorld):
+    first, second = [fragment_of(await viewer_link(world.client), "token") for _ in range(2)]
+    guests = [await Browser(world).sign_in(token) for token in (first, first, second)]
+    assert [await guest.status() for guest in guests] == [200, 200, 200]
+    # Leaving ends one session, and the link still opens others.
+    assert (await guests[0].client.post("/api/logout", json={})).status_code == 200
+    assert [await guest.status() for guest in guests] == [401, 200, 200]
+    guests.append(await Browser(world).sign_in(first))
+    entry = first.split(".")[1]
+    assert (await world.client.post(f"/api/access/{entry}/revoke", json={})).status_code == 200
+    assert [await guest.status() for guest in guests] == [401, 401, 200, 401]
+    refused = await world.client.post("/api/session", json={"token": first})
+    assert refused.status_code == 401
+    for guest in guests:
+        await guest.client.aclose()
+
+
+async def test_a_viewer_s_link_names_the_address_that_others_reach(tmp_path: Path):
+    async with gateway(tmp_path, public_url="https://hub.example/me/", invite_seconds=60) as world:
+        made = ViewerLink.model_validate(
+            (await world.client.post("/api/viewer-link", json={"run_id": "a b&c"})).json()
+        )
+        assert made.expires_seconds == 60
+        assert made.url.startswith("https://hub.example/me/#token=invite.")
+        assert fragment_of(made.url, "run") == "a b&c"

@@ -1,5 +1,7 @@
 import os
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -184,3 +186,30 @@ def test_where_nothing_can_be_written_sessions_and_links_end_with_the_server(tmp
             store.end(entry_id)
     assert store.session(secret) is None
     assert store.invitation(token) is None
+
+
+def test_a_session_of_a_viewer_s_link_ends_with_it_also_for_another_server(tmp_path: Path):
+    store = AccessStore(tmp_path)
+    link = store.invitation(store.invite("viewer", 60.0, "for viewers"))
+    assert link is not None and link.tier == "viewer"
+    mine, other = (store.open_session("viewer", "a", link.id)[0], store.open_session("viewer", "b")[0])
+    again = AccessStore(tmp_path)
+    opened = again.session(mine)
+    assert opened is not None
+    assert again.ended_with(link.id) == {link.id, opened.id}
+    assert again.end(link.id)
+    assert (again.session(mine), store.session(mine)) == (None, None)
+    assert again.session(other) is not None
+
+
+def test_a_folder_of_an_earlier_version_has_no_sessions_by_link(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    store = AccessStore(tmp_path)
+    link = store.invite("invited", 60.0, "")
+    with closing(sqlite3.connect(tmp_path / ".access" / "access.db")) as database, database:
+        database.execute("DROP TABLE opened")
+    entry = link.split(".")[1]
+    assert store.ended_with(entry) == {entry}
+    assert caplog.records == []
+    assert store.end(entry)

@@ -1,7 +1,14 @@
 /** The dashboard's place in the URL. */
 
 import { describe, expect, it } from "vitest";
-import { formatRoute, parseRoute, type Route, tokenInFragment } from "../../../web/dashboard/src/routes.ts";
+import {
+  formatRoute,
+  isViewerToken,
+  pageOfLink,
+  parseRoute,
+  type Route,
+  tokenInFragment,
+} from "../../../web/dashboard/src/routes.ts";
 import { PLAIN_VIEW } from "../../../web/dashboard/src/state/chart-view.ts";
 
 const ROUTES: [string, Route][] = [
@@ -125,5 +132,19 @@ describe("tokenInFragment", () => {
     expect(tokenInFragment("#token=")).toBeNull();
     expect(tokenInFragment("#/runs/x?token=abc")).toBeNull();
     expect(tokenInFragment("")).toBeNull();
+  });
+});
+
+describe("a link with a token", () => {
+  it("opens the start page, or a run's", () => {
+    expect(pageOfLink("#token=abc")).toBe("#/");
+    expect(pageOfLink("#token=abc&run=a%20b")).toBe("#/runs/a%20b");
+    expect(pageOfLink("#/runs/x?run=y")).toBe("#/");
+  });
+
+  it("is for viewers where its token says so", () => {
+    expect(isViewerToken("invite.i-1.viewer.1795000000.AbC_-")).toBe(true);
+    expect(isViewerToken("invite.i-1.invited.1795000000.viewer.")).toBe(false);
+    expect(isViewerToken("AbC.viewer.")).toBe(false);
   });
 });

@@ -22,6 +22,7 @@ import { useLoaded } from "./hooks/use-loaded.ts";
 import { RoleContext } from "./hooks/use-role.ts";
 import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
+import { useTabTitle } from "./hooks/use-tab-title.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import type { KeyCommand } from "./state/keys.ts";
 import { AccessView } from "./views/access-view.tsx";
@@ -85,8 +86,10 @@ function SignedIn() {
           route={route}
           activeRun={activeRun}
           isAdmin={known?.role === "admin"}
+          isViewer={known?.role === "viewer"}
           onKeys={() => setKeysShown(true)}
         />
+        {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
         {known !== null && <RunNews runId={runNow} isMuted={route.view === "run"} />}
         {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
         {route.view === "start" && !isAboutOneGame(route) && (
@@ -119,14 +122,33 @@ function SignedIn() {
   );
 }
 
+const PAGE_NAMES: Readonly<Record<Exclude<Route["view"], "run">, string>> = {
+  start: "Home",
+  game: "Game",
+  runs: "Runs",
+  compare: "Compare",
+  access: "Access",
+  tuning: "Tuning",
+  study: "Study",
+  file: "Episode",
+  episode: "Episode",
+};
+
+/** A run's page names itself. */
+function PageTitle({ name }: { name: string }) {
+  useTabTitle(`${name} · Attract`);
+  return null;
+}
+
 interface MarqueeProps {
   route: Route;
   activeRun: string | null;
   isAdmin: boolean;
+  isViewer: boolean;
   onKeys: () => void;
 }
 
-function Marquee({ route, activeRun, isAdmin, onKeys }: MarqueeProps) {
+function Marquee({ route, activeRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
   const isActiveShown = route.view === "run" && route.runId === activeRun;
   return (
     <header>
@@ -161,6 +183,7 @@ function Marquee({ route, activeRun, isAdmin, onKeys }: MarqueeProps) {
             </a>
           )}
         </nav>
+        {isViewer && <span className="label">may only look</span>}
         <ServerButton
           forViewers
           className="log-out"

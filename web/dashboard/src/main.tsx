@@ -15,14 +15,30 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { api } from "./api/client.ts";
 import { App } from "./app.tsx";
-import { tokenInFragment } from "./routes.ts";
+import { isViewerToken, pageOfLink, tokenInFragment } from "./routes.ts";
 import { theme } from "./theme.ts";
 
 const token = tokenInFragment(location.hash);
 // Removed before anything else happens: not in the history, not in a screenshot, not in a link someone copies.
-if (token !== null) history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+if (token !== null) {
+  history.replaceState(null, "", `${location.pathname}${location.search}${pageOfLink(location.hash)}`);
+}
 
-const session = token === null ? Promise.resolve() : api.openSession(token);
+const session = token === null ? Promise.resolve() : openSession(token);
+
+// A link that is opened in a tab which shows the dashboard already changes the fragment alone.
+window.addEventListener("hashchange", () => {
+  if (tokenInFragment(location.hash) !== null) location.reload();
+});
+
+/** An admin who opens a link for viewers stays an admin. */
+async function openSession(token: string): Promise<void> {
+  if (isViewerToken(token)) {
+    const info = await api.info().catch(() => null);
+    if (info?.role === "admin") return;
+  }
+  await api.openSession(token);
+}
 
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>

@@ -131,12 +131,26 @@ export function episodeRoute(runId: string, episodeId: string, at: number | null
   return { view: "episode", runId, episodeId, at, beside: null };
 }
 
-/** The admin token in a fragment such as `#token=...`, or null. */
+/** The token in a fragment such as `#token=...`, or null. */
 export function tokenInFragment(fragment: string): string | null {
+  return inLink(fragment, "token");
+}
+
+/** Whether a token is that of a link for people who may only look, as the server writes it. */
+export function isViewerToken(token: string): boolean {
+  return /^invite\.[^.]+\.viewer\./.test(token);
+}
+
+/** The fragment of the page that a link with a token opens: `#token=...&run=X` has a run's. */
+export function pageOfLink(fragment: string): string {
+  const runId = inLink(fragment, "run");
+  return runId === null ? "#/" : formatRoute(runRoute(runId));
+}
+
+function inLink(fragment: string, name: string): string | null {
   const text = fragment.replace(/^#/, "");
   if (text.startsWith("/")) return null;
-  const token = new URLSearchParams(text).get("token");
-  return token === "" ? null : token;
+  return new URLSearchParams(text).get(name) || null;
 }
 
 function secondsIn(text: string | null): number | null {

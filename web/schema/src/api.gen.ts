@@ -32,11 +32,11 @@ export interface SessionEntry {
   is_own: boolean;
 }
 /**
- * One join link that works.
+ * One link that works: for workers to join, or for viewers to look.
  */
 export interface InvitationEntry {
   entry_id: string;
-  tier: "local" | "invited";
+  tier: "local" | "invited" | "viewer";
   /**
    * Purpose of the invitation.
    */
@@ -1341,7 +1341,7 @@ export interface RunView {
   };
 }
 /**
- * Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session.
+ * Body of `POST /api/session`: the token of an admin or a viewer from the URL's fragment.
  */
 export interface Session {
   token: string;
@@ -1579,4 +1579,23 @@ export interface VersionsView {
    * Ascending.
    */
   versions: VersionView[];
+}
+/**
+ * Answer to `POST /api/viewer-link`: a link that opens the dashboard for a viewer, who may only look.
+ */
+export interface ViewerLink {
+  /**
+   * Absolute where other devices reach the server; else relative to the page's base, `#token=...`.
+   */
+  url: string;
+  expires_seconds: number;
+}
+/**
+ * Body of `POST /api/viewer-link`.
+ */
+export interface ViewerRequest {
+  /**
+   * The run whose page the link opens; None: the start page.
+   */
+  run_id: string | null;
 }

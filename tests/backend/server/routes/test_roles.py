@@ -25,6 +25,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
     admins = {path for path, needed in roles.items() if needed == "admin"}
     assert admins == {
         "/api/join",
+        "/api/viewer-link",
         "/api/access",
         "/api/access/{entry_id}/revoke",
         "/api/demonstrations/{demonstration_id}/delete",

@@ -28,6 +28,7 @@ import type {
   StudySummary,
   StudyView,
   VersionsView,
+  ViewerLink,
 } from "@attract/schema";
 import { RETURN } from "../state/series.ts";
 import { serverLink } from "../state/server-link.ts";
@@ -169,6 +170,8 @@ export const api = {
   rollBack: (runId: string, version: number) =>
     post<RunView>(runPath(runId, "/rollback"), { to_version: version }),
   join: (request: JoinRequest) => post<JoinLink>("api/join", request),
+  /** A link for people who may only look; it opens the run's page, for null the start page. */
+  viewerLink: (runId: string | null) => post<ViewerLink>("api/viewer-link", { run_id: runId }),
   /** Who may come in: sessions and join links. */
   access: () => get<AccessView>("api/access"),
   /** Ends a session or a join link. */

@@ -1,6 +1,7 @@
 /** What the page of a finished run says about the agent in one's own game. */
 
 import type { RunView } from "@attract/schema";
+import { formatDuration } from "./format.ts";
 import { policyIdsOf, seatsOf } from "./seats.ts";
 
 /** Where the files are to lie, seen from the page of the game. */
@@ -10,7 +11,7 @@ export const FOLDER = "policy";
 export function resultOf(
   run: Pick<RunView, "state" | "goal" | "episode_return_mean" | "agent_steps" | "elapsed_seconds">,
 ): string {
-  const effort = `${run.agent_steps.toLocaleString("en")} steps in ${Math.round(run.elapsed_seconds)} s`;
+  const effort = `${run.agent_steps.toLocaleString("en")} steps in ${formatDuration(run.elapsed_seconds)}`;
   const mean = run.episode_return_mean;
   if (mean === null) return effort;
   const isSolved = run.state === "finished" && run.goal !== null && mean >= run.goal;

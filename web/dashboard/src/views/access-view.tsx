@@ -8,6 +8,7 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
+import { ViewerLink } from "./viewer-link.tsx";
 
 const RELOAD_MS = 5000;
 
@@ -27,12 +28,18 @@ export function AccessView() {
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
       {failure !== null && <ErrorNotice error={failure} />}
       {value === null && error === null && <Loader aria-label="Loading" />}
-      {value !== null && <Lists access={value} onEnd={end} />}
+      {value !== null && <Lists access={value} onEnd={end} onChange={reload} />}
     </main>
   );
 }
 
-function Lists({ access, onEnd }: { access: Access; onEnd: (entryId: string) => void }) {
+interface ListsProps {
+  access: Access;
+  onEnd: (entryId: string) => void;
+  onChange: () => void;
+}
+
+function Lists({ access, onEnd, onChange }: ListsProps) {
   return (
     <div className="access">
       <section className="card" aria-labelledby="sessions-title">
@@ -45,10 +52,11 @@ function Lists({ access, onEnd }: { access: Access; onEnd: (entryId: string) => 
         </ul>
       </section>
       <section className="card" aria-labelledby="invitations-title">
-        <h2 id="invitations-title">Join links that work</h2>
+        <h2 id="invitations-title">Links that work</h2>
         {access.invitations.length === 0 && (
-          <p className="soft">None. A run's page makes one: “Invite another device”.</p>
+          <p className="soft">None. A run's page makes links for workers: “Invite another device”.</p>
         )}
+        <ViewerLink runId={null} onMade={onChange} />
         <ul className="access-list">
           {access.invitations.map((one) => (
             <InvitationRow key={one.entry_id} invitation={one} onEnd={onEnd} />
@@ -85,16 +93,23 @@ function InvitationRow({
   onEnd: (entryId: string) => void;
 }) {
   const now = Date.now();
-  const tier = invitation.tier === "local" ? "counts as this machine" : "for other devices";
   return (
     <Row
       title={invitation.note}
-      facts={`${tier}; made ${formatAge(invitation.created, now)}, works ${formatUntil(invitation.expires, now)}; ${plural(invitation.sockets, "open socket")}`}
+      facts={`${USES[invitation.tier]}; made ${formatAge(invitation.created, now)}, works ${formatUntil(invitation.expires, now)}${
+        invitation.tier === "viewer" ? "" : `; ${plural(invitation.sockets, "open socket")}`
+      }`}
       button="Revoke"
       onEnd={() => onEnd(invitation.entry_id)}
     />
   );
 }
+
+const USES: Readonly<Record<InvitationEntry["tier"], string>> = {
+  local: "counts as this machine",
+  invited: "workers of other devices",
+  viewer: "may only look",
+};
 
 interface RowProps {
   title: ReactNode;

@@ -56,7 +56,7 @@ export function FleetCard({
       {workers.length === 0 ? (
         <p className="soft" style={{ margin: 0 }}>
           {isOver
-            ? "The run is over: nobody plays it."
+            ? "The run is over: it has no workers."
             : "No workers yet. Run some in this tab, or open the join link on another device."}
         </p>
       ) : (

@@ -33,7 +33,7 @@ interface GameViewProps {
 
 /** Runs of games of this name, newest first; others' may be among them: a search is for a part of it. */
 async function runsOf(game: string): Promise<RunRow[]> {
-  return (await api.runs({ q: `game:"${game.replaceAll('"', "")}"` })).runs;
+  return (await api.runList({ q: `game:"${game.replaceAll('"', "")}"` })).runs;
 }
 
 export function GameView({ name, from, set, activeRun }: GameViewProps) {

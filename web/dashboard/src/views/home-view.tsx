@@ -26,7 +26,7 @@ interface HomeViewProps {
 
 export function HomeView({ chosen, activeRun }: HomeViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
-  const { value: runs } = useLoaded("runs", async () => (await api.runs()).runs, RELOAD_MS);
+  const { value: runs } = useLoaded("runs", api.runs, RELOAD_MS);
   const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
   const describe = useCallback(
     (name: string, description: GameDescription) =>

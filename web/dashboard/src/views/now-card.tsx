@@ -4,7 +4,7 @@ import { Anchor, Loader, Progress } from "@mantine/core";
 import { useCallback, useMemo } from "react";
 import { api, fetchModel, policyPath } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
-import { Sparkline } from "../components/sparkline.tsx";
+import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
@@ -51,7 +51,7 @@ export function NowCard({ runId }: { runId: string }) {
             <Anchor href={link}>Open the run</Anchor>
           </div>
           <p className="mono">{facts.join(" · ")}</p>
-          <Sparkline curves={[metrics?.series[0]?.values ?? []]} />
+          <ReturnCurve curves={[metrics?.series[0]?.values ?? []]} />
           {progress !== null && (
             <Progress
               value={progress * 100}

@@ -165,19 +165,19 @@ function Waiting({
     return <p className="soft">This tab is starting its workers.</p>;
   }
   const wanted = workersHere(run);
-  const since = lastLeftSeconds === null ? "" : ` The last one left ${formatDuration(lastLeftSeconds)} ago.`;
-  if (!mayChange) {
-    return (
-      <p className="card waiting" role="status" data-testid="waiting">
-        No worker plays this game now, so nothing is learned.{since}
-      </p>
-    );
-  }
   return (
     <div className="card waiting" data-testid="waiting">
       <span>
-        No worker plays this game now, so nothing is learned.{since} Let this tab run{" "}
-        {plural(wanted, "worker")}, or <Anchor href={workersHref}>add another device</Anchor>.
+        {/* Seconds are no change of state: only what stays is announced. */}
+        <span role="status">No worker plays this game now, so nothing is learned.</span>
+        {lastLeftSeconds !== null && ` The last one left ${formatDuration(lastLeftSeconds)} ago.`}
+        {mayChange && (
+          <>
+            {" "}
+            Let this tab run {plural(wanted, "worker")}, or{" "}
+            <Anchor href={workersHref}>add another device</Anchor>.
+          </>
+        )}
       </span>
       <ServerButton onClick={() => void tabHost.join(wanted).catch(onError)}>
         Run {plural(wanted, "worker")} here

@@ -15,7 +15,7 @@ const OWN = "";
 
 export function RunSettings({ run }: { run: RunView }) {
   const form = useLoaded("settings form", api.settingsForm);
-  const runs = useLoaded("runs", () => api.runs());
+  const runs = useLoaded("runs", api.runs);
   const [otherId, setOther] = useState(OWN);
   const [search, setSearch] = useState("");
   const own = useLoaded(`own ${run.game}`, () => ownOf(run));
@@ -50,7 +50,7 @@ export function RunSettings({ run }: { run: RunView }) {
             onChange={({ currentTarget }) => setOther(currentTarget.value)}
           >
             <option value={OWN}>the game's own settings</option>
-            {othersOf(run, runs.value?.runs ?? []).map((one) => (
+            {othersOf(run, runs.value ?? []).map((one) => (
               <option key={one.run_id} value={one.run_id}>
                 {optionText(one)}
               </option>
@@ -111,8 +111,14 @@ function Rows({ rows, other }: { rows: readonly SettingRow[]; other: string | nu
                 {row.label} <span className="soft mono">{row.path}</span>
                 {row.help !== "" && <p className="soft">{row.help}</p>}
               </th>
-              <td className="mono">{row.value}</td>
-              {other !== null && <td className="mono">{row.other}</td>}
+              <td className="mono" data-name="This run">
+                {row.value}
+              </td>
+              {other !== null && (
+                <td className="mono" data-name={other}>
+                  {row.other}
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

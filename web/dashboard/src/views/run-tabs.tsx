@@ -1,6 +1,6 @@
 /** The parts of a run's page as links: each has an address, and the browser's buttons go between them. */
 
-import type { MouseEvent } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { formatRoute, type Route, RUN_TABS, type RunTab } from "../routes.ts";
 
 const NAMES: Readonly<Record<RunTab, string>> = {
@@ -16,28 +16,34 @@ interface RunTabsProps {
   route: Extract<Route, { view: "run" }>;
   /** What a part is marked with, such as a count. */
   marks: Partial<Record<RunTab, number>>;
+  /** Buttons at the end of the row. */
+  children: ReactNode;
 }
 
-export function RunTabs({ route, marks }: RunTabsProps) {
+export function RunTabs({ route, marks, children }: RunTabsProps) {
   const { tab: current = "overview" } = route;
+  const chosen = useRef<HTMLAnchorElement>(null);
+  // On a phone the row scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another part is chosen
+  useEffect(() => {
+    chosen.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
   return (
-    <nav className="run-tabs" aria-label="Parts of the run">
-      {RUN_TABS.map((tab) => (
-        <a
-          key={tab}
-          href={formatRoute({ ...route, tab })}
-          aria-current={tab === current ? "page" : undefined}
-          onClick={showWhole}
-        >
-          {NAMES[tab]}
-          {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
-        </a>
-      ))}
-    </nav>
+    <div className="run-tabs-row">
+      <nav className="run-tabs" aria-label="Parts of the run">
+        {RUN_TABS.map((tab) => (
+          <a
+            key={tab}
+            href={formatRoute({ ...route, tab })}
+            aria-current={tab === current ? "page" : undefined}
+            ref={tab === current ? chosen : undefined}
+          >
+            {NAMES[tab]}
+            {(marks[tab] ?? 0) > 0 && <span className="run-tab-mark">{marks[tab]}</span>}
+          </a>
+        ))}
+      </nav>
+      {children}
+    </div>
   );
-}
-
-/** On a phone the row scrolls: the chosen one comes into view. */
-function showWhole({ currentTarget }: MouseEvent): void {
-  currentTarget.scrollIntoView({ block: "nearest", inline: "center" });
 }

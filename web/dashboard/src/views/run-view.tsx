@@ -1,7 +1,7 @@
 /** One run, live or past, in parts: the game beside its learning curve, charts, versions, workers, settings, log. */
 
 import { Anchor, Loader } from "@mantine/core";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -10,12 +10,14 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
+import { useTabTitle } from "../hooks/use-tab-title.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route, type RunTab } from "../routes.ts";
 import { resolveRange } from "../state/chart-view.ts";
 import { lessonNames } from "../state/lessons.ts";
-import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
+import { isOver, newestModel, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { RETURN, spanOf } from "../state/series.ts";
+import { iconOf, titleOf, toneOf } from "../state/tab-title.ts";
 import { placedVersions, standingAt } from "../state/versions.ts";
 import { Charts, ReturnChart } from "./charts.tsx";
 import { Episodes } from "./episodes.tsx";
@@ -29,9 +31,11 @@ import { RunLog } from "./run-log.tsx";
 import { RunSettings } from "./run-settings.tsx";
 import { RunStats } from "./run-stats.tsx";
 import { RunTabs } from "./run-tabs.tsx";
+import { RunTools } from "./run-tools.tsx";
 import { ShipCard } from "./ship-card.tsx";
 import { VersionSlider } from "./version-slider.tsx";
 import { VersionsCard } from "./versions-card.tsx";
+import { ViewerLink } from "./viewer-link.tsx";
 
 const VERSIONS_MS = 3000;
 
@@ -40,6 +44,12 @@ type RunRoute = Extract<Route, { view: "run" }>;
 export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const mayChange = useMayChange();
+  const [isSharing, setSharing] = useState(false);
+  const isWaiting = live.run !== null && waitsForWorkers(live.run, live.fleet);
+  useTabTitle(
+    live.run === null ? null : titleOf(live.run, isWaiting),
+    live.run === null ? null : iconOf(toneOf(live.run, isWaiting)),
+  );
   const { run } = live;
   const [version, setVersion] = useVersion(route);
   const [view, onView] = useChartView(route);
@@ -87,7 +97,14 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         onChange={live.accept}
         onRestart={live.restart}
       />
-      <RunTabs route={route} marks={{ play: live.episodes.length, workers: numWorkers(live.fleet) ?? 0 }} />
+      <RunTabs route={route} marks={{ play: live.episodes.length, workers: numWorkers(live.fleet) ?? 0 }}>
+        <RunTools run={run} isSharing={isSharing} onShare={() => setSharing(!isSharing)} />
+      </RunTabs>
+      {isSharing && mayChange && (
+        <div className="card run-share">
+          <ViewerLink runId={run.run_id} />
+        </div>
+      )}
       {tab === "overview" && !isRunning && run.newest_model !== null && <ShipCard run={run} />}
       {tab === "overview" && <FaultStrip reports={live.reports} />}
       {/* One place for both parts that show the game, so that it plays on between them. */}

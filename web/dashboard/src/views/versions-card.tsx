@@ -52,7 +52,9 @@ interface RowProps extends Omit<VersionsCardProps, "versions"> {
 function Row({ version, chosen, onChoose }: RowProps) {
   const { policy_version: number, newest, best, exported } = version;
   const isOn = newest ? chosen === null || chosen === number : chosen === number;
-  const marks = [newest && "newest", best && "best", exported && "exported"].filter(Boolean).join(", ");
+  const marks = [newest && "newest", best && "best", exported && "exported", isOn && "plays now"]
+    .filter(Boolean)
+    .join(", ");
   return (
     <tr data-version={number}>
       <th scope="row">
@@ -69,7 +71,7 @@ function Row({ version, chosen, onChoose }: RowProps) {
           aria-label={`Play version ${number}`}
           onClick={() => onChoose(newest ? null : number)}
         >
-          {isOn ? "Plays" : "Play"}
+          Play
         </Button>
       </td>
     </tr>

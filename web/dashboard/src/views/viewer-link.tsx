@@ -1,0 +1,60 @@
+/** A link for people who may only look: made by a click, shown once, with a QR code. */
+
+import type { ViewerLink as Link } from "@attract/schema";
+import { useState } from "react";
+import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { QrCode } from "../components/qr-code.tsx";
+import { ServerButton } from "../components/server-button.tsx";
+
+interface ViewerLinkProps {
+  /** The run whose page it opens; null: the start page. */
+  runId: string | null;
+  onMade?: () => void;
+}
+
+export function ViewerLink({ runId, onMade }: ViewerLinkProps) {
+  const [link, setLink] = useState<Link | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const make = () => {
+    setError(null);
+    api.viewerLink(runId).then((made) => {
+      setLink(made);
+      onMade?.();
+    }, setError);
+  };
+  if (link === null) {
+    return (
+      <>
+        <ServerButton variant="default" size="xs" onClick={make}>
+          Make a link for viewers
+        </ServerButton>
+        {error !== null && <ErrorNotice error={error} />}
+      </>
+    );
+  }
+  const { href, hostname } = new URL(link.url, new URL(".", document.baseURI));
+  const isHere = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
+  return (
+    <div className="join">
+      <div>
+        <p style={{ marginTop: 0 }}>A browser that opens this address may look, and change nothing:</p>
+        <p className="mono join-url" data-testid="viewer-url">
+          {href}
+        </p>
+        <CopyText text={href} name="link" />
+        <p className="soft join-hint">
+          It can be opened for {Math.round(link.expires_seconds / 3600)} hours. A browser that has opened it
+          stays signed in until the link is revoked under <i>Access</i>.
+        </p>
+        {isHere && (
+          <p className="soft join-hint">
+            It works on this machine alone. Start the server with <code>--lan</code> for other devices.
+          </p>
+        )}
+      </div>
+      <QrCode text={href} label="QR code of the link for viewers" />
+    </div>
+  );
+}
