@@ -84,7 +84,7 @@ function SignedIn() {
         isAdmin={known?.role === "admin"}
         onKeys={() => setKeysShown(true)}
       />
-      {known !== null && <RunNews runId={runNow} isMuted={route.view === "run"} />}
+      {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
       {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
       {route.view === "start" && !isAboutOneGame(route) && (
         <HomeView chosen={route.game} activeRun={activeRun} />
@@ -275,7 +275,7 @@ function routeKey(route: Route): string {
 }
 
 /** Has it announced when a run begins or ends; the page of a run says itself what becomes of it. */
-function RunNews({ runId, isMuted }: { runId: string | null; isMuted: boolean }) {
+function ActiveRunAnnouncement({ runId, isMuted }: { runId: string | null; isMuted: boolean }) {
   useAnnounce(runId === null ? "No run goes on" : `A run goes on: ${runId}`, isMuted);
   return null;
 }
