@@ -90,7 +90,7 @@ function SignedIn() {
           onKeys={() => setKeysShown(true)}
         />
         {route.view !== "run" && <PageTitle name={PAGE_NAMES[route.view]} />}
-        {known !== null && <RunNews runId={runNow} isMuted={route.view === "run"} />}
+        {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
         {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
         {route.view === "start" && !isAboutOneGame(route) && (
           <HomeView chosen={route.game} activeRun={activeRun} />
@@ -313,7 +313,7 @@ function routeKey(route: Route): string {
 }
 
 /** Has it announced when a run begins or ends; the page of a run says itself what becomes of it. */
-function RunNews({ runId, isMuted }: { runId: string | null; isMuted: boolean }) {
+function ActiveRunAnnouncement({ runId, isMuted }: { runId: string | null; isMuted: boolean }) {
   useAnnounce(runId === null ? "No run goes on" : `A run goes on: ${runId}`, isMuted);
   return null;
 }

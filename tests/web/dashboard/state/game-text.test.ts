@@ -1,22 +1,31 @@
+import type { BoxSpace } from "@attract/schema";
 import { expect, test } from "vitest";
 import { learnText, parameterText, spaceText } from "../../../../web/dashboard/src/state/game-text.ts";
 
-const box = (shape: number[], rest: object = {}) =>
-  ({ kind: "box", dtype: "float32", shape, low: null, high: null, ...rest }) as const;
+type Space = Parameters<typeof spaceText>[0];
 
-test.each([
+const box = (shape: number[], rest: Partial<BoxSpace> = {}): BoxSpace => ({
+  kind: "box",
+  dtype: "float32",
+  shape,
+  low: null,
+  high: null,
+  ...rest,
+});
+
+test.each<[Space, string]>([
   [box([8]), "8 numbers"],
   [box([1], { low: -2, high: 2 }), "1 number from -2 to 2"],
   [box([3], { low: [0, 0, 0], high: [1, 2, 3] }), "3 numbers"],
   [box([24, 24, 3], { dtype: "uint8", low: 0, high: 255 }), "24 × 24 × 3 pixels"],
-  [{ kind: "discrete", n: 2, labels: ["left", "right"] } as const, "2 choices: left, right"],
-  [{ kind: "discrete", n: 1, labels: null } as const, "1 choice"],
-  [{ kind: "discrete", n: 13, labels: Array.from({ length: 13 }, String) } as const, "13 choices"],
-  [{ kind: "multi_discrete", nvec: [3, 2] } as const, "2 choices at once, of 3, 2"],
-  [{ kind: "multi_binary", n: 1 } as const, "1 switch"],
-  [{ kind: "multi_binary", n: 4 } as const, "4 switches"],
+  [{ kind: "discrete", n: 2, labels: ["left", "right"] }, "2 choices: left, right"],
+  [{ kind: "discrete", n: 1, labels: null }, "1 choice"],
+  [{ kind: "discrete", n: 13, labels: Array.from({ length: 13 }, String) }, "13 choices"],
+  [{ kind: "multi_discrete", nvec: [3, 2] }, "2 choices at once, of 3, 2"],
+  [{ kind: "multi_binary", n: 1 }, "1 switch"],
+  [{ kind: "multi_binary", n: 4 }, "4 switches"],
   [
-    { kind: "dict", spaces: { eye: box([4]), key: { kind: "discrete", n: 2, labels: null } } } as const,
+    { kind: "dict", spaces: { eye: box([4]), key: { kind: "discrete", n: 2, labels: null } } },
     "eye: 4 numbers; key: 2 choices",
   ],
 ])("a space is said in words: %#", (space, text) => {

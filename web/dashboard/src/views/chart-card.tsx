@@ -123,7 +123,7 @@ const Body = memo(function Body({
           <Help about={panel.title} text={panel.help} />
         </Heading>
         {panel.lines.length <= 1 && (
-          <output data-line={first?.metric}>
+          <output aria-live="off" data-line={first?.metric}>
             {formatNumber(lastValue(first === undefined ? undefined : series[first.metric]))}
           </output>
         )}
@@ -147,7 +147,7 @@ const Body = memo(function Body({
         <ul className="chart-legend">
           {lines.map((line) => (
             <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
-              {line.name} <output data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
+              {line.name} <output aria-live="off" data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
             </li>
           ))}
         </ul>
