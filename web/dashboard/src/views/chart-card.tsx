@@ -147,7 +147,10 @@ const Body = memo(function Body({
         <ul className="chart-legend">
           {lines.map((line) => (
             <li key={line.id} style={{ "--series": line.color } as CSSProperties}>
-              {line.name} <output aria-live="off" data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
+              {line.name}{" "}
+              <output aria-live="off" data-line={line.id}>
+                {formatNumber(line.values.at(-1))}
+              </output>
             </li>
           ))}
         </ul>

@@ -66,7 +66,10 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
       <ul className="chart-legend">
         {lines.map((line) => (
           <li key={line.id} style={{ "--series": line.color } as React.CSSProperties}>
-            {line.name} <output aria-live="off" data-line={line.id}>{formatNumber(line.values.at(-1))}</output>
+            {line.name}{" "}
+            <output aria-live="off" data-line={line.id}>
+              {formatNumber(line.values.at(-1))}
+            </output>
           </li>
         ))}
       </ul>
