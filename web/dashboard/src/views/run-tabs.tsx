@@ -23,10 +23,10 @@ interface RunTabsProps {
 export function RunTabs({ route, marks, children }: RunTabsProps) {
   const { tab: current = "overview" } = route;
   const chosen = useRef<HTMLAnchorElement>(null);
-  // On a phone the row scrolls.
+  // On a narrow phone the row scrolls.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another part is chosen
   useEffect(() => {
-    chosen.current?.scrollIntoView({ block: "nearest", inline: "center" });
+    chosen.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [current]);
   return (
     <div className="run-tabs-row">
