@@ -25,6 +25,8 @@ export const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=bu
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
 const MAX_BUTTONS = 3;
+/** Elements that are looked at: to find a selector for each takes as long as there are elements. */
+const MAX_CANDIDATES = 500;
 const LONGEST_BUTTON = 24;
 /** Keys of start menus, also of menus for one or two players. */
 const START_KEYS = ["Space", "Enter", "Digit1"];
@@ -172,7 +174,8 @@ function buttonsOf(window: PageWindow): Button[] {
 
 /** Visible elements that do not lead to another page, with their texts and names. */
 export function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
-  return ([...window.document.querySelectorAll(kinds)] as HTMLElement[]).flatMap((element) => {
+  const candidates = [...window.document.querySelectorAll(kinds)].slice(0, MAX_CANDIDATES) as HTMLElement[];
+  return candidates.flatMap((element) => {
     const [id, classes] = [idOf(element), classesOf(element)];
     const said = element.textContent?.trim() || (element as HTMLInputElement).value;
     const text = (said || id || classes).slice(0, 40);
