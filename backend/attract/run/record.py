@@ -42,9 +42,10 @@ from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
 from attract.runs.plain_text import plain
-from attract.schema.api import ClockStart, LogLine, MetricsView, RandomPlay, RunState, RunView
+from attract.schema.api import LogLine, MetricsView, RandomPlay, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
+from attract.schema.metrics import ClockStart
 from attract.schema.versions import VersionView
 
 VIEW = "view"

@@ -58,7 +58,7 @@ LEARNER_METRICS: Final = (
         "train/clip_fraction",
         "learning",
         "Clip fraction",
-        "Share of steps in which PPO limited the change of the policy. 0.05 to 0.3 is usual.",
+        "Share of steps in which clipping limited the change of the policy. 0.05 to 0.3 is usual.",
         unit="share",
     ),
     metric(

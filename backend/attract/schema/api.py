@@ -8,6 +8,7 @@ from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text,
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
+from attract.schema.metrics import ClockStart
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tiers import Tier
 
@@ -417,14 +418,6 @@ class MetricSeries(WireModel):
     low: list[float] | None = None
     """Smallest value of each bucket; None where no bucket has more than one."""
     high: list[float] | None = None
-
-
-class ClockStart(WireModel):
-    """The first update of a session of a run."""
-
-    seconds: float
-    """Since the start of the run."""
-    unix_seconds: float
 
 
 class MetricsView(WireModel):

@@ -1,4 +1,4 @@
-"""What metrics mean: `GET /api/metrics`."""
+"""What metrics mean (`GET /api/metrics`), and the clock of their places."""
 
 from typing import Literal
 
@@ -55,3 +55,11 @@ class MetricDefinitions(WireModel):
     families: list[MetricFamily]
     metrics: list[MetricInfo]
     """In the order of charts within a group."""
+
+
+class ClockStart(WireModel):
+    """The first update of a session of a run."""
+
+    seconds: float
+    """Since the start of the run."""
+    unix_seconds: float

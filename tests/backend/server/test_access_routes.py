@@ -215,8 +215,8 @@ async def test_whoever_opens_a_viewer_s_link_may_look_and_change_nothing(world: 
     grant = world.guard.grant_of(token)
     assert grant is not None and grant.role == "viewer"
     access = AccessView.model_validate((await world.client.get("/api/access")).json())
-    assert [(one.role, one.agent) for one in access.sessions] == [("viewer", "guest")]
-    (entry,) = [one for one in access.invitations if one.tier == "viewer"]
+    assert [(session.role, session.agent) for session in access.sessions] == [("viewer", "guest")]
+    (entry,) = [entry for entry in access.invitations if entry.tier == "viewer"]
     assert entry.note == f"for viewers: {run_id}"
 
 

@@ -138,6 +138,13 @@ describe("followRun", () => {
     expect(state.episodes.map(({ id }) => id)).toEqual(["new", "old"]);
   });
 
+  it("has an episode that was kept while the list of them was on its way", async () => {
+    newest().emit("open", null);
+    newest().emit("episode", { id: "new" });
+    await settle();
+    expect(state.episodes.map(({ id }) => id)).toEqual(["new", "old"]);
+  });
+
   it("has its charts also where the episodes cannot be listed", async () => {
     keepsEpisodes = false;
     leave();

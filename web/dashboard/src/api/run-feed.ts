@@ -40,6 +40,8 @@ export function followRun(
   let retry: ReturnType<typeof setTimeout> | undefined;
   let retrySnapshot: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource | undefined;
+  /** Episodes that were kept since the list of them was asked for. */
+  let newEpisodes: EpisodeEntry[] = [];
   let isEnded = false;
   let isFollowed = false;
   /** Whether there is no stream because the page is hidden. */
@@ -85,7 +87,10 @@ export function followRun(
     on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
     on<LogLine>(source, "log", (line) => put({ type: "log", lines: [line] }));
-    on<EpisodeEntry>(source, "episode", (entry) => put({ type: "episode", entry }));
+    on<EpisodeEntry>(source, "episode", (entry) => {
+      newEpisodes.push(entry);
+      put({ type: "episode", entry });
+    });
     on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
     on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
     on<FleetChanges>(source, "fleet_changes", (changes) => put({ type: "fleet_changes", changes }));
@@ -131,7 +136,13 @@ export function followRun(
       onEvents([{ type: "snapshot", metrics, log: log?.lines ?? null }]);
     };
     // Apart: charts do not wait for a list of files.
-    api.episodes(runId).then((entries) => isWanted() && put({ type: "episodes", entries }), onError);
+    newEpisodes = [];
+    api.episodes(runId).then((entries) => {
+      if (!isWanted()) return;
+      put({ type: "episodes", entries });
+      // The list may be older than these.
+      for (const entry of newEpisodes) put({ type: "episode", entry });
+    }, onError);
     ask().catch((error: unknown) => {
       if (!isWanted()) return;
       onError(error);
