@@ -89,7 +89,7 @@ def address(runs_dir: Path) -> Iterator[str]:
 async def show(page: Page, run_id: str, query: str = "") -> None:
     """The charts of a run, with the first of them drawn."""
     await expect(page.locator("h1")).to_be_visible()
-    await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}{query}")
+    await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}/charts{query}")
     await expect(page.locator(".chart canvas").first).to_be_visible()
 
 

@@ -100,7 +100,7 @@ async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address
         await expect(page.get_by_test_id("progress")).to_have_text(re.compile(r"^Return \d+ of 475$"))
         await photograph(page, PICTURES / "run-over-1440x900.png", full_page=False)
         # Going on.
-        await page.get_by_role("link", name="New run").click()
+        await page.get_by_role("link", name="Home").click()
         await start_training(page, "Lander")
         await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
         await expect(page.get_by_test_id("decisions").locator("li")).to_have_count(4)

@@ -1,6 +1,7 @@
 """The table of runs and the comparison of runs in a real browser."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from indexed_runs import run_on_disk
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "runs"
+MAX_SECONDS = 20
+"""For a person who asks what the better of two runs did differently."""
 LR = {"slow": 0.0001, "fast": 0.004}
 
 
@@ -241,6 +244,30 @@ async def test_two_runs_are_compared(address: str) -> None:
         await check_accessible(page, "a comparison")
         PICTURES.mkdir(parents=True, exist_ok=True)
         await photograph_all(page, PICTURES, "compare")
+
+
+async def test_what_the_better_run_did_differently_is_four_clicks_from_home(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        clicks = [
+            page.get_by_role("link", name="Runs", exact=True),
+            row(page, "fast-1").get_by_role("checkbox"),
+            row(page, "slow-1").get_by_role("checkbox"),
+            page.get_by_role("button", name="Compare"),
+        ]
+        started = time.monotonic()
+        for number, target in enumerate(clicks):
+            await target.click()
+            await page.screenshot(path=PICTURES / f"better-run-{number + 1}.png")
+        # How both learned, which was better, and what it did differently.
+        chart = page.locator('figure[data-metric="rollout/ep_rew_mean"]')
+        await expect(chart).to_have_attribute("data-runs", "2")
+        best = page.get_by_role("region", name="Final numbers").locator('td[data-best="true"]')
+        await expect(best.first).to_have_text("9")
+        different = page.get_by_role("region", name="Settings that differ")
+        await expect(different.get_by_role("row", name=re.compile("ppo.learning_rate"))).to_be_visible()
+        assert time.monotonic() - started < MAX_SECONDS
 
 
 async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir: Path) -> None:

@@ -217,7 +217,8 @@ test("masks, continuous actions and several agents allocate nothing per agent st
       perStep = Math.min(perStep, allocated / (loop.agentSteps - before));
     }
     console.log(`${name}: ${perStep.toFixed(1)} bytes allocated per agent step`);
-    // The promises of a step are shared by all its agents, the blocks by all steps; a small object each would be 16 bytes more.
-    expect(perStep).toBeLessThan(12);
+    // The promises of a step are shared by all its agents, the blocks by all steps: 5 to 12 bytes. A small object each
+    // would be 16 bytes more.
+    expect(perStep).toBeLessThan(16);
   }
 });
