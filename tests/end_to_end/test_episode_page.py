@@ -330,7 +330,8 @@ async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
         await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")
         await check_accessible(page, "an episode from a file")
         await photograph_all(page, PICTURES, "file")
-        alert = page.get_by_role("alert")
+        # A file is refused in an alert, a game that cannot be shown over its screen.
+        alert = page.locator('[role="alert"], .over:has-text("cannot be played")')
         whole = json.dumps(episodes["pole"])
         for name, text, said in (
             ("cut.json", whole[:-20], "cut.json is no recorded episode: it is not JSON, or it is cut off."),

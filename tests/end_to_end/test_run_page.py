@@ -63,7 +63,7 @@ async def open_run(page: Page, rest: str) -> None:
 
 
 async def start_training(page: Page, title: str) -> None:
-    await page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
     form = page.get_by_role("form", name=f"Train {title}")
     await form.get_by_label("Workers", exact=True).fill("1")
     await form.get_by_role("button", name="Start training").click()
@@ -242,7 +242,7 @@ globalThis.Notification = class extends Notification {
 
 async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
-        await expect(page).to_have_title("New run · Attract")
+        await expect(page).to_have_title("Home · Attract")
         own = await page.evaluate(ICON)
         await page.context.grant_permissions(["notifications"])
         await page.context.add_init_script(COUNT_NOTICES)

@@ -15,7 +15,7 @@ const OWN = "";
 
 export function RunSettings({ run }: { run: RunView }) {
   const form = useLoaded("settings form", api.settingsForm);
-  const runs = useLoaded("runs", api.runs);
+  const runs = useLoaded("all runs", allRuns);
   const [otherId, setOther] = useState(OWN);
   const [search, setSearch] = useState("");
   const own = useLoaded(`own ${run.game}`, () => ownOf(run));
@@ -137,6 +137,11 @@ async function ownOf(run: RunView): Promise<Side> {
 async function sideOf({ game, settings, description }: RunView): Promise<Side> {
   const view = await api.trySettings({ game, settings, description }).catch(() => null);
   return { settings, view };
+}
+
+/** Also archived ones, and those that never had an update. */
+async function allRuns(): Promise<RunRow[]> {
+  return (await api.runList({ q: "is:all" })).runs;
 }
 
 /** Runs of the same game first. */
