@@ -37,8 +37,8 @@ export function ServerStrip() {
   useAnnounce(isAway ? "The server has ended. Start it: attract serve" : "The server answers again");
   if (!isAway) return null;
   return (
-    <p className="server-strip" data-testid="server-strip">
+    <aside className="server-strip" aria-label="The server" data-testid="server-strip">
       The server has ended. Start it: <code>attract serve</code>
-    </p>
+    </aside>
   );
 }
