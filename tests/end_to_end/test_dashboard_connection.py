@@ -125,7 +125,7 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path)
                 await expect(page.get_by_role("alert")).to_have_count(0)
             await proxy.start()
             await expect(strip).to_have_count(0)
-            await expect(page.get_by_text("Browsers that are signed in")).to_be_visible()
+            await expect(page.get_by_role("heading", name="Browsers that are signed in")).to_be_visible()
             await page.evaluate("(route) => { location.hash = route; }", f"/runs/{run_id}")
             await expect(get).to_be_visible()
 

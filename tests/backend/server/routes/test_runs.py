@@ -59,7 +59,7 @@ async def test_a_stopped_run_is_resumed_over_http_and_refusals_are_sentences(wor
 
 @pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2fruns", ".trash", "a%00b", "gone"])
 async def test_run_ids_that_are_no_runs_are_404_on_every_route(world: GatewayWorld, run_id: str):
-    # Of `..` clients make `/api/metrics`, which is no route of a run.
+    # Clients turn `..` into `/api/metrics`, which is no route of a run.
     metrics = [] if run_id == ".." else ["/metrics"]
     for rest in ("", *metrics, "/events", "/fleet", "/policy/latest.onnx", "/policy/0.onnx"):
         assert (await world.client.get(f"/api/runs/{run_id}{rest}")).status_code == 404
