@@ -168,7 +168,7 @@ def _metrics(path: Path) -> str | None:
         return None
     with contextlib.closing(MetricsStore(path)) as store:
         view = store.query("run", max_points=POINTS)
-        return _json({"updates": store.last_update(), **view.model_dump(mode="json", exclude={"run_id"})})
+        return _json({"last_update": store.last_update(), **view.model_dump(mode="json", exclude={"run_id"})})
 
 
 def _files(folder: Path) -> dict[str, int]:

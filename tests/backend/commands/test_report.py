@@ -74,7 +74,7 @@ def test_watched_a_report_has_what_an_issue_needs_and_no_planted_secret(trained:
     assert json.loads(found["run.json"])["updates"] == 3
     assert json.loads(found["game.json"])["description"]["id"] == "Counting-v1"
     metrics = json.loads(found["metrics.json"])
-    assert metrics["updates"] == 3
+    assert metrics["last_update"] == 3
     assert "train/loss" in metrics["names"]
     assert {load["name"] for load in json.loads(found["doctor.json"])} >= {"python", "chromium"}
     assert json.loads(found["machine.json"])["packages"]["fastapi"]
