@@ -7,7 +7,7 @@ import { SessionMaker } from "@attract/worker/policy/session-maker";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { expect, test } from "vitest";
 import { cdp } from "vitest/browser";
-import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx } from "../support/golden-policy.ts";
+import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx, renamed } from "../support/golden-policy.ts";
 
 const engine = async (): Promise<Blob> => (await fetch(wasmUrl)).blob();
 
@@ -20,13 +20,8 @@ test("the small player plays until a policy needs the engine, which is asked for
   expect(await maker.create(goldenOnnx(), CARTPOLE_LIKE, options)).toBeInstanceOf(PlayerSession);
   expect(asked).toBe(0);
   const { description, onnx } = GOLDEN_POLICIES.conv;
-  const unknown = bytesOf(onnx);
   // A name that no operator has here: what the engine says of it is the worker's answer.
-  const text = Array.from(unknown, (byte) => String.fromCharCode(byte)).join("");
-  unknown.set(
-    [..."Rely"].map((letter) => letter.charCodeAt(0)),
-    text.indexOf("Relu"),
-  );
+  const unknown = renamed(bytesOf(onnx), "Relu", "Rely");
   const waiting = [
     maker.create(unknown, description, options).then(
       () => "made",
