@@ -6,7 +6,7 @@ import { PolicySession } from "@attract/worker/policy/policy-session";
 import { SessionMaker } from "@attract/worker/policy/session-maker";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { expect, test } from "vitest";
-import { cdp } from "vitest/browser";
+import { allocatedBytes } from "../support/allocated.ts";
 import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx, renamed } from "../support/golden-policy.ts";
 
 const engine = async (): Promise<Blob> => (await fetch(wasmUrl)).blob();
@@ -41,18 +41,8 @@ test("the small player plays until a policy needs the engine, which is asked for
   await session.release();
 });
 
-interface ProfileNode {
-  selfSize: number;
-  children: ProfileNode[];
-}
-
 test("the small player allocates nothing per decision", async () => {
   const rows = 64;
-  const protocol = cdp() as unknown as {
-    send(method: string, params?: object): Promise<{ profile: { head: ProfileNode } }>;
-  };
-  const sum = (node: ProfileNode): number =>
-    node.children.reduce((total, child) => total + sum(child), node.selfSize);
   for (const name of ["gaussian", "gru", "lstm", "dict"]) {
     const { description, onnx, state_size: stateSize } = GOLDEN_POLICIES[name];
     const maker = new SessionMaker(() => undefined);
@@ -63,11 +53,7 @@ test("the small player allocates nothing per decision", async () => {
     };
     // Until the compiler has made the most of it.
     for (let round = 0; round < 6; round++) await play();
-    const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
-    await protocol.send("HeapProfiler.startSampling", { samplingInterval: 512, ...collected });
-    await play();
-    const { profile } = await protocol.send("HeapProfiler.stopSampling");
-    const perDecision = sum(profile.head) / (500 * rows);
+    const perDecision = (await allocatedBytes(play)) / (500 * rows);
     console.log(`${name}: ${perDecision.toFixed(1)} bytes a decision`);
     // A number that becomes an object takes 12 bytes, and each of these networks has more than 30 of them.
     expect(perDecision).toBeLessThan(12);

@@ -6,8 +6,8 @@ import type { GameDefinition, Out, StartContext } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { type ActionSpace, box, dict, discrete, multiDiscrete } from "attract/spaces";
 import { expect, test } from "vitest";
-import { cdp } from "vitest/browser";
 import cartpole from "../../../../web/games/cartpole/game.ts";
+import { allocatedBytes } from "../support/allocated.ts";
 import { countingGame, createLoop, FakePolicy, lease, seat } from "../support/counting-game.ts";
 
 const INSTANCES = 64;
@@ -19,25 +19,6 @@ function liveBytes(): number {
   const { gc } = globalThis as unknown as { gc(): void };
   for (let i = 0; i < 3; i++) gc();
   return (performance as unknown as { memory: { usedJSHeapSize: number } }).memory.usedJSHeapSize;
-}
-
-interface ProfileNode {
-  selfSize: number;
-  children: ProfileNode[];
-}
-
-/** Bytes of all objects made while `run` runs, also of those that were collected since, as V8 samples them. */
-async function allocatedBytes(run: () => Promise<unknown>): Promise<number> {
-  const session = cdp() as unknown as {
-    send(method: string, params?: object): Promise<{ profile: { head: ProfileNode } }>;
-  };
-  const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
-  await session.send("HeapProfiler.startSampling", { samplingInterval: 512, ...collected });
-  await run();
-  const { profile } = await session.send("HeapProfiler.stopSampling");
-  const sum = (node: ProfileNode): number =>
-    node.children.reduce((total, child) => total + sum(child), node.selfSize);
-  return sum(profile.head);
 }
 
 test("the loop's own code allocates nothing per agent step", async () => {
