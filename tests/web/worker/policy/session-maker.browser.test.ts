@@ -1,13 +1,20 @@
 /** Who plays in a worker that began without the inference engine. */
 
 import { ObservationBatch } from "@attract/worker/game/observation-batch";
-import { PlayerSession } from "@attract/worker/policy/player-session";
+import { createPlayerSession, MAX_WORK, PlayerSession } from "@attract/worker/policy/player-session";
 import { PolicySession } from "@attract/worker/policy/policy-session";
 import { SessionMaker } from "@attract/worker/policy/session-maker";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { expect, test } from "vitest";
 import { allocatedBytes } from "../support/allocated.ts";
-import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx, renamed } from "../support/golden-policy.ts";
+import {
+  bytesOf,
+  CARTPOLE_LIKE,
+  GOLDEN_MODELS,
+  GOLDEN_POLICIES,
+  goldenOnnx,
+  renamed,
+} from "../support/golden-policy.ts";
 
 const engine = async (): Promise<Blob> => (await fetch(wasmUrl)).blob();
 
@@ -43,17 +50,17 @@ test("the small player plays until a policy needs the engine, which is asked for
 
 test("the small player allocates nothing per decision", async () => {
   const rows = 64;
-  for (const name of ["gaussian", "gru", "lstm", "dict"]) {
-    const { description, onnx, state_size: stateSize } = GOLDEN_POLICIES[name];
-    const maker = new SessionMaker(() => undefined);
-    const session = await maker.create(bytesOf(onnx), description, { maxBatch: rows, stateSize });
+  for (const { name, policy, onnx } of GOLDEN_MODELS) {
+    const { description, state_size: stateSize } = policy;
+    const options = { maxBatch: rows, stateSize };
+    const session = createPlayerSession(bytesOf(onnx), description, options, MAX_WORK.watch) as PlayerSession;
     const batch = new ObservationBatch(description.observation as never, rows, { maskSize: 0, stateSize });
     const play = async (): Promise<void> => {
-      for (let step = 0; step < 500; step++) await session.run(batch, rows);
+      for (let step = 0; step < 200; step++) await session.run(batch, rows);
     };
     // Until the compiler has made the most of it.
     for (let round = 0; round < 6; round++) await play();
-    const perDecision = (await allocatedBytes(play)) / (500 * rows);
+    const perDecision = (await allocatedBytes(play)) / (200 * rows);
     console.log(`${name}: ${perDecision.toFixed(1)} bytes a decision`);
     // A number that becomes an object takes 12 bytes, and each of these networks has more than 30 of them.
     expect(perDecision).toBeLessThan(12);
