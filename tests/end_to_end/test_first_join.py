@@ -23,7 +23,10 @@ MIN_ENGINE_BYTES = 3_000_000
 
 
 class Loaded:
-    """Bytes that the pages of one context were sent, headers and all, without what goes over websockets."""
+    """Bytes that the pages of one context were sent, headers and all, without what goes over websockets.
+
+    Of the supervisor's script, 29 kB, Chromium tells the headers alone.
+    """
 
     def __init__(self, context: BrowserContext) -> None:
         self._requests: list[Request] = []

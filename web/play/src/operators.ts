@@ -175,7 +175,7 @@ function prepareGemm([x, weight, bias]: readonly Tensor[], { transB }: GraphNode
   const [numOutputs, numInputs] = weight.dims;
   const out = floats([1, numOutputs]);
   const [w, from, to] = [weight.data, x.data, out.data];
-  const zero = bias?.data ?? new Float32Array(numOutputs);
+  const added = bias?.data ?? new Float32Array(numOutputs);
   return {
     outputs: [out],
     work: numOutputs * numInputs,
@@ -196,15 +196,15 @@ function prepareGemm([x, weight, bias]: readonly Tensor[], { transB }: GraphNode
           s3 += w[at + 3 * numInputs] * x;
         }
         at += 3 * numInputs;
-        to[o] = s0 + zero[o];
-        to[o + 1] = s1 + zero[o + 1];
-        to[o + 2] = s2 + zero[o + 2];
-        to[o + 3] = s3 + zero[o + 3];
+        to[o] = s0 + added[o];
+        to[o + 1] = s1 + added[o + 1];
+        to[o + 2] = s2 + added[o + 2];
+        to[o + 3] = s3 + added[o + 3];
       }
       for (; o < numOutputs; o++) {
         let sum = 0;
         for (let i = 0; i < numInputs; i++) sum += w[at++] * from[i];
-        to[o] = sum + zero[o];
+        to[o] = sum + added[o];
       }
     },
   };

@@ -18,6 +18,7 @@ import {
   PATIENCE_MS,
 } from "@attract/worker/host/game-checker";
 import { expect, test } from "vitest";
+import { FakeThread } from "../support/fake-thread.ts";
 import { orderOf } from "../support/playtests.ts";
 
 const ORDER: CheckGame = {
@@ -29,21 +30,7 @@ const ORDER: CheckGame = {
   game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js", has_page: false },
   budget_seconds: 2,
 };
-class FakeWorker {
-  readonly posted: unknown[] = [];
-  onmessage: ((event: MessageEvent<CheckNews>) => void) | null = null;
-  onerror: GameThread["onerror"] = null;
-  isTerminated = false;
-  postMessage(message: unknown): void {
-    this.posted.push(message);
-  }
-  terminate(): void {
-    this.isTerminated = true;
-  }
-  says(news: CheckNews): void {
-    this.onmessage?.({ data: news } as MessageEvent<CheckNews>);
-  }
-}
+class FakeWorker extends FakeThread<unknown, CheckNews> {}
 
 function checker() {
   const workers: FakeWorker[] = [];

@@ -14,6 +14,7 @@ import type {
 } from "@attract/worker/host/worker-messages";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { FakeSocket } from "../support/fake-socket.ts";
+import { FakeThread } from "../support/fake-thread.ts";
 
 const IDENTITY: HostIdentity = {
   base: "https://example.org/prefix/",
@@ -47,24 +48,7 @@ const DESCRIPTION = {
   picture_stacks: {},
 } satisfies GameDescription;
 
-class FakeWorker {
-  readonly posted: SupervisorToRollout[] = [];
-  onmessage: ((event: MessageEvent<RolloutToSupervisor>) => void) | null = null;
-  onerror: GameThread["onerror"] = null;
-  isTerminated = false;
-
-  postMessage(message: SupervisorToRollout): void {
-    this.posted.push(message);
-  }
-
-  terminate(): void {
-    this.isTerminated = true;
-  }
-
-  says(message: RolloutToSupervisor): void {
-    this.onmessage?.({ data: message } as MessageEvent<RolloutToSupervisor>);
-  }
-}
+class FakeWorker extends FakeThread<SupervisorToRollout, RolloutToSupervisor> {}
 
 function assignment(fields: Partial<Assignment> = {}): Assignment {
   return {

@@ -5,7 +5,8 @@ import { createPolicySession } from "@attract/worker/policy/policy-session";
 import { createSampler } from "@attract/worker/policy/sampler";
 import { describe, expect, test } from "vitest";
 import golden from "../../../contract/golden/policy.json";
-import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx } from "../support/golden-policy.ts";
+import { bytesOf, CARTPOLE_LIKE, GOLDEN_MODELS, goldenOnnx } from "../support/golden-policy.ts";
+import { expectAllClose, expectAsTorch, rowsOf } from "../support/golden-session.ts";
 
 const ROWS = golden.observations.length;
 
@@ -22,9 +23,8 @@ describe("C9", () => {
       fill(batch);
       await session.run(batch, rows);
       const [logits] = session.outputs;
-      expect(logits.length).toBe(2 * rows);
-      for (let i = 0; i < 2 * rows; i++) expectClose(logits[i], expected[i]);
-      for (let i = 0; i < rows; i++) expectClose(session.values[i], golden.value[i]);
+      expectAllClose(logits, expected.slice(0, 2 * rows));
+      expectAllClose(session.values, golden.value.slice(0, rows));
     }
     await session.release();
   });
@@ -45,53 +45,14 @@ describe("C9", () => {
     }
   });
 
-  const models = Object.entries(GOLDEN_POLICIES).flatMap(([name, policy]) => [
-    { name, policy, onnx: policy.onnx },
-    // As a run that is over is watched.
-    { name: `${name}, exported`, policy, onnx: policy.export.onnx },
-  ]);
-  for (const { name, policy, onnx } of models) {
+  for (const { name, policy, onnx } of GOLDEN_MODELS) {
     test(`C9: ${name}: outputs, states, actions and log-probabilities are torch's`, async () => {
-      const { description, state_size: stateSize, inputs, outputs } = policy;
-      const rows = outputs.value.shape[0];
-      const session = await createPolicySession(bytesOf(onnx), description, {
-        maxBatch: rows,
-        stateSize,
-      });
-      const batch = new ObservationBatch(description.observation as never, rows, {
-        maskSize: (policy.action_mask?.data.length ?? 0) / rows,
-        stateSize,
-      });
-      for (const [e, array] of batch.arrays.entries()) {
-        array.set(inputs[batch.arrays.length === 1 ? "obs" : `obs_${e}`].data);
-      }
-      if (stateSize > 0) batch.states.set(inputs.state_ins.data);
-      batch.masks.set(policy.action_mask?.data ?? []);
-      await session.run(batch, rows);
-      const sampler = createSampler(description.action as never, rows);
-      for (const [i, output] of sampler.outputNames.entries()) {
-        expectAllClose(session.outputs[i], outputs[output].data);
-      }
-      expectAllClose(session.values, outputs.value.data);
-      expectAllClose(session.states, outputs.state_outs?.data ?? []);
-      const { masks } = batch;
-      sampler.uniforms.set(policy.uniforms.data);
-      for (let row = 0; row < rows; row++) sampler.sample(session.outputs, row, masks, row);
-      expectAllClose(sampler.actions, policy.actions.data);
-      expectAllClose(sampler.logProbs, policy.log_probs.data);
-      for (let row = 0; row < rows; row++) sampler.choose(session.outputs, row, masks, row);
-      expectAllClose(sampler.actions, policy.modes.data);
+      const { description, state_size: stateSize } = policy;
+      const options = { maxBatch: rowsOf(policy), stateSize };
+      const session = await createPolicySession(bytesOf(onnx), description, options);
+      await expectAsTorch(session, policy);
       await session.release();
     });
-  }
-
-  function expectAllClose(got: ArrayLike<number>, expected: readonly number[]): void {
-    expect(got.length).toBe(expected.length);
-    for (let i = 0; i < expected.length; i++) expectClose(got[i], expected[i]);
-  }
-
-  function expectClose(got: number, expected: number): void {
-    expect(Math.abs(got - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(1e-5);
   }
 });
 

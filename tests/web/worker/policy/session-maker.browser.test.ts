@@ -1,13 +1,20 @@
 /** Who plays in a worker that began without the inference engine. */
 
 import { ObservationBatch } from "@attract/worker/game/observation-batch";
-import { PlayerSession } from "@attract/worker/policy/player-session";
+import { createPlayerSession, MAX_WORK, PlayerSession } from "@attract/worker/policy/player-session";
 import { PolicySession } from "@attract/worker/policy/policy-session";
 import { SessionMaker } from "@attract/worker/policy/session-maker";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { expect, test } from "vitest";
-import { cdp } from "vitest/browser";
-import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx } from "../support/golden-policy.ts";
+import { allocatedBytes } from "../support/allocated.ts";
+import {
+  bytesOf,
+  CARTPOLE_LIKE,
+  GOLDEN_MODELS,
+  GOLDEN_POLICIES,
+  goldenOnnx,
+  renamed,
+} from "../support/golden-policy.ts";
 
 const engine = async (): Promise<Blob> => (await fetch(wasmUrl)).blob();
 
@@ -20,13 +27,8 @@ test("the small player plays until a policy needs the engine, which is asked for
   expect(await maker.create(goldenOnnx(), CARTPOLE_LIKE, options)).toBeInstanceOf(PlayerSession);
   expect(asked).toBe(0);
   const { description, onnx } = GOLDEN_POLICIES.conv;
-  const unknown = bytesOf(onnx);
   // A name that no operator has here: what the engine says of it is the worker's answer.
-  const text = Array.from(unknown, (byte) => String.fromCharCode(byte)).join("");
-  unknown.set(
-    [..."Rely"].map((letter) => letter.charCodeAt(0)),
-    text.indexOf("Relu"),
-  );
+  const unknown = renamed(bytesOf(onnx), "Relu", "Rely");
   const waiting = [
     maker.create(unknown, description, options).then(
       () => "made",
@@ -46,33 +48,19 @@ test("the small player plays until a policy needs the engine, which is asked for
   await session.release();
 });
 
-interface ProfileNode {
-  selfSize: number;
-  children: ProfileNode[];
-}
-
 test("the small player allocates nothing per decision", async () => {
   const rows = 64;
-  const protocol = cdp() as unknown as {
-    send(method: string, params?: object): Promise<{ profile: { head: ProfileNode } }>;
-  };
-  const sum = (node: ProfileNode): number =>
-    node.children.reduce((total, child) => total + sum(child), node.selfSize);
-  for (const name of ["gaussian", "gru", "lstm", "dict"]) {
-    const { description, onnx, state_size: stateSize } = GOLDEN_POLICIES[name];
-    const maker = new SessionMaker(() => undefined);
-    const session = await maker.create(bytesOf(onnx), description, { maxBatch: rows, stateSize });
+  for (const { name, policy, onnx } of GOLDEN_MODELS) {
+    const { description, state_size: stateSize } = policy;
+    const options = { maxBatch: rows, stateSize };
+    const session = createPlayerSession(bytesOf(onnx), description, options, MAX_WORK.watch) as PlayerSession;
     const batch = new ObservationBatch(description.observation as never, rows, { maskSize: 0, stateSize });
     const play = async (): Promise<void> => {
-      for (let step = 0; step < 500; step++) await session.run(batch, rows);
+      for (let step = 0; step < 200; step++) await session.run(batch, rows);
     };
     // Until the compiler has made the most of it.
     for (let round = 0; round < 6; round++) await play();
-    const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
-    await protocol.send("HeapProfiler.startSampling", { samplingInterval: 512, ...collected });
-    await play();
-    const { profile } = await protocol.send("HeapProfiler.stopSampling");
-    const perDecision = sum(profile.head) / (500 * rows);
+    const perDecision = (await allocatedBytes(play)) / (200 * rows);
     console.log(`${name}: ${perDecision.toFixed(1)} bytes a decision`);
     // A number that becomes an object takes 12 bytes, and each of these networks has more than 30 of them.
     expect(perDecision).toBeLessThan(12);

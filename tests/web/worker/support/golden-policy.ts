@@ -43,3 +43,16 @@ export const GOLDEN_POLICIES = policies as unknown as Record<string, GoldenPolic
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
+
+/** A model in which every operator `name` has another name of the same length. */
+export function renamed(onnx: Uint8Array, name: string, other: string): Uint8Array<ArrayBuffer> {
+  const text = Array.from(onnx, (byte) => String.fromCharCode(byte)).join("");
+  if (!text.includes(name)) throw new Error(`the model has no ${name}`);
+  return Uint8Array.from(text.replaceAll(name, other), (character) => character.charCodeAt(0));
+}
+
+/** Models of a policy: the one of training, and the exported one, by which a run that is over is watched. */
+export const GOLDEN_MODELS = Object.entries(GOLDEN_POLICIES).flatMap(([name, policy]) => [
+  { name, policy, onnx: policy.onnx },
+  { name: `${name}, exported`, policy, onnx: policy.export.onnx },
+]);

@@ -55,7 +55,6 @@ export class Stage {
   #goesTo = -1;
   #arrivedAt = -2;
   #policyReady: ((answer: Answer) => void) | null = null;
-  #needsEngine = false;
 
   constructor(options: StageOptions) {
     this.#options = options;
@@ -101,12 +100,9 @@ export class Stage {
         this.#policyReady = resolve;
         this.send({ type: "policy", version, models, seats, engine });
       });
-    // The engine has megabytes: it is loaded once a policy is not for the small player.
-    let answer = await ask(this.#needsEngine ? await fetchEngine() : null);
-    if (answer.needsEngine === true) {
-      this.#needsEngine = true;
-      answer = await ask(await fetchEngine());
-    }
+    // The engine has megabytes: it is loaded once a policy is not for the small player. The thread keeps it.
+    let answer = await ask(null);
+    if (answer.needsEngine === true) answer = await ask(await fetchEngine());
     if (answer.error !== null) throw new Error(String(answer.error));
   }
 

@@ -74,7 +74,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
       onDecided: (decision) => {
         listener.current?.(decision);
         if (typeof decision.action !== "number") setNumbers(decision.action);
-        // Once the first picture is there: the inference engine is large.
+        // Once the first picture is there: the policy, and the engine that it may need, can be large.
         if (!hasAsked) ask().catch(() => undefined);
         hasAsked = true;
       },

@@ -23,7 +23,10 @@ interface Feed {
   readonly entry: number;
 }
 
-/** As `PolicySession`, row by row. Its outputs are those of the exported graph, computed in 64 bits and kept in 32. */
+/**
+ * As `PolicySession`, row by row. Its outputs are those of the exported graph, computed in 64 bits and kept in 32. A mask is not
+ * given to the graph: its `action` alone would depend on it, which is not used here.
+ */
 export class PlayerSession implements ModelPolicy {
   readonly policyId: string;
   readonly policyVersion: number;
@@ -34,7 +37,6 @@ export class PlayerSession implements ModelPolicy {
   states: Float32Array;
   readonly #network: Network;
   readonly #feeds: readonly Feed[];
-  readonly #mask: Numbers | undefined;
   readonly #stateIn: Numbers | undefined;
   readonly #outputs: readonly Numbers[];
   readonly #value: Numbers;
@@ -49,7 +51,6 @@ export class PlayerSession implements ModelPolicy {
       to: network.inputs.get(name) as Numbers,
       entry: name === "obs" ? 0 : Number(name.slice("obs_".length)),
     }));
-    this.#mask = network.inputs.get("action_mask");
     this.#stateIn = network.inputs.get("state_ins");
     this.#outputs = outputNames.map((name) => network.outputs.get(name) as Numbers);
     this.#value = network.outputs.get("value") as Numbers;
@@ -71,7 +72,6 @@ export class PlayerSession implements ModelPolicy {
         const { to, entry } = this.#feeds[f];
         copy(batch.arrays[entry], row * to.length, to, 0, to.length);
       }
-      if (this.#mask !== undefined) copy(batch.masks, row * batch.maskSize, this.#mask, 0, batch.maskSize);
       if (this.#stateIn !== undefined) copy(batch.states, row * stateSize, this.#stateIn, 0, stateSize);
       this.#network.run();
       for (let o = 0; o < this.#outputs.length; o++) {

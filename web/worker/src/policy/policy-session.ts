@@ -131,19 +131,19 @@ function isPlain(game: PolicyGame, options: PolicySessionOptions): boolean {
   return (options.stateSize ?? 0) === 0 && entries.every(({ shape }) => shape.length === 1);
 }
 
-/** What the engine is made of: the bytes of its WebAssembly, or where they can be fetched. To be said before the first session. */
-export function setInferenceEngine(wasm: ArrayBuffer | string): void {
-  if (typeof wasm === "string") ort.env.wasm.wasmPaths = { wasm };
-  else ort.env.wasm.wasmBinary = wasm;
+/** Where the engine's WebAssembly can be fetched, by a thread that may fetch. To be said before the first session. */
+export function setInferenceEngine(url: string): void {
+  ort.env.wasm.wasmPaths = { wasm: url };
 }
 
 /**
- * Loads and compiles the inference engine, so that the first policy's session takes milliseconds. A worker does this before
- * it says hello: no lease waits for it, and no watchdog takes the compiler's silence for a game that hangs.
+ * Compiles the inference engine, so that the first policy's session takes milliseconds. A worker that begins with the engine
+ * does this before it says hello: no lease waits for it, and no watchdog takes the compiler's silence for a game that hangs.
  *
- * Raises whatever the browser says of WebAssembly it cannot load.
+ * @param wasm the engine's WebAssembly. Raises whatever the browser says of WebAssembly it cannot load.
  */
-export async function startInferenceEngine(): Promise<void> {
+export async function startInferenceEngine(wasm: Blob): Promise<void> {
+  ort.env.wasm.wasmBinary = await wasm.arrayBuffer();
   const session = await ort.InferenceSession.create(IDENTITY_MODEL, { executionProviders: ["wasm"] });
   await session.release();
   // Compiled: the megabytes that it was compiled from are no longer needed.

@@ -6,7 +6,6 @@ import {
   createPolicySession,
   type PolicyGame,
   type PolicySessionOptions,
-  setInferenceEngine,
   startInferenceEngine,
 } from "./policy-session.ts";
 
@@ -28,8 +27,7 @@ export class SessionMaker {
 
   /** From now on ONNX Runtime plays: it is faster. Raises whatever the browser says of WebAssembly it cannot load. */
   async useEngine(wasm: Blob): Promise<void> {
-    setInferenceEngine(await wasm.arrayBuffer());
-    await startInferenceEngine();
+    await startInferenceEngine(wasm);
     this.#hasEngine = true;
     this.#ready();
   }

@@ -27,8 +27,8 @@ export type PageToStage =
   /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
   | { type: "hands"; arePlaying: boolean }
   /**
-   * Play with these from now on; beside a recorded episode: say what they would choose. Without `engine`, the inference engine's
-   * WebAssembly, the small player plays where it can. @see WatchedPolicy for `seats`
+   * Play with these from now on; beside a recorded episode: say what they would choose. Until it is given `engine`, the inference
+   * engine's WebAssembly, the small player plays where it can. @see WatchedPolicy for `seats`
    */
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob | null };
 

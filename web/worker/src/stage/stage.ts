@@ -19,7 +19,7 @@ import { PageFrames } from "../page/page-frames.ts";
 import { createPlayerSession, MAX_WORK } from "../policy/player-session.ts";
 import type { ModelPolicy } from "../policy/policy.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
-import { createPolicySession, setInferenceEngine } from "../policy/policy-session.ts";
+import { createPolicySession, startInferenceEngine } from "../policy/policy-session.ts";
 import { Yielder } from "../rollout/yielding.ts";
 import { recordedActions, throughUnitBox } from "./hand-actions.ts";
 import { KeyRelay } from "./key-relay.ts";
@@ -303,12 +303,14 @@ class Stage {
   async #setPolicy({ version, models, seats, engine }: NewPolicy): Promise<void> {
     const made: ModelPolicy[] = [];
     try {
-      if (engine !== null && !this.#hasEngine) setInferenceEngine(await engine.arrayBuffer());
-      this.#hasEngine ||= engine !== null;
+      if (engine !== null) {
+        await startInferenceEngine(engine);
+        this.#hasEngine = true;
+      }
       const game = this.#description;
       const options = { maxBatch: game.num_agents, policyVersion: version };
       for (const model of models) {
-        const small = createPlayerSession(model, game, options, MAX_WORK.watch);
+        const small = this.#hasEngine ? null : createPlayerSession(model, game, options, MAX_WORK.watch);
         if (small === null && !this.#hasEngine) {
           this.#post({ type: "policy_ready", version, error: null, needsEngine: true });
           return;

@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 import math
 
@@ -52,6 +53,43 @@ def test_P8_a_broken_weight_in_the_middle_of_an_update_is_undone():
     assert (caught.value.epoch, caught.value.minibatch) == (1, 2)
     assert_same(policy, weights)
     assert all(parameter.grad is None for parameter in policy.parameters())
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError, StopIteration])
+def test_P8_an_exception_in_the_middle_of_an_update_leaves_no_change(fault):
+    policy = build()
+    optimizer = create_optimizer(policy, 1e-3)
+    update(policy, make_batch(seed=1), optimizer=optimizer)
+    weights, before = weights_of(policy), copy.deepcopy(optimizer.state_dict())
+    generator = torch.Generator().manual_seed(3)
+    shuffles = generator.get_state()
+
+    def fail(epoch, minibatch):
+        if (epoch, minibatch) == (1, 2):
+            raise fault
+
+    with pytest.raises(fault):
+        ppo_update(
+            policy,
+            optimizer,
+            make_batch(seed=2),
+            SETTINGS,
+            generator,
+            distribution=DISTRIBUTION,
+            rates=dataclasses.replace(RATES, learning_rate=5e-3),
+            on_minibatch=fail,
+        )
+    assert_same(policy, weights)
+    assert all(parameter.grad is None for parameter in policy.parameters())
+    assert torch.equal(generator.get_state(), shuffles)
+    after = optimizer.state_dict()
+    assert after["param_groups"] == before["param_groups"]
+    moments = [tensor for entry in before["state"].values() for tensor in entry.values()]
+    assert moments
+    for found, tensor in zip(
+        [tensor for entry in after["state"].values() for tensor in entry.values()], moments, strict=True
+    ):
+        assert torch.equal(found, tensor)
 
 
 def test_P8_a_weight_that_breaks_in_the_last_step_is_found():

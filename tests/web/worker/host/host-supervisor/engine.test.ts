@@ -5,6 +5,7 @@ import { HostSupervisor } from "@attract/worker/host/host-supervisor";
 import type { RolloutToSupervisor, SupervisorToRollout } from "@attract/worker/host/worker-messages";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../../support/fake-socket.ts";
+import { FakeThread } from "../../support/fake-thread.ts";
 
 const GAME = { name: "counting", sha256: "0".repeat(64), url: "games/x.js", has_page: false };
 const IDENTITY = {
@@ -16,20 +17,7 @@ const IDENTITY = {
   hardwareConcurrency: 4,
 };
 
-class FakeWorker implements GameThread {
-  readonly posted: SupervisorToRollout[] = [];
-  onmessage: ((event: MessageEvent<RolloutToSupervisor>) => void) | null = null;
-  onerror: GameThread["onerror"] = null;
-  isTerminated = false;
-
-  postMessage(message: SupervisorToRollout): void {
-    this.posted.push(message);
-  }
-
-  terminate(): void {
-    this.isTerminated = true;
-  }
-}
+class FakeWorker extends FakeThread<SupervisorToRollout, RolloutToSupervisor> {}
 
 let workers: FakeWorker[];
 
@@ -39,8 +27,8 @@ async function ask(fetchEngine: () => Promise<Blob>): Promise<void> {
     identity: IDENTITY,
     maxWorkers: 1,
     post: () => undefined,
-    createWorker: () => workers[workers.push(new FakeWorker()) - 1],
-    createCheckWorker: () => new FakeWorker(),
+    createWorker: () => workers[workers.push(new FakeWorker()) - 1] as GameThread,
+    createCheckWorker: () => new FakeWorker() as GameThread,
     fetchEngine,
     randomKey: () => "0".repeat(32),
     isServerThere: async () => true,
@@ -51,7 +39,7 @@ async function ask(fetchEngine: () => Promise<Blob>): Promise<void> {
   socket.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
   const run = { run_id: "run", num_workers: 1, describe: false, silence_seconds: 5 };
   socket.hears({ type: "assignment", game: GAME, ...run });
-  workers[0].onmessage?.({ data: { type: "engine_needed" } } as MessageEvent<RolloutToSupervisor>);
+  workers[0].says({ type: "engine_needed" });
   await vi.advanceTimersByTimeAsync(0);
 }
 
