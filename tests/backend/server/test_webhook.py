@@ -214,6 +214,13 @@ async def test_tries_are_bounded_and_the_log_keeps_the_url_secret(
     assert record.levelno == logging.WARNING
 
 
+async def test_an_error_of_the_client_does_not_quote_the_url(caplog: pytest.LogCaptureFixture) -> None:
+    # The settings refuse such URLs; urllib says "nonnumeric port: 's3cret@127.0.0.1'" of this one.
+    await post_one("http://name:s3cret@127.0.0.1/")
+    (record,) = caplog.records
+    assert record.getMessage() == "the webhook did not take a message: InvalidURL"
+
+
 async def test_nobody_listens_and_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -262,6 +269,8 @@ async def test_a_slow_receiver_holds_up_nothing_and_messages_that_wait_are_bound
         "http://exa mple.org/",
         "http://example.org/\n",
         "http://[::1/",
+        "http://name:s3cret@example.org/",
+        "https://s3cret@example.org:8443/",
     ],
 )
 def test_a_url_that_is_no_webhook_is_refused_and_not_repeated(url: str) -> None:
