@@ -82,7 +82,8 @@ def _parse(text: str, source: LogSource) -> LogEntry | None:
         return None
     try:
         line = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        # A game may write anything to its console.
         return None
     if not isinstance(line, dict):
         return None

@@ -84,6 +84,14 @@ def test_lines_of_other_forms_are_text_and_never_an_error(tmp_path: Path) -> Non
     assert entry.text.splitlines() == ["a: b", *lines[1:], "\ufffd\ufffd"]
 
 
+def test_a_game_that_logs_deeply_nested_json_does_not_break_the_log(tmp_path: Path) -> None:
+    console = GameConsole(tmp_path)
+    console.keep(LogLine(level="log", text="the state:\n" + '{"a":' * 3_000))
+    console.close()
+    (entry,) = read_entries(tmp_path)
+    assert entry.text.startswith('the state:\n{"a":{"a":')
+
+
 def test_only_the_end_is_read_and_only_so_many_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
