@@ -163,7 +163,7 @@ def sort_key(name: str) -> Callable[[IndexedRun], Any]:
 
     Raises: QueryError: there is no such field or setting, or there are several.
     """
-    field = NUMBERS.get(name) or TEXTS.get(name) or (WORDS.get(name) if name == "state" else None)
+    field = NUMBERS.get(name) or TEXTS.get(name) or WORDS.get(name)
     if name == "starred":
         return lambda run: run.labels.starred
     if field is not None:

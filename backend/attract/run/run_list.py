@@ -141,5 +141,6 @@ def _sorted(runs: Sequence[IndexedRun], sort: str) -> list[IndexedRun]:
 
 def _comparable(value: Any) -> tuple[int, float, str]:
     if isinstance(value, int | float):
-        return 0, float(value), ""
+        # As it is: an integer of a run from elsewhere may be larger than any float.
+        return 0, value, ""
     return 1, 0.0, ",".join(value).casefold() if isinstance(value, list) else str(value).casefold()
