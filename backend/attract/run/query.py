@@ -8,12 +8,12 @@ from typing import Any, Final, cast
 
 from attract.errors import QueryError
 from attract.run.indexed_run import DEFAULTS, IndexedRun, setting_value
+from attract.run.record import UNFINISHED
 from attract.schema.run_list import SettingValue
 from attract.settings.run import ALGORITHM_SETTINGS
 
 MAX_QUERY: Final = 1_000
 """Characters of a search."""
-LIVE: Final = ("starting", "running", "paused", "evaluating")
 
 Field = Callable[[IndexedRun], Any]
 Match = Callable[[IndexedRun], bool]
@@ -49,7 +49,7 @@ NUMBERS: Final[Mapping[str, Field]] = {
 FLAGS: Final[Mapping[str, Match]] = {
     "starred": lambda run: run.labels.starred,
     "archived": lambda run: run.labels.archived,
-    "live": lambda run: run.summary.state in LIVE,
+    "live": lambda run: run.summary.state in UNFINISHED,
     "empty": lambda run: is_empty(run),
     "all": lambda run: True,
 }
@@ -94,7 +94,7 @@ class Query:
 
 def is_empty(run: IndexedRun) -> bool:
     """Whether a run ended without an update; a damaged one may have had some."""
-    return run.summary.updates == 0 and run.summary.state not in (*LIVE, "damaged")
+    return run.summary.updates == 0 and run.summary.state not in (*UNFINISHED, "damaged")
 
 
 def parse_query(text: str) -> Query:
