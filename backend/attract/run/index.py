@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_model
 from attract.run.index_file import IndexFile, Kept
-from attract.run.indexed_run import IndexedRun, IndexedSummary, indexed_run
+from attract.run.indexed_run import IndexedRun, indexed_run
 from attract.run.record import UNFINISHED, RunArchive, damage_named, state_now
 from attract.runs.directory import DATABASE, RunDirectory
 from attract.runs.labels import LABELS, read_labels
@@ -130,8 +130,8 @@ class RunIndex:
         try:
             with damage_named(run_id):
                 data = self._archive.kept_view(directory)
-                known = {name: data[name] for name in IndexedSummary.model_fields if name in data}
-                summary = parse_model(known, IndexedSummary, directory.metrics_path)
+                known = {name: data[name] for name in RunSummary.model_fields if name in data}
+                summary = parse_model(known, RunSummary, directory.metrics_path)
                 with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
                     run = indexed_run(summary, data, labels, store)
         except DamagedRunError as error:
@@ -165,7 +165,7 @@ def _labels_of(directory: RunDirectory) -> tuple[RunLabels, str | None]:
 
 
 def _as_now(run: IndexedRun, active: RunView) -> IndexedRun:
-    now = IndexedSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
+    now = RunSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
     evaluation = active.evaluation
     changes: dict[str, Any] = {"summary": now}
     if evaluation is not None:
@@ -183,7 +183,7 @@ def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabel
     except (ValueError, OverflowError, OSError):
         # A file from elsewhere may be of the year 40000.
         changed = datetime.fromtimestamp(0, UTC)
-    summary = IndexedSummary(
+    summary = RunSummary(
         run_id=run_id,
         game="unknown",
         title=run_id,
