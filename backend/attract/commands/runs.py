@@ -1,5 +1,6 @@
 """`attract runs`: the runs of a runs folder as a table, or as JSON."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -33,7 +34,8 @@ def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunL
 def print_runs(found: RunList, *, json_output: bool) -> None:
     """Print the runs as one JSON object, or as a table with a line that counts them."""
     if json_output:
-        print(found.model_dump_json(indent=1))
+        # ASCII: a terminal obeys some characters that JSON takes as they are.
+        print(json.dumps(found.model_dump(mode="json"), indent=1))
         return
     console = CommandConsole()
     if not console.is_terminal:
