@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attract.commands.output import CommandConsole
+from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
 from attract.run.catalogue import RunCatalogue
 from attract.run.record import RunArchive
@@ -107,12 +108,6 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
 def _labels(row: RunRow) -> str:
     star = ["*"] if row.starred else []
     name = [row.name[:MAX_NAME]] if row.name else []
@@ -136,7 +131,7 @@ COLUMNS: Final[Mapping[str, Callable[[RunRow], str]]] = {
     "eval": lambda row: _number(row.return_eval),
     "curve": lambda row: curve(row.sparkline),
     "steps": lambda row: f"{row.agent_steps:,}",
-    "time": lambda row: _time(row.elapsed_seconds),
+    "time": lambda row: duration(row.elapsed_seconds),
     "labels": _labels,
     "changed settings": _changed,
 }
