@@ -10,8 +10,8 @@ from rich.text import Text
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive
 from attract.run.catalogue import RunCatalogue
-from attract.run.record import RunArchive
 from attract.runs.plain_text import plain
 from attract.schema.run_list import RunList, RunRow
 from attract.settings.run import ServerSettings

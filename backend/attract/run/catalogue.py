@@ -8,8 +8,8 @@ from typing import Final
 
 from attract.errors import ConfigurationError, FileError, RunActiveError, UnknownRunError
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive, known_run
 from attract.run.index import ANSWER_SECONDS, RunIndex
-from attract.run.record import RunArchive, known_run
 from attract.run.run_list import NEWEST_FIRST, OwnSettings, list_runs, row_of
 from attract.run.settings_view import settings_of
 from attract.runs.labels import labels_path, read_labels, write_labels

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_model
+from attract.run.archive import UNFINISHED, RunArchive, damage_named, state_now
 from attract.run.index_file import IndexFile, Kept
 from attract.run.indexed_run import IndexedRun, indexed_run
-from attract.run.record import UNFINISHED, RunArchive, damage_named, state_now
 from attract.runs.directory import DATABASE, RunDirectory
 from attract.runs.labels import LABELS, read_labels
 from attract.runs.metrics import MetricsStore

@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from attract.run.archive import VIEW, RunArchive
 from attract.run.index import MIN_READ, RunIndex
 from attract.run.index_file import IndexFile
-from attract.run.record import VIEW, RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore
