@@ -141,6 +141,8 @@ def setting_path(name: str) -> str | None:
     wanted = name.replace("-", "_").casefold()
     if wanted in DEFAULTS:
         return wanted
+    if not wanted:
+        return None
     fitting: tuple[Callable[[str], bool], ...] = (
         lambda last: last == wanted,
         lambda last: last == f"num_{wanted}",
@@ -168,7 +170,7 @@ def sort_key(name: str) -> Callable[[IndexedRun], Any]:
         return lambda run: run.labels.starred
     if field is not None:
         return field
-    path = _path(name, 0)
+    path = _path(name, None, setting="sort")
     return lambda run: setting_value(run, path)
 
 
@@ -288,17 +290,21 @@ def setting_text(value: SettingValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _path(name: str, at: int) -> str:
-    """The setting of a short name. Raises: QueryError."""
+def _path(name: str, at: int | None, *, setting: str = "query") -> str:
+    """The setting of a short name. Raises: QueryError: naming `setting`, where the name stands at `at`."""
     try:
         path = setting_path(name)
     except KeyError as error:
         raise QueryError(
-            f"{name} could be several settings", at, fix=f"one of {', '.join(error.args[:8])}"
+            f"{name} could be several settings",
+            at,
+            setting=setting,
+            fix=f"one of {', '.join(error.args[:8])}",
         ) from None
     if path is not None:
         return path
     known = ("is", *TEXTS, *WORDS, *NUMBERS, *DEFAULTS, *(path.rpartition(".")[2] for path in DEFAULTS))
     close = difflib.get_close_matches(name, known, 1, 0.7)
-    fix = f"did you mean {close[0]}?" if close else 'put it in "quotes" to search for it as text'
-    raise QueryError(f"there is no field or setting {name[:80]!r}", at, fix=fix)
+    as_text = 'put it in "quotes" to search for it as text' if setting == "query" else None
+    fix = f"did you mean {close[0]}?" if close else as_text
+    raise QueryError(f"there is no field or setting {name[:80]!r}", at, setting=setting, fix=fix)

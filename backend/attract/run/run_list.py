@@ -75,7 +75,10 @@ def list_runs(
         ids = [run.summary.run_id for run in found]
         if after not in ids:
             raise QueryError(
-                f"there is no row {after[:200]!r} in this list", 0, fix="begin at the first page"
+                f"there is no row {after[:200]!r} in this list",
+                None,
+                setting="after",
+                fix="begin at the first page",
             )
         begin = ids.index(after) + 1
     page = found[begin : begin + limit]
