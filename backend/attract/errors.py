@@ -70,11 +70,17 @@ class FileError(ConfigurationError):
 
 
 class QueryError(ConfigurationError):
-    """A search of the runs cannot be read; `at` is the place of the mistake in it, counted from 0."""
+    """A search of the runs, their order or a page of them cannot be read.
 
-    def __init__(self, problem: str, at: int, *, fix: str | None = None) -> None:
+    `at` is the place of the mistake in the search, counted from 0; None: it is not in the search.
+    """
+
+    def __init__(
+        self, problem: str, at: int | None, *, setting: str = "query", fix: str | None = None
+    ) -> None:
         self.at = at
-        super().__init__(f"character {at + 1}: {problem}", setting="query", fix=fix)
+        place = "" if at is None else f"character {at + 1}: "
+        super().__init__(f"{place}{problem}", setting=setting, fix=fix)
 
 
 class GameError(AttractError):

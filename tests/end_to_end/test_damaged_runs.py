@@ -18,8 +18,8 @@ from attract.commands.resuming import finished_code, game_of
 from attract.errors import AttractError
 from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract.processes.learner import spawn_learner
+from attract.run.archive import RunArchive
 from attract.run.index import RunIndex
-from attract.run.record import RunArchive
 from attract.runs.checkpoint_document import sealed
 from attract.server.app import build_app
 from attract.settings.run import ServerSettings

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.games.library import PACKAGE_DIR, GameLibrary
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import PageGameMiddleware
 from listeners import Listeners
 

@@ -13,7 +13,7 @@ from playwright.async_api import async_playwright
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.games.library import PACKAGE_DIR, GameLibrary
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import PageGameMiddleware, nothing_else
 from attract_command import run_attract
 

@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from attract.curriculum.window import RETURN
-from attract.run.indexed_run import IndexedRun, IndexedSummary
-from attract.run.record import VIEW
+from attract.run.archive import VIEW
+from attract.run.indexed_run import IndexedRun
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore, UpdateRow
+from attract.schema.api import RunSummary
 from attract.schema.run_list import RunLabels
 from attract.settings.run import RunSettings
 
 
-def summary(run_id: str, **changes: Any) -> IndexedSummary:
+def summary(run_id: str, **changes: Any) -> RunSummary:
     """A finished run of ten updates."""
     values: dict[str, Any] = {
         "run_id": run_id, "game": "snake", "title": "Snake", "state": "finished",
@@ -20,7 +21,7 @@ def summary(run_id: str, **changes: Any) -> IndexedSummary:
         "collected_steps": 1000, "updates": 10, "episodes": 5, "elapsed_seconds": 7.0,
         "steps_per_second": 100.0, "episode_return_mean": 4.0, "goal": None, "total_steps": 2000,
     }  # fmt: skip
-    return IndexedSummary.model_validate({**values, **changes})
+    return RunSummary.model_validate({**values, **changes})
 
 
 def indexed(run_id: str, *, labels: RunLabels | None = None, **changes: Any) -> IndexedRun:

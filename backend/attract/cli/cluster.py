@@ -46,7 +46,7 @@ def cluster(
         one, a cluster is started on this machine. local: always start one on this machine.
     """
     from attract.commands.cluster import ClusterOptions, train_on_cluster
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     given = _train_flags(game, words)
     flags = given_flags(given.get("server_flags"))

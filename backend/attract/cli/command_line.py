@@ -117,7 +117,10 @@ def _run() -> int:
         )
         sys.stdout.flush()
     except AttractError as error:
-        text = Text.assemble(("error:", "red"), f" {error}")
+        from attract.commands.train_display import printable
+
+        # It may quote a game, a page or the files of a run from elsewhere.
+        text = Text.assemble(("error:", "red"), f" {printable(str(error))}")
         Console(stderr=True).print(text, highlight=False, soft_wrap=True)
         code = error.exit_code
     except KeyboardInterrupt:

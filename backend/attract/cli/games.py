@@ -53,7 +53,7 @@ def check(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.check import CheckOptions, check_game
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     game, server = served_game(game, server_settings(port=0, project_dir=project_dir))
     return run_async(check_game(CheckOptions(game, json_output, save), server))
@@ -219,7 +219,7 @@ def ci(
     from attract.commands.ci import CiOptions, play_build
     from attract.commands.ci_output import Outputs
     from attract.games.page_places import names_page
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir)
     if not names_page(game):
@@ -280,7 +280,7 @@ def difficulty(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.difficulty import DifficultyOptions, judge_difficulty
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
     order = DifficultyOptions(game, over, bands, policy, won, seconds, seed, html, json_output)

@@ -120,7 +120,7 @@ def evaluate(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.evaluate import EvaluateOptions, evaluate_run
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version, save)
     return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
@@ -158,7 +158,7 @@ def replay(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.replay import ReplayOptions, replay_episodes
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     if game is not None:
@@ -227,7 +227,7 @@ def export(
     from attract.commands.export import export_run
     from attract.commands.exported_page import left_out_text
     from attract.errors import ConfigurationError
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     chosen = _chosen(worst=worst, best=best, failed=failed)
@@ -273,7 +273,7 @@ def _export_episode(
 ) -> int:
     from attract.commands.exported_episode import export_episode
     from attract.commands.exported_page import left_out_text
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     build = None
     if game is not None:

@@ -35,7 +35,7 @@ def serve(
 ) -> int:
     """Serve the dashboard: choose a game, train, watch, play."""
     from attract.commands.serve import serve_dashboard
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(
         host=host,
@@ -74,7 +74,7 @@ def join(
         trainer that was reached once is waited for indefinitely.
     """
     from attract.commands.join import join_trainer, worker_token
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     link = sys.stdin.readline().strip() if url == "-" else url
     token = token or worker_token(os.environ)

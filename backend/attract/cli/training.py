@@ -101,7 +101,7 @@ def train(
     from attract.commands.output import is_watched
     from attract.commands.resuming import finished_code, game_of, goes_on
     from attract.commands.train import TrainOptions, train_game
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(
         port=port, runs_dir=runs_dir, project_dir=project_dir, **given_flags(server_flags)
@@ -213,7 +213,7 @@ def tune(
         The same as --collection.instances-per-worker.
     """
     from attract.commands.tune import TuneOptions, tune_game
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     if names_page(game):
@@ -283,7 +283,7 @@ def imitate(
         Print one JSON object at the end, and nothing else, on stdout.
     """
     from attract.commands.imitate import ImitateOptions, imitate_game
-    from attract.server.in_process import run_async
+    from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     game, server = served_game(game, server)

@@ -24,7 +24,7 @@ from attract.errors import ConfigurationError
 from attract.processes.exit_codes import INTERRUPTED
 from attract.processes.interrupt import Interrupts
 from attract.runs.run_ids import create_run_id
-from attract.server.in_process import run_async
+from attract.server.app_server import run_async
 from attract.server.tokens import chosen_tokens
 from attract.settings.run import RunSettings, ServerSettings
 

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from attract.browser.chromium import find_chromium, launch_switches
 from attract.commands.exported_page import AGENT_FOLDER, ExportedPage
 from attract.errors import ConfigurationError
-from attract.server.in_process import serving_app
+from attract.server.app_server import serving_app
 from attract.server.page_games import GAME_POLICY
 
 STEP_SECONDS: Final = 20.0

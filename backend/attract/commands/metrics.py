@@ -2,14 +2,17 @@
 
 import fnmatch
 import json
-from dataclasses import asdict, dataclass, field
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, nearest_name
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
+from attract.runs.plain_text import plain
 from attract.schema.api import MetricSeries, MetricsView
 
 MAX_ANSWER_BYTES: Final = 8_000
@@ -24,7 +27,9 @@ class RunMetric:
     """One metric of a run, to six digits."""
 
     first: float
+    """Value of the first update; of more than `WHOLE_POINTS` updates the mean of the first part."""
     last: float
+    """The same of the last."""
     low: float
     high: float
     values: list[float | None] | None
@@ -42,7 +47,7 @@ class RunMetrics:
     """Agent steps of each value."""
     metrics: dict[str, RunMetric]
     left_out: list[str] = field(default_factory=list[str])
-    """Names that were cut to keep the answer short."""
+    """Names that were cut to keep the answer short; the last entry may say how many more there are."""
 
 
 def run_metrics(
@@ -102,7 +107,7 @@ def metrics_lines(answer: RunMetrics) -> list[str]:
         lines.append(f"  values at agent steps {' '.join(f'{at:,}' for at in answer.axis)}")
     if answer.left_out:
         lines.append(f"left out: {', '.join(answer.left_out)}")
-    return [printable(line) for line in lines]
+    return [plain(line) for line in lines]
 
 
 def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
@@ -137,16 +142,23 @@ def _values(series: MetricSeries, view: MetricsView) -> list[float | None]:
 def _short(answer: RunMetrics) -> RunMetrics:
     """Without the last metrics, as far as the answer would be longer than `MAX_ANSWER_BYTES`."""
     names = list(answer.metrics)
-    while len(names) > 1 and len(json_text(answer)) > MAX_ANSWER_BYTES:
-        names.pop()
-        answer = RunMetrics(
-            answer.run_id,
-            answer.agent_steps,
-            answer.axis,
-            {name: answer.metrics[name] for name in names},
-            [*list(answer.metrics)[len(names) :], *answer.left_out],
-        )
-    return answer
+
+    def with_first(count: int) -> RunMetrics:
+        kept = {name: answer.metrics[name] for name in names[:count]}
+        return replace(answer, metrics=kept, left_out=_named(names[count:]))
+
+    def is_too_long(count: int) -> bool:
+        return len(json_text(with_first(count))) > MAX_ANSWER_BYTES
+
+    return with_first(max(1, bisect_left(range(1, len(names) + 1), True, key=is_too_long)))
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """As many names as half of a short answer has room for, then the number of the others."""
+    ends = accumulate(len(json.dumps(name)) + 1 for name in names)
+    count = sum(end <= MAX_ANSWER_BYTES // 2 for end in ends)
+    more = [] if count == len(names) else [f"and {len(names) - count} more"]
+    return [*names[:count], *more]
 
 
 def _digits(value: float) -> float:

@@ -20,7 +20,7 @@ from attract.commands.doctor import PACKAGE, PACKAGES, examine
 from attract.errors import AttractError, ConfigurationError
 from attract.files import read_tail
 from attract.runs.directory import LATEST, RunDirectory, list_run_ids
-from attract.runs.log_files import GAME_LOG, GATEWAY_LOG, LEARNER_LOG
+from attract.runs.log_files import GATEWAY_LOG, LEARNER_LOG
 from attract.runs.metrics import MetricsStore
 from attract.runs.run_ids import check_run_id
 from attract.runs.scrubbing import Scrubber, own_folders
@@ -30,7 +30,7 @@ TAIL_BYTES = 256 << 10
 """The end of each log that is packed."""
 POINTS = 200
 """Per metric; the extremes between two points are kept."""
-LOGS = tuple(f"{name}{older}" for name in (GATEWAY_LOG, LEARNER_LOG, GAME_LOG) for older in (".1", ""))
+LOGS = tuple(f"{name}{older}" for name in (GATEWAY_LOG, LEARNER_LOG) for older in (".1", ""))
 LEFT_OUT = (
     "the game's code and its source map, checkpoints, weights and exported policies",
     "what the game wrote to its console, and the audit trail: who joined, from where",

@@ -1,5 +1,6 @@
 """`attract runs`: the runs of a runs folder as a table, or as JSON."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -7,9 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from attract.commands.output import CommandConsole
+from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive
 from attract.run.catalogue import RunCatalogue
-from attract.run.record import RunArchive
 from attract.runs.plain_text import plain
 from attract.schema.run_list import RunList, RunRow
 from attract.settings.run import ServerSettings
@@ -33,7 +35,8 @@ def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunL
 def print_runs(found: RunList, *, json_output: bool) -> None:
     """Print the runs as one JSON object, or as a table with a line that counts them."""
     if json_output:
-        print(found.model_dump_json(indent=1))
+        # ASCII: a terminal obeys some characters that JSON takes as they are.
+        print(json.dumps(found.model_dump(mode="json"), indent=1))
         return
     console = CommandConsole()
     if not console.is_terminal:
@@ -105,12 +108,6 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
 def _labels(row: RunRow) -> str:
     star = ["*"] if row.starred else []
     name = [row.name[:MAX_NAME]] if row.name else []
@@ -134,7 +131,7 @@ COLUMNS: Final[Mapping[str, Callable[[RunRow], str]]] = {
     "eval": lambda row: _number(row.return_eval),
     "curve": lambda row: curve(row.sparkline),
     "steps": lambda row: f"{row.agent_steps:,}",
-    "time": lambda row: _time(row.elapsed_seconds),
+    "time": lambda row: duration(row.elapsed_seconds),
     "labels": _labels,
     "changed settings": _changed,
 }

@@ -1,16 +1,18 @@
 """The runs of a runs folder as a list that people search, label, delete and restore."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
+from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
+from attract.errors import ConfigurationError, FileError, RunActiveError, UnknownRunError
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive, known_run
 from attract.run.index import ANSWER_SECONDS, RunIndex
-from attract.run.record import RunArchive, known_run
 from attract.run.run_list import NEWEST_FIRST, OwnSettings, list_runs, row_of
 from attract.run.settings_view import settings_of
-from attract.runs.labels import read_labels, write_labels
+from attract.runs.labels import labels_path, read_labels, write_labels
 from attract.runs.lock import is_locked
 from attract.runs.trash import delete_run, restore
 from attract.schema.api import RunView
@@ -52,7 +54,7 @@ class RunCatalogue:
     def edit(self, run_id: str, change: EditLabels) -> RunRow:
         """Change a run's labels; its row then.
 
-        Raises: UnknownRunError: no such run. FileError, OSError: they cannot be written.
+        Raises: UnknownRunError: no such run. FileError: they cannot be written.
         """
         with known_run(run_id):
             directory = self._archive.directory(run_id)
@@ -68,31 +70,36 @@ class RunCatalogue:
             except ConfigurationError:
                 # Nothing in it can be read, so nothing of it can be kept.
                 before = RunLabels()
-            write_labels(directory, before.model_copy(update=given))
+            with _not_refused(labels_path(directory.path), "written"):
+                write_labels(directory, before.model_copy(update=given))
         return self._row(run_id)
 
     def delete(self, run_id: str) -> DeletedRun:
         """Move a run to the trash.
 
         Raises: UnknownRunError: no such run. RunActiveError: it goes on, here or in another process.
+            FileError: the disk refuses it.
         """
         with known_run(run_id):
             directory = self._archive.directory(run_id)
         active = self._active()
         if (active is not None and active.run_id == run_id) or is_locked(directory.path):
             raise RunActiveError(run_id, "delete it")
-        trash_id = delete_run(directory.path)
+        with _not_refused(directory.path, "moved to the trash"):
+            trash_id = delete_run(directory.path)
         return DeletedRun(run_id=run_id, trash_id=trash_id)
 
     def restore(self, trash_id: str) -> RunRow:
         """Bring a run back from the trash; its row.
 
         Raises: UnknownRunError: it is not there, or another run has its id now.
+            FileError: the disk refuses it.
         """
-        try:
-            run_id = restore(self._archive.runs_dir, trash_id)
-        except ConfigurationError as error:
-            raise UnknownRunError(" ".join(str(error).split())) from None
+        with _not_refused(self._archive.runs_dir / trash_id, "moved back"):
+            try:
+                run_id = restore(self._archive.runs_dir, trash_id)
+            except ConfigurationError as error:
+                raise UnknownRunError(" ".join(str(error).split())) from None
         return self._row(run_id)
 
     def _row(self, run_id: str) -> RunRow:
@@ -100,3 +107,12 @@ class RunCatalogue:
         if run is None:
             raise UnknownRunError(f"run {run_id} has not begun")
         return row_of(run, self._own_of(run.summary.game), [])
+
+
+@contextlib.contextmanager
+def _not_refused(path: Path, done: str) -> Generator[None]:
+    """Raises: FileError: in place of OSError, such as that of a folder that may only be read."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, f"cannot be {done}: {error.strerror}") from None

@@ -119,7 +119,8 @@ async def stream_events(
     with hub.listen(run_id, entry) as listening:
         now = first()
         yield "retry: 1000\n\n"
-        for event in (*missed(), now):
+        # What happened since `first` waits in the hub too.
+        for event in (*(event for event in missed() if event.id <= now.id), now):
             packer.add(event)
         written = loop.time()
         yield packer.pack()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attract.run.record import RunArchive, known_run
+from attract.run.archive import RunArchive, known_run
 from attract.runs.log_entries import read_entries
 from attract.runs.metrics import Event
 from attract.schema.api import LogEntry, MetricsView

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_model
+from attract.run.archive import UNFINISHED, RunArchive, damage_named, state_now
 from attract.run.index_file import IndexFile, Kept
-from attract.run.indexed_run import IndexedRun, IndexedSummary, indexed_run
-from attract.run.record import UNFINISHED, RunArchive, damage_named, state_now
+from attract.run.indexed_run import IndexedRun, indexed_run
 from attract.runs.directory import DATABASE, RunDirectory
 from attract.runs.labels import LABELS, read_labels
 from attract.runs.metrics import MetricsStore
@@ -77,20 +77,23 @@ class RunIndex:
         """
         with self._lock:
             known, num_unread = self._refreshed(seconds)
-        found: list[IndexedRun] = []
-        for run_id, entry in known.items():
-            if entry.run is None:
-                continue
-            run, summary = entry.run, self.titled(entry.run.summary)
-            state = state_now(self._directory(run_id), summary.state)
-            if summary is not run.summary or state != summary.state:
-                run = run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
-            found.append(run if active is None or active.run_id != run_id else _as_now(run, active))
-        return Indexed(found, num_unread)
+        shown = [self._shown(entry.run, active) for entry in known.values() if entry.run is not None]
+        return Indexed(shown, num_unread)
 
     def run(self, run_id: str, active: RunView | None = None) -> IndexedRun | None:
-        """One run as `runs` has it; None: there is none that can be read."""
-        return next((run for run in self.runs(active).runs if run.summary.run_id == run_id), None)
+        """One run as `runs` has it, without a look at others; None: there is none that can be read."""
+        directory = self._directory(run_id)
+        with self._lock:
+            old, stamp = (self._known or {}).get(run_id), _stamp(directory.path)
+            known = old if old is not None and old.stamp == stamp else self._read(directory, stamp)
+        return None if known.run is None else self._shown(known.run, active)
+
+    def _shown(self, run: IndexedRun, active: RunView | None) -> IndexedRun:
+        summary = self.titled(run.summary)
+        state = state_now(self._directory(summary.run_id), summary.state)
+        if summary is not run.summary or state != summary.state:
+            run = run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
+        return run if active is None or active.run_id != summary.run_id else _as_now(run, active)
 
     def _refreshed(self, seconds: float | None) -> tuple[dict[str, _Known], int]:
         if self._known is None:
@@ -98,29 +101,28 @@ class RunIndex:
                 run_id: known for run_id, kept in self._file.read().items() if (known := _of(kept))
             }
         deadline = None if seconds is None else self._clock() + seconds
-        before, known, fresh = self._known, dict[str, _Known](), dict[str, Kept]()
-        num_read = num_unread = 0
-        for run_id in self._archive.run_ids():
-            directory, old = self._directory(run_id), before.get(run_id)
-            # Taken before the reading: what is written meanwhile changes it.
-            stamp = _stamp(directory.path)
-            if old is not None and old.stamp == stamp:
-                known[run_id] = old
-                continue
+        # Taken before the reading: what is written meanwhile changes them.
+        stamps = {run_id: _stamp(self._directory(run_id).path) for run_id in self._archive.run_ids()}
+        before, fresh = self._known, dict[str, Kept]()
+        found = {run_id: before[run_id] for run_id in stamps if run_id in before}
+        stale = [
+            run_id for run_id, stamp in stamps.items() if run_id not in found or found[run_id].stamp != stamp
+        ]
+        # Damaged runs are read each time: last, so that they keep no other from being read.
+        stale.sort(key=lambda run_id: run_id in found and not found[run_id].stamp)
+        num_read = 0
+        for run_id in stale:
             if num_read >= MIN_READ and deadline is not None and self._clock() > deadline:
-                num_unread += 1
-                if old is not None:
-                    known[run_id] = old
-                continue
+                break
             num_read += 1
-            known[run_id] = self._read(directory, stamp)
-            kept = known[run_id]
+            found[run_id] = kept = self._read(self._directory(run_id), stamps[run_id])
             # A run that goes on changes at once: it is written when it is over.
             if kept.stamp and kept.run is not None and kept.run.summary.state not in UNFINISHED:
                 fresh[run_id] = (kept.stamp, kept.run.model_dump_json())
-        self._known = known
-        self._file.write(fresh, [] if num_unread else before.keys() - known.keys())
-        return known, num_unread
+        num_unread = sum(run_id not in found or bool(found[run_id].stamp) for run_id in stale[num_read:])
+        self._known = {run_id: found[run_id] for run_id in stamps if run_id in found}
+        self._file.write(fresh, [] if num_unread else before.keys() - stamps.keys())
+        return self._known, num_unread
 
     def _read(self, directory: RunDirectory, stamp: str) -> _Known:
         run_id = directory.run_id
@@ -128,8 +130,8 @@ class RunIndex:
         try:
             with damage_named(run_id):
                 data = self._archive.kept_view(directory)
-                known = {name: data[name] for name in IndexedSummary.model_fields if name in data}
-                summary = parse_model(known, IndexedSummary, directory.metrics_path)
+                known = {name: data[name] for name in RunSummary.model_fields if name in data}
+                summary = parse_model(known, RunSummary, directory.metrics_path)
                 with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
                     run = indexed_run(summary, data, labels, store)
         except DamagedRunError as error:
@@ -163,7 +165,7 @@ def _labels_of(directory: RunDirectory) -> tuple[RunLabels, str | None]:
 
 
 def _as_now(run: IndexedRun, active: RunView) -> IndexedRun:
-    now = IndexedSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
+    now = RunSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
     evaluation = active.evaluation
     changes: dict[str, Any] = {"summary": now}
     if evaluation is not None:
@@ -176,13 +178,17 @@ def _as_now(run: IndexedRun, active: RunView) -> IndexedRun:
 def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabels) -> IndexedRun:
     """A row of the list for a run whose folder's name alone is known."""
     changed_ns, _ = _times(f"{directory.path}/{DATABASE}")
-    created = datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat(timespec="seconds")
-    summary = IndexedSummary(
+    try:
+        changed = datetime.fromtimestamp(changed_ns / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        # A file from elsewhere may be of the year 40000.
+        changed = datetime.fromtimestamp(0, UTC)
+    summary = RunSummary(
         run_id=run_id,
         game="unknown",
         title=run_id,
         state="damaged",
-        created=created,
+        created=changed.isoformat(timespec="seconds"),
         seed=0,
         policy_version=0,
         agent_steps=0,

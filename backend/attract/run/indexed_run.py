@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
-from pydantic import ConfigDict
-
 from attract.curriculum.window import RETURN
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary
@@ -22,16 +20,10 @@ MAX_SETTINGS: Final = 500
 """Settings of one run in the index."""
 
 
-class IndexedSummary(RunSummary):
-    """`RunSummary` without NaN and infinities, which JSON cannot have."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
-
-
 class IndexedRun(FiniteModel):
     """One run in the index. All of it is read from the run's folder."""
 
-    summary: IndexedSummary
+    summary: RunSummary
     labels: RunLabels = RunLabels()
     preset: Text | None = None
     return_best: float | None = None
@@ -90,7 +82,7 @@ def setting_value(run: IndexedRun, path: str) -> SettingValue:
 
 
 def indexed_run(
-    summary: IndexedSummary, view: Mapping[str, Any], labels: RunLabels, store: MetricsStore | None
+    summary: RunSummary, view: Mapping[str, Any], labels: RunLabels, store: MetricsStore | None
 ) -> IndexedRun:
     """One run for the index.
 

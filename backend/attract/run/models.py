@@ -9,8 +9,8 @@ from typing import Final
 
 from attract.errors import CheckpointError, UnknownRunError
 from attract.run.active import ActiveRun
+from attract.run.archive import RunArchive, known_run
 from attract.run.plan import policy_ids
-from attract.run.record import RunArchive, known_run
 from attract.runs.version_model import version_model
 from attract.schema.versions import VersionsView
 

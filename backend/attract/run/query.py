@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from attract.errors import QueryError
+from attract.run.archive import UNFINISHED
 from attract.run.indexed_run import DEFAULTS, IndexedRun, setting_value
 from attract.schema.run_list import SettingValue
 from attract.settings.run import ALGORITHM_SETTINGS
 
 MAX_QUERY: Final = 1_000
 """Characters of a search."""
-LIVE: Final = ("starting", "running", "paused", "evaluating")
 
 Field = Callable[[IndexedRun], Any]
 Match = Callable[[IndexedRun], bool]
@@ -49,7 +49,7 @@ NUMBERS: Final[Mapping[str, Field]] = {
 FLAGS: Final[Mapping[str, Match]] = {
     "starred": lambda run: run.labels.starred,
     "archived": lambda run: run.labels.archived,
-    "live": lambda run: run.summary.state in LIVE,
+    "live": lambda run: run.summary.state in UNFINISHED,
     "empty": lambda run: is_empty(run),
     "all": lambda run: True,
 }
@@ -94,7 +94,7 @@ class Query:
 
 def is_empty(run: IndexedRun) -> bool:
     """Whether a run ended without an update; a damaged one may have had some."""
-    return run.summary.updates == 0 and run.summary.state not in (*LIVE, "damaged")
+    return run.summary.updates == 0 and run.summary.state not in (*UNFINISHED, "damaged")
 
 
 def parse_query(text: str) -> Query:
@@ -141,6 +141,8 @@ def setting_path(name: str) -> str | None:
     wanted = name.replace("-", "_").casefold()
     if wanted in DEFAULTS:
         return wanted
+    if not wanted:
+        return None
     fitting: tuple[Callable[[str], bool], ...] = (
         lambda last: last == wanted,
         lambda last: last == f"num_{wanted}",
@@ -163,12 +165,12 @@ def sort_key(name: str) -> Callable[[IndexedRun], Any]:
 
     Raises: QueryError: there is no such field or setting, or there are several.
     """
-    field = NUMBERS.get(name) or TEXTS.get(name) or (WORDS.get(name) if name == "state" else None)
+    field = NUMBERS.get(name) or TEXTS.get(name) or WORDS.get(name)
     if name == "starred":
         return lambda run: run.labels.starred
     if field is not None:
         return field
-    path = _path(name, 0)
+    path = _path(name, None, setting="sort")
     return lambda run: setting_value(run, path)
 
 
@@ -288,17 +290,21 @@ def setting_text(value: SettingValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _path(name: str, at: int) -> str:
-    """The setting of a short name. Raises: QueryError."""
+def _path(name: str, at: int | None, *, setting: str = "query") -> str:
+    """The setting of a short name. Raises: QueryError: naming `setting`, where the name stands at `at`."""
     try:
         path = setting_path(name)
     except KeyError as error:
         raise QueryError(
-            f"{name} could be several settings", at, fix=f"one of {', '.join(error.args[:8])}"
+            f"{name} could be several settings",
+            at,
+            setting=setting,
+            fix=f"one of {', '.join(error.args[:8])}",
         ) from None
     if path is not None:
         return path
     known = ("is", *TEXTS, *WORDS, *NUMBERS, *DEFAULTS, *(path.rpartition(".")[2] for path in DEFAULTS))
     close = difflib.get_close_matches(name, known, 1, 0.7)
-    fix = f"did you mean {close[0]}?" if close else 'put it in "quotes" to search for it as text'
-    raise QueryError(f"there is no field or setting {name[:80]!r}", at, fix=fix)
+    as_text = 'put it in "quotes" to search for it as text' if setting == "query" else None
+    fix = f"did you mean {close[0]}?" if close else as_text
+    raise QueryError(f"there is no field or setting {name[:80]!r}", at, setting=setting, fix=fix)

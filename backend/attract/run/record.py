@@ -1,99 +1,38 @@
-"""The record of one run, active or past: its view, its metrics, its events, its policies."""
+"""The record that an active run leaves: its view, its metrics, its events, its policies."""
 
 import asyncio
 import contextlib
 import functools
 import itertools
 import logging
-import os
 import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.curriculum.metrics import EVALUATION_PREFIX
-from attract.curriculum.window import RETURN
-from attract.errors import (
-    AttractError,
-    CheckpointError,
-    ConfigurationError,
-    DamagedRunError,
-    FileError,
-    UnknownRunError,
-)
-from attract.files import parse_model, parse_object
+from attract.errors import CheckpointError
+from attract.run.archive import VIEW
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
-from attract.run.evaluation import evaluations_of
 from attract.run.events import EventHub
-from attract.run.plan import policy_ids
 from attract.runs.background_trackers import open_trackers
 from attract.runs.checkpoint_document import counters_of, read_document
-from attract.runs.config_file import CONFIG
-from attract.runs.directory import MODEL, RunDirectory, list_run_ids
+from attract.runs.directory import RunDirectory
 from attract.runs.disk import refusal
-from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
-from attract.runs.lock import is_locked
 from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
-from attract.runs.plain_text import plain
-from attract.schema.api import LogLine, MetricsView, RandomPlay, RunState, RunView
+from attract.schema.api import LogLine, RandomPlay, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
-from attract.schema.metrics import ClockStart
-from attract.schema.versions import VersionView
 
-VIEW = "view"
-UNFINISHED = ("starting", "running", "paused", "evaluating")
 PRUNE_EVERY_UPDATES = 20
-MAX_REASON_CHARACTERS = 300
-MAX_MODEL_BYTES = 1 << 30
-VERSION_METRICS = (
-    RETURN,
-    *(f"{family}{name}" for family in EVALUATION_PREFIX.values() for name in ("mean_reward", "std_reward")),
-)
-"""Metrics that a list of versions shows."""
 COPY_SECONDS = 0.1
 """A version is out by then."""
 log = logging.getLogger(__name__)
-
-
-def _reason(error: Exception) -> str:
-    name = type(error).__name__
-    return f"{name}: " + plain(str(error) or name, MAX_REASON_CHARACTERS)
-
-
-@contextlib.contextmanager
-def damage_named(run_id: str) -> Generator[None]:
-    """Name the run whose files make the block fail, whatever they hold.
-
-    Raises: DamagedRunError: in place of any other error than those that say what to do.
-    """
-    try:
-        yield
-    except FileError as error:
-        raise DamagedRunError(
-            run_id, f"{error.path.name}: {plain(error.problem, MAX_REASON_CHARACTERS)}"
-        ) from None
-    except AttractError:
-        raise
-    except Exception as error:
-        raise DamagedRunError(run_id, _reason(error)) from None
-
-
-@contextlib.contextmanager
-def known_run(run_id: str) -> Generator[None]:
-    """As `damage_named`, for who asks for a run by its id: UnknownRunError where there is none."""
-    try:
-        with damage_named(run_id):
-            yield
-    except ConfigurationError as error:
-        raise UnknownRunError(str(error)) from None
 
 
 class RunRecord:
@@ -280,182 +219,6 @@ class RunRecord:
 
     async def _run(self, call: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
-
-
-class RunArchive:
-    """Reads any run of a runs directory, whichever process writes it; owned by the run service."""
-
-    def __init__(self, runs_dir: Path) -> None:
-        self.runs_dir = runs_dir
-
-    def run_ids(self) -> list[str]:
-        """All runs, newest first."""
-        return list_run_ids(self.runs_dir) if self.runs_dir.is_dir() else []
-
-    def directory(self, run_id: str) -> RunDirectory:
-        """One run's folder, unlocked.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        return RunDirectory.view(self.runs_dir, run_id)
-
-    def view(self, run_id: str) -> RunView:
-        """How the run stood last. One whose process died without saying so counts as stopped.
-
-        Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
-        """
-        directory = self.directory(run_id)
-        data = self.kept_view(directory)
-        reference, description = directory.read_game()
-        found = {"description": description, "game_reference": reference}
-        data = {**data, **found, "newest_model": self.exported_version(run_id)}
-        view = parse_model(data, RunView, directory.metrics_path)
-        return view.model_copy(
-            update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
-        )
-
-    def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
-        """What a run's database keeps of how it stood last, under the name that its folder has now.
-
-        Raises: ConfigurationError: when nothing was kept of it.
-        """
-        if not directory.metrics_path.is_file():
-            raise ConfigurationError(f"run {directory.run_id} has no metrics yet")
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
-            data = store.fact(VIEW)
-        if data is None:
-            raise ConfigurationError(f"run {directory.run_id} has not begun")
-        if not isinstance(data, dict):
-            raise FileError(directory.metrics_path, "keeps of the run's state what is none")
-        return {**data, "run_id": directory.run_id}
-
-    def metrics(
-        self,
-        run_id: str,
-        names: Sequence[str] | None,
-        *,
-        from_steps: float | None,
-        to_steps: float | None,
-        max_points: int,
-    ) -> MetricsView:
-        """The run's metrics, as `MetricsStore.query`; the clock of an older run begins when it was made.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        directory = self.directory(run_id)
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
-            view = store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
-        if view.clock:
-            return view
-        made = datetime.fromisoformat(str(directory.read_config()["created"])).timestamp()
-        return view.model_copy(update={"clock": [ClockStart(seconds=0.0, unix_seconds=made)]})
-
-    def versions(self, run_id: str) -> list[VersionView]:
-        """The versions whose checkpoints are there, ascending; one that is not announced yet is left out.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        directory = self.directory(run_id)
-        versions, latest = directory.versions(), directory.marked("latest")
-        if not versions or not directory.metrics_path.is_file():
-            return []
-        best, exported = directory.marked("best"), self.exported_version(run_id)
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
-            rows = store.of_versions(versions, VERSION_METRICS)
-        rows = [row for row in rows if latest is None or row.policy_version <= latest]
-        return [
-            VersionView(
-                policy_version=row.policy_version,
-                update=row.update,
-                agent_steps=row.agent_steps,
-                seconds=row.seconds,
-                return_mean=row.values.get(RETURN),
-                evaluations=[] if row.is_merged else evaluations_of(row.values),
-                best=row.policy_version == best,
-                exported=row.policy_version == exported,
-                newest=row is rows[-1],
-            )
-            for row in rows
-        ]
-
-    def policy_ids(self, run_id: str) -> tuple[str, ...]:
-        """The run's policies. Raises: ConfigurationError: when there is no such run."""
-        # Not as `read_settings`: the run may be of a time that had other settings.
-        collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
-        seats = collection.get("seats", ()) if isinstance(collection, dict) else None
-        if not isinstance(seats, list | tuple) or not all(isinstance(seat, str) for seat in seats):
-            raise DamagedRunError(run_id, f"{CONFIG}: `collection.seats` is not a list of policies")
-        return policy_ids(seats)
-
-    def exported_version(self, run_id: str) -> int | None:
-        """Version of the models in the run's `export/`, None unless all of them are there.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        directory = self.directory(run_id)
-        models = export_models(directory.export, self.policy_ids(run_id))
-        data = self._exported_file(directory, DOCUMENT_FILE) if all(map(os.path.lexists, models)) else None
-        if data is None:
-            return None
-        path = directory.export / DOCUMENT_FILE
-        version = parse_object(data, path).get("policy_version")
-        if not isinstance(version, int):
-            raise FileError(path, "does not say of which version it is")
-        return version
-
-    def exported_model(self, run_id: str, policy_id: str) -> bytes:
-        """ONNX bytes of one of the run's policies; `exported_version` says of which version.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        name = model_file(policy_id, self.policy_ids(run_id))
-        model = self._exported_file(self.directory(run_id), name)
-        if model is None:
-            raise ConfigurationError(f"run {run_id} has exported no {name}")
-        return model
-
-    def template(self, run_id: str, policy_id: str) -> bytes | None:
-        """A model from which those of all versions are made: the kept one, else the exported one.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        kept = self.directory(run_id).read(MODEL, MAX_MODEL_BYTES)
-        if kept is None and self.exported_version(run_id) is not None:
-            return self.exported_model(run_id, policy_id)
-        return kept
-
-    def exported_document(self, run_id: str) -> bytes | None:
-        """The export's `policy.json`, which says what the models need; None unless all of them are there.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        if self.exported_version(run_id) is None:
-            return None
-        return self._exported_file(self.directory(run_id), DOCUMENT_FILE)
-
-    def _exported_file(self, directory: RunDirectory, name: str) -> bytes | None:
-        return directory.read(f"{directory.export.name}/{name}", MAX_MODEL_BYTES)
-
-    def events_after(self, run_id: str, event_id: int) -> list[Event]:
-        """The run's kept events with a larger id.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
-            return store.events_after(event_id)
-
-    def last_event_id(self, run_id: str) -> int:
-        """Id of the run's newest kept event, 0 without any.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
-        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
-            return store.last_event_id()
-
-
-def state_now(directory: RunDirectory, state: RunState) -> RunState:
-    """The state of a run that was left in `state`: a process that died said nothing."""
-    return "stopped" if state in UNFINISHED and not is_locked(directory.path) else state
 
 
 @contextlib.contextmanager

@@ -75,7 +75,10 @@ def list_runs(
         ids = [run.summary.run_id for run in found]
         if after not in ids:
             raise QueryError(
-                f"there is no row {after[:200]!r} in this list", 0, fix="begin at the first page"
+                f"there is no row {after[:200]!r} in this list",
+                None,
+                setting="after",
+                fix="begin at the first page",
             )
         begin = ids.index(after) + 1
     page = found[begin : begin + limit]
@@ -141,5 +144,6 @@ def _sorted(runs: Sequence[IndexedRun], sort: str) -> list[IndexedRun]:
 
 def _comparable(value: Any) -> tuple[int, float, str]:
     if isinstance(value, int | float):
-        return 0, float(value), ""
+        # As it is: an integer of a run from elsewhere may be larger than any float.
+        return 0, value, ""
     return 1, 0.0, ",".join(value).casefold() if isinstance(value, list) else str(value).casefold()

@@ -13,6 +13,7 @@ from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun, TakeEpisodes
+from attract.run.archive import RunArchive, known_run
 from attract.run.catalogue import RunCatalogue
 from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes
@@ -25,7 +26,7 @@ from attract.run.notifications import Listener
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
 from attract.run.random_play import measure
-from attract.run.record import RunArchive, RunRecord, known_run
+from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source

@@ -8,6 +8,7 @@ from typing import Final, cast, get_args
 from attract.errors import FileError
 from attract.files import read_tail
 from attract.runs.log_files import GAME_LOG, GATEWAY_LOG, LEARNER_LOG
+from attract.runs.log_lines import INDENT
 from attract.runs.plain_text import plain
 from attract.schema.api import LogEntry, LogSource
 from attract.settings.base import LogLevel
@@ -63,7 +64,8 @@ def _entries_of(folder: Path, source: LogSource) -> list[tuple[str, LogEntry]]:
             time = "" if last is None else last[0]
             entries.append((time, LogEntry(source=source, level=level, time=None, text=_shown(text))))
         elif text.strip() and last is not None:
-            more = f"{last[1].text}\n{_shown(text)}"[:MAX_TEXT_CHARACTERS]
+            own = text.removeprefix(INDENT) if source == "game" else text
+            more = f"{last[1].text}\n{_shown(own)}"[:MAX_TEXT_CHARACTERS]
             entries[-1] = last[0], last[1].model_copy(update={"text": more})
     return entries
 
@@ -82,7 +84,8 @@ def _parse(text: str, source: LogSource) -> LogEntry | None:
         return None
     try:
         line = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        # A game may write anything to its console.
         return None
     if not isinstance(line, dict):
         return None

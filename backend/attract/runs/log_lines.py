@@ -16,6 +16,7 @@ from attract.settings.base import LogFormat, LogLevel, variable
 LOG_FORMAT, LOG_LEVEL = variable("log_format"), variable("log_level")
 """Environment: the form of every log, and the least that is logged."""
 MAX_ID_CHARACTERS = 120
+INDENT = "  "
 
 _ids: ContextVar[Mapping[str, str | int] | None] = ContextVar("attract_log_ids", default=None)
 
@@ -31,7 +32,10 @@ def bound_ids() -> Mapping[str, str | int]:
 
 
 class TextLines(logging.Formatter):
-    """`2026-01-02T03:04:05Z WARNING attract.server.sockets: a socket is closed [run=r connection=3]`."""
+    """`2026-01-02T03:04:05Z WARNING attract.server.sockets: a socket is closed [run=r connection=3]`.
+
+    Further lines of a message begin with `INDENT`, so that none can pass for a message of its own.
+    """
 
     converter = time.gmtime
 
@@ -42,7 +46,8 @@ class TextLines(logging.Formatter):
     @override
     def formatMessage(self, record: logging.LogRecord) -> str:
         ids = " ".join(f"{name}={_plain(value)}" for name, value in {**self._own, **bound_ids()}.items())
-        return super().formatMessage(record) + (f" [{ids}]" if ids else "")
+        first, *more = super().formatMessage(record).splitlines()
+        return f"\n{INDENT}".join([first + (f" [{ids}]" if ids else ""), *more])
 
 
 class JsonLines(logging.Formatter):

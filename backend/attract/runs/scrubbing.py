@@ -7,7 +7,7 @@ from typing import Final
 
 MIN_SECRET_CHARACTERS: Final = 6
 SECRET_VARIABLES: Final = re.compile(
-    r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL|COOKIE", re.IGNORECASE
+    r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL|COOKIE|WEBHOOK", re.IGNORECASE
 )
 """Environment variables whose values are taken out wherever they stand."""
 REMOVED: Final = "<removed>"

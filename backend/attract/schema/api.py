@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
@@ -353,7 +353,7 @@ class BeginningView(FiniteModel):
     """Time limit of the stage; None: none."""
 
 
-class RunSummary(WireModel):
+class RunSummary(FiniteModel):
     """One run of `GET /api/runs`, active or past."""
 
     run_id: Name
@@ -379,8 +379,6 @@ class RunSummary(WireModel):
 
 class RunView(RunSummary):
     """One run with everything that is known of it."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
 
     waiting_seconds: float | None = None
     """How long the run has waited without workers; None: it has one, or needs none."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from attract.schema.api import RunSummary
 from attract.schema.base import Count, FiniteModel, Name, Text
@@ -39,8 +39,6 @@ class EditLabels(FiniteModel):
 
 class RunRow(RunSummary):
     """One row of `GET /api/runs`."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
 
     name: Text = ""
     note: Text = ""

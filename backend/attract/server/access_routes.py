@@ -64,8 +64,10 @@ def add_access_routes(
     @role("viewer")
     async def log_out(request: Request) -> JSONResponse:
         grant = guard.credential(request.scope)
-        if grant is not None and grant.entry is not None:
-            guard.end(grant.entry)
+        entry = None if grant is None else grant.entry
+        # Not a link whose own token is shown: it is that of all who have it.
+        if entry is not None and any(session.id == entry for session in guard.access.sessions()):
+            guard.end(entry)
         response = JSONResponse({})
         response.set_cookie(
             guard.access.cookie_name, "", max_age=0, path=None, httponly=True, samesite="strict"

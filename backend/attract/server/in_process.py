@@ -13,8 +13,6 @@ from attract.processes.learner import StartLearner, spawn_learner
 from attract.run.service import RunService
 from attract.server.app import build_app
 from attract.server.app_server import listen, serving
-from attract.server.app_server import run_async as run_async
-from attract.server.app_server import serving_app as serving_app
 from attract.server.guard import Guard
 from attract.server.links import dashboard_url, printed_link
 from attract.server.serving import uvicorn_options

@@ -180,7 +180,8 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 
 
 def _reason(error: Exception) -> str:
-    """Without the URL, which may hold a secret."""
+    """Without the URL, which may hold a secret: errors that are not the system's may quote it."""
     if isinstance(error, urllib.error.HTTPError):
         return f"HTTP {error.code}"
-    return str(getattr(error, "reason", None) or error) or type(error).__name__
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return str(reason) if isinstance(reason, OSError) and str(reason) else type(error).__name__

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from attract.schema.frames import encode
 from attract.schema.messages import BlockAck
-from attract.server.in_process import run_async
+from attract.server.app_server import run_async
 from attract.server.serving import uvicorn_options
 from attract.settings.run import ServerSettings
 from attract_benchmarks.harness.child import questions, say

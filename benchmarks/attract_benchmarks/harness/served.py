@@ -21,7 +21,8 @@ from attract.run.effects import Kind
 from attract.schema.api import MetricsRow
 from attract.schema.base import WireModel
 from attract.schema.messages import BlockAck
-from attract.server.in_process import run_async, running_gateway
+from attract.server.app_server import run_async
+from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from attract_benchmarks.harness.child import Child, questions, running, say
 from attract_benchmarks.harness.publication import DURABLE, ENDED, VERSION, Acknowledged, Ready, Sent

@@ -35,7 +35,7 @@ from attract.schema.messages import (
     WelcomeWorker,
 )
 from attract.schema.tensor import from_numpy
-from attract.server.in_process import run_async
+from attract.server.app_server import run_async
 from attract_benchmarks.harness.child import questions, say
 from attract_benchmarks.harness.played_blocks import DESCRIPTIONS, PlayedBlocks
 

@@ -1,5 +1,6 @@
 """What `attract runs`, `eval`, `export`, `rollback` and `report` are called with, and what they say."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from attract.commands import evaluate, export
 from attract.commands.evaluate import EvaluateOptions
 from attract.commands.export import Exported
 from attract.runs.directory import RunDirectory
+from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunList
 from attract.settings.run import ServerSettings
 from indexed_runs import run_on_disk
@@ -52,6 +54,26 @@ def test_runs_in_json_are_the_object_of_the_api(
     assert attract(*words) == 0
     found = RunList.model_validate_json(capsys.readouterr().out)
     assert ([row.run_id for row in found.runs], found.num_found, found.next) == (["slow"], 1, None)
+
+
+def test_hostile_a_run_from_elsewhere_moves_no_cursor(
+    attract: Callable[..., object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # CSI as one character, and a right-to-left override: JSON may have both as they are.
+    name = "\x9b31m\u202e"
+    path = run_on_disk(tmp_path, "r", title=name)
+    (path / "labels.json").write_text(json.dumps({"note": name}))
+    store = MetricsStore(path / "metrics.db")
+    store.add_metrics(1, {f"game/{name}\x1b[2J": 1.0})
+    store.close()
+    assert attract("runs", "--runs-dir", str(tmp_path)) == 0
+    assert attract("runs", "--json", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "--json", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "gone", "--runs-dir", str(tmp_path)) == 2
+    said = capsys.readouterr()
+    assert "\\x9b31m" in said.out and "\\x9b31m" in said.err
+    assert [mark for mark in said.out + said.err if not mark.isprintable() and mark != "\n"] == []
 
 
 def test_a_search_that_cannot_be_read_is_wrong_usage(

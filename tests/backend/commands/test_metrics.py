@@ -79,6 +79,24 @@ def test_a_long_answer_names_what_it_leaves_out(runs: Path) -> None:
     assert run_metrics(runs, "r", points=0).left_out == []
 
 
+def test_an_answer_about_very_many_metrics_is_short_too(runs: Path) -> None:
+    fill(runs, 30, **{f"a_metric_with_a_long_name_{i:04}": 0.123456 for i in range(600)})
+    answer = run_metrics(runs, "r", ("*",))
+    assert len(json_text(answer)) <= MAX_ANSWER_BYTES
+    assert len(answer.metrics) > 5
+    # Half of 8,000 bytes, 33 for each name with its quotes and its comma: 30 characters.
+    assert len(answer.left_out) == 4_000 // 33 + 1
+    assert answer.left_out[-1] == f"and {600 - len(answer.metrics) - 4_000 // 33} more"
+    assert len(run_metrics(runs, "r", points=0).metrics) == 600
+
+
+def test_hostile_a_name_of_a_metric_stays_in_its_line(runs: Path) -> None:
+    fill(runs, 2, **{"game/x\x1b[31m\n  forged: 1": 1.0})
+    assert metrics_lines(run_metrics(runs, "r"))[1:] == [
+        "  game/x\\x1b[31m\\n  forged: 1: 0 -> 1  (between 0 and 1)"
+    ]
+
+
 def test_a_run_without_an_update_has_none(runs: Path) -> None:
     answer = run_metrics(runs, "r")
     assert (answer.agent_steps, answer.metrics) == (None, {})

@@ -46,6 +46,7 @@ async def trained(tmp_path: Path) -> Path:
             file.write(lines + "\n")
     with (folder / "config.yaml").open("a") as file:
         file.write("".join(f"# {line}\n" for line in lines.splitlines()))
+    (folder / "logs" / "game.log").write_text("2026-01-01T00:00:01Z INFO game: a player's own words\n")
     (folder / "admin").write_text(admin)
     return folder
 
@@ -84,6 +85,8 @@ def test_watched_a_report_has_what_an_issue_needs_and_no_planted_secret(trained:
     assert "not in it:" in said
     assert not [name for name in found if name.endswith((".js", ".onnx", ".safetensors"))]
     assert "export default" not in everything
+    assert "what the game wrote to its console" in found["CONTENTS.txt"]
+    assert "a player's own words" not in everything
 
 
 def test_watched_a_damaged_run_is_reported_as_far_as_it_can_be_read(trained: Path, tmp_path: Path):

@@ -13,6 +13,7 @@ from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import EvaluationView, RunView
+from run_views import run_view
 
 
 def a_run(runs_dir: Path, run_id: str = "run-1", *, steps: int | None = None, **view: Any) -> None:
@@ -32,24 +33,14 @@ def a_run(runs_dir: Path, run_id: str = "run-1", *, steps: int | None = None, **
 
 
 def whole(run_id: str, steps: int, **changes: Any) -> RunView:
-    values: dict[str, Any] = {
-        "run_id": run_id,
-        "game": "cartpole",
+    """A finished run."""
+    values = {
         "state": "finished",
-        "created": "",
-        "seed": 1,
-        "policy_version": 3,
         "agent_steps": steps,
         "collected_steps": steps,
-        "updates": 3,
-        "episodes": 1,
-        "elapsed_seconds": 1.0,
-        "steps_per_second": 0.0,
         "episode_return_mean": None,
-        "goal": None,
-        "total_steps": None,
     }
-    return RunView(**values | changes)
+    return run_view(run_id=run_id, **values | changes)
 
 
 def confirmed(mean: float) -> EvaluationView:

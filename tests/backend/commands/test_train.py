@@ -25,28 +25,12 @@ from attract.schema.game import GameReference
 from attract.settings.cells import Cell
 from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings, ServerSettings
+from run_views import run_view
 from socket_fleet import DESCRIPTION
 
 
 def _run(state: RunState, error: str | None = None) -> RunView:
-    return RunView(
-        run_id="r",
-        game="cartpole",
-        state=state,
-        created="2026-01-01T00:00:00Z",
-        seed=0,
-        policy_version=0,
-        agent_steps=0,
-        collected_steps=0,
-        updates=0,
-        episodes=0,
-        elapsed_seconds=0.0,
-        steps_per_second=0.0,
-        episode_return_mean=None,
-        goal=None,
-        total_steps=None,
-        error=error,
-    )
+    return run_view(state=state, error=error)
 
 
 def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:

@@ -24,32 +24,12 @@ from attract.commands.train_display import (
 )
 from attract.run.notifications import SHOWN_NOTES
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
+from run_views import run_view
 
 GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
 PROGRESS: list[dict[str, Any]] = json.loads((GOLDEN / "progress.json").read_text())
 REMAINING: list[dict[str, Any]] = json.loads((GOLDEN / "remaining.json").read_text())
 """Cases that the dashboard's tests read as well."""
-
-
-def _run(**changes: object) -> RunView:
-    values: dict[str, object] = {
-        "run_id": "cartpole-1",
-        "game": "cartpole",
-        "state": "running",
-        "created": "2026-01-01T00:00:00Z",
-        "seed": 0,
-        "policy_version": 3,
-        "agent_steps": 20_000,
-        "collected_steps": 21_000,
-        "updates": 3,
-        "episodes": 40,
-        "elapsed_seconds": 10.0,
-        "steps_per_second": 2000.0,
-        "episode_return_mean": 123.456,
-        "goal": None,
-        "total_steps": None,
-    }
-    return RunView.model_validate({**values, **changes})
 
 
 def _plain(*views: RunView, values: dict[str, float] | None = None) -> list[str]:
@@ -66,14 +46,14 @@ def _plain(*views: RunView, values: dict[str, float] | None = None) -> list[str]
 
 def test_a_plain_line_tells_of_an_update_when_not_on_a_terminal() -> None:
     values = {"time/update_seconds": 0.0123, "fleet/steps_per_second": 2000.0}
-    assert _plain(_run(total_steps=40_000, steps_per_second=0.0), values=values) == [
+    assert _plain(run_view(total_steps=40_000, steps_per_second=0.0), values=values) == [
         "update 3  20000 steps  2000 steps/s  10.0 s  return 123.5  10 s left  learner 12 ms"
     ]
 
 
 def test_between_two_plain_lines_pass_five_seconds_or_a_sixtieth_and_the_last_update_is_told() -> None:
     seconds = [0.1, 1.0, 5.0, 5.2, 9.0, 10.3, 600.0, 606.0, 609.9, 610.1, 611.0, 611.5]
-    lines = _plain(*(_run(updates=place, elapsed_seconds=at) for place, at in enumerate(seconds)))
+    lines = _plain(*(run_view(updates=place, elapsed_seconds=at) for place, at in enumerate(seconds)))
     # 610.1 - 600 is less than 610.1 / 60 = 10.17, 611 - 600 is more than 611 / 60 = 10.18.
     printed = [seconds[int(line.split()[1])] for line in lines]
     assert printed == [0.1, 5.2, 10.3, 600.0, 611.0, 611.5]
@@ -81,7 +61,7 @@ def test_between_two_plain_lines_pass_five_seconds_or_a_sixtieth_and_the_last_up
 
 def test_the_first_return_is_told_at_once_and_before_it_that_no_episode_has_ended() -> None:
     views = [
-        _run(updates=place, elapsed_seconds=place / 10, episode_return_mean=mean)
+        run_view(updates=place, elapsed_seconds=place / 10, episode_return_mean=mean)
         for place, mean in enumerate([None, None, 7.0, 8.0, 9.0])
     ]
     lines = _plain(*views)
@@ -95,7 +75,7 @@ def test_the_panel_tells_speed_time_return_and_where_the_time_goes() -> None:
     with create_display(console, "http://127.0.0.1:8000/") as display:
         assert isinstance(display, LiveDisplay)
         display.updated(
-            _run(goal=475.0),
+            run_view(goal=475.0),
             {
                 "fleet/game_fraction": 0.25,
                 "fleet/inference_fraction": 0.5,
@@ -137,7 +117,7 @@ def test_no_line_of_the_panel_is_cut_or_runs_into_another_at_any_width(width: in
         "fleet/wait_fraction": 0.125,
         "time/update_seconds": 0.02,
     }
-    lines = _on_terminal(width, _run(goal=475.0, total_steps=50_000), values=values)
+    lines = _on_terminal(width, run_view(goal=475.0, total_steps=50_000), values=values)
     panel = [line for line in lines if line.startswith("│")]
     assert {len(line) for line in panel} == {width} and {line[-1] for line in panel} == {"│"}
     bars = [line for line in panel if "━" in line]
@@ -150,24 +130,24 @@ def test_no_line_of_the_panel_is_cut_or_runs_into_another_at_any_width(width: in
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_a_link_is_left_to_the_terminal_to_wrap_and_the_panel_below_it_is_not(width: int) -> None:
-    lines = _on_terminal(width, _run(total_steps=50_000), values={}, said=LINK)
+    lines = _on_terminal(width, run_view(total_steps=50_000), values={}, said=LINK)
     assert LINK in lines
     assert all(len(line) <= width for line in lines if line != LINK)
 
 
 def test_remaining_time_is_left_out_where_it_is_unknown() -> None:
-    for view in (_run(goal=475.0), _run(total_steps=50_000, state="evaluating")):
+    for view in (run_view(goal=475.0), run_view(total_steps=50_000, state="evaluating")):
         assert not any("remaining" in line for line in _on_terminal(80, view, values={}))
 
 
 @pytest.mark.parametrize("case", REMAINING, ids=[case["title"] for case in REMAINING])
 def test_remaining_time_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
-    assert remaining_seconds(_run(**case["run"])) == case["seconds"]
+    assert remaining_seconds(run_view(**case["run"])) == case["seconds"]
 
 
 @pytest.mark.parametrize("case", PROGRESS, ids=[case["title"] for case in PROGRESS])
 def test_progress_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
-    assert progress_share(_run(**case["run"])) == case["progress"]
+    assert progress_share(run_view(**case["run"])) == case["progress"]
 
 
 def test_durations_read_like_a_clock() -> None:

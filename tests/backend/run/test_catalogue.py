@@ -6,8 +6,8 @@ import pytest
 
 from attract.errors import RunActiveError, UnknownRunError
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive
 from attract.run.catalogue import RunCatalogue
-from attract.run.record import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.labels import LABELS
 from attract.schema.run_list import EditLabels

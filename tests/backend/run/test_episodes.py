@@ -8,8 +8,8 @@ from attract.errors import ConfigurationError, DamagedRunError, FileError, Unkno
 from attract.games.kept_builds import keep_build
 from attract.games.kept_game import write_start
 from attract.games.library import GameLibrary
+from attract.run.archive import RunArchive
 from attract.run.episodes import RunEpisodes
-from attract.run.record import RunArchive
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import RunDirectory
 from attract.runs.episode_choice import EpisodeLimits

@@ -131,6 +131,20 @@ async def test_a_page_that_was_away_gets_what_it_missed_and_then_what_happens(tm
     store.close()
 
 
+async def test_what_happens_while_a_page_comes_back_is_sent_once():
+    hub, kept = EventHub(), [row(1, {"a": 1.0}, 1)]
+    stream = stream_events(hub, "r", lambda: Event(1, "status", "{}"), lambda: list(kept))
+    assert await take(stream, 1) == ["retry: 1000\n\n"]
+    # The page reads slowly: it has asked where the run stands, not yet what it missed.
+    kept.append(row(2, {"a": 2.0}, 2))
+    hub.publish("r", kept[-1])
+    events = [event for text in await take(stream, 2) for event in parsed(text)]
+    rows = [values for _, kind, body in events if kind == "metrics" for values in body["rows"]]
+    assert [values[0] for values in rows] == [1, 2]
+    assert events[-1][0] == 2
+    await stream.aclose()
+
+
 async def test_a_busy_run_writes_four_times_a_second_and_loses_no_row():
     hub = EventHub()
     stream = stream_events(hub, "r", lambda: Event(0, "status", "{}"), list)

@@ -1,13 +1,15 @@
 """The list of runs opens a database only when something was written to it."""
 
+import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from attract.run.archive import VIEW, RunArchive
 from attract.run.index import MIN_READ, RunIndex
 from attract.run.index_file import IndexFile
-from attract.run.record import VIEW, RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore
@@ -214,3 +216,52 @@ def test_an_answer_waits_no_longer_than_it_may_and_the_next_goes_on(tmp_path: Pa
     second = index.runs(seconds=0.5)
     assert (len(second.runs), second.num_unread) == (MIN_READ + 3, 0)
     assert len(IndexFile(tmp_path).read()) == MIN_READ + 3
+
+
+def test_hostile_damaged_runs_keep_no_other_from_being_read(tmp_path: Path):
+    for number in range(MIN_READ + 3):
+        directory = RunDirectory.create(tmp_path, f"run-{number}")
+        directory.write_config("g", {})
+        directory.close()
+        (directory.path / "metrics.db").write_bytes(b"garbage" * 1000)
+    directory = RunDirectory.create(tmp_path, "sound")
+    directory.write_config("g", {})
+    directory.close()
+    write(directory.path, 7)
+    # The oldest, and so the last in the list.
+    os.utime(directory.path / "config.yaml", (1, 1))
+    seconds = iter(range(1000))
+    index = RunIndex(RunArchive(tmp_path), str.title, clock=lambda: float(next(seconds)))
+    first = index.runs(seconds=0.5)
+    assert (len(first.runs), first.num_unread) == (MIN_READ, 4)
+    second = index.runs(seconds=0.5)
+    # All were read once: no page needs to ask again, though damaged ones are looked at each time.
+    assert (len(second.runs), second.num_unread) == (MIN_READ + 4, 0)
+    assert second.runs[-1].summary.run_id == "sound"
+    assert index.runs(seconds=0.5).num_unread == 0
+
+
+def test_hostile_a_damaged_file_of_a_year_without_a_date_hides_no_run(tmp_path: Path):
+    memory = Path("/dev/shm")
+    # ext4 knows no such times, Linux's file system in memory does.
+    with TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
+        directory = RunDirectory.create(Path(folder), "a")
+        directory.write_config("g", {})
+        directory.close()
+        (directory.path / "metrics.db").write_bytes(b"garbage" * 1000)
+        os.utime(directory.path / "metrics.db", (1 << 40, 1 << 40))
+        (listed,) = listed_of(RunIndex(RunArchive(Path(folder)), str.title))
+    assert (listed.run_id, listed.state) == ("a", "damaged")
+
+
+def test_one_run_is_looked_up_without_opening_the_others(runs_dir: Path):
+    archive = CountingArchive(runs_dir)
+    index = RunIndex(archive, str.title)
+    found = index.run("b")
+    assert found is not None and (found.summary.agent_steps, found.summary.title) == (200, "G")
+    assert archive.opened == ["b"]
+    index.runs()
+    archive.opened.clear()
+    assert index.run("b") == next(run for run in index.runs().runs if run.summary.run_id == "b")
+    assert archive.opened == []
+    assert index.run("gone") is None

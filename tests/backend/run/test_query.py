@@ -154,7 +154,7 @@ def test_hostile_any_text_is_a_search_or_a_mistake_within_it(text: str):
     try:
         asked = parse_query(text)
     except QueryError as error:
-        assert 0 <= error.at <= len(text)
+        assert error.at is not None and 0 <= error.at <= len(text)
     else:
         for run in RUNS:
             assert asked.matches(run) in (True, False)
@@ -228,5 +228,13 @@ def test_a_setting_that_a_run_does_not_have_has_its_default():
 
 
 def test_a_sort_that_is_no_field_is_named():
-    with pytest.raises(QueryError, match="there is no field or setting 'lenght'"):
-        sort_key("lenght")
+    for name, text in (
+        ("lenght", "sort: there is no field or setting 'lenght'"),
+        ("", "sort: there is no field or setting ''"),
+        ("xyzzy", "sort: there is no field or setting 'xyzzy'"),
+    ):
+        with pytest.raises(QueryError) as caught:
+            sort_key(name)
+        assert str(caught.value).splitlines()[0] == text
+        # The search has no mistake, and quotes would not help.
+        assert caught.value.at is None and '"quotes"' not in str(caught.value)

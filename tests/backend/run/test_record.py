@@ -5,17 +5,16 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from attract.run.archive import RunArchive
 from attract.run.events import EventHub
-from attract.run.index import RunIndex
-from attract.run.record import COPY_SECONDS, RunArchive, RunRecord
+from attract.run.record import COPY_SECONDS, RunRecord
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import UpdateRow
-from attract.schema.api import ClockStart, RunView
+from attract.schema.api import RunView
 from event_files import drawn_by_marks, drawn_by_steps, read_scalars
 
 VIEW = RunView(
@@ -82,18 +81,6 @@ async def test_what_is_done_anew_stands_once_in_the_copies(tmp_path: Path):
         assert drawn(directory.path, "train/loss") == [(100, 1.0), (200, 2.0), (350, 3.0)]
 
 
-async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):
-    directory = RunDirectory.create(tmp_path, "r")
-    directory.write_config("g", {"collection": {}})
-    record = RunRecord(directory, EventHub())
-    await record.keep_view(VIEW)
-    await record.close()
-    directory.path.rename(tmp_path / "best-one")
-    archive = RunArchive(tmp_path)
-    assert archive.view("best-one").run_id == "best-one"
-    assert [run.summary.run_id for run in RunIndex(archive, str.title).runs().runs] == ["best-one"]
-
-
 async def test_a_tracker_that_cannot_be_opened_costs_no_row_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
@@ -131,11 +118,3 @@ async def test_the_time_of_the_first_row_of_each_session_is_kept(tmp_path: Path)
     view = RunArchive(tmp_path).metrics("r", None, from_steps=None, to_steps=None, max_points=10)
     assert [start.seconds for start in view.clock] == [1.0, 3.0]
     assert before <= view.clock[0].unix_seconds <= view.clock[1].unix_seconds <= time.time()
-
-
-async def test_a_run_of_an_earlier_version_began_when_it_was_made(tmp_path: Path):
-    directory = RunDirectory.create(tmp_path, "r")
-    directory.write_config("g", {"collection": {}})
-    made = datetime.fromisoformat(str(directory.read_config()["created"])).timestamp()
-    view = RunArchive(tmp_path).metrics("r", None, from_steps=None, to_steps=None, max_points=10)
-    assert view.clock == [ClockStart(seconds=0.0, unix_seconds=made)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.run.record import VIEW
+from attract.run.archive import VIEW
 from attract.run.rollback import roll_back
 from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.directory import RunDirectory

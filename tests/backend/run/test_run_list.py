@@ -45,13 +45,25 @@ def test_runs_are_sorted_and_those_without_a_value_come_last(sort: str, order: l
     assert ids(listed(sort=sort)) == order
 
 
+def test_hostile_an_integer_larger_than_any_float_is_sorted():
+    runs = [indexed("a", settings={"seed": 1}), indexed("b", settings={"ppo.learning_rate": 10**400})]
+    found = list_runs(Indexed(runs, 0), lambda _game: {}, query="lr>0", sort="-lr")
+    assert ids(found) == ["b", "a"]
+
+
+def test_runs_are_sorted_by_tags_and_those_without_come_last():
+    tags = {"a": [], "b": ["Old"], "c": ["good", "new"]}
+    runs = [indexed(name, labels=RunLabels(tags=own)) for name, own in tags.items()]
+    assert ids(list_runs(Indexed(runs, 0), lambda _game: {}, sort="tag")) == ["c", "b", "a"]
+
+
 def test_a_page_has_the_rows_after_the_last_and_counts_all():
     first = listed(limit=2)
     assert (ids(first), first.next, first.num_found, first.num_unread) == (["b", "c"], "c", 3, 7)
     second = listed(limit=2, after=first.next)
     assert (ids(second), second.next) == (["a"], None)
     assert listed(limit=3).next is None
-    with pytest.raises(QueryError, match="first page"):
+    with pytest.raises(QueryError, match=r"after: there is no row 'gone' in this list\n.*first page"):
         listed(after="gone")
 
 

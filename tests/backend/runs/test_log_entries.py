@@ -1,6 +1,7 @@
 import json
 import logging
 import os
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from attract.runs import log_entries
 from attract.runs.log_entries import read_entries
 from attract.runs.log_files import GameConsole, RunLog
-from attract.runs.log_lines import LogFormat
+from attract.runs.log_lines import LogFormat, bind
 from attract.schema.api import LogLine
 
 log = logging.getLogger("attract.somewhere")
@@ -82,6 +83,32 @@ def test_lines_of_other_forms_are_text_and_never_an_error(tmp_path: Path) -> Non
     # An unknown level hides nothing.
     assert entry.level == "error"
     assert entry.text.splitlines() == ["a: b", *lines[1:], "\ufffd\ufffd"]
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_hostile_a_game_forges_no_entry(tmp_path: Path, log_format: LogFormat, end: str) -> None:
+    forged = "9999-01-01T00:00:00Z ERROR game: forged"
+
+    def keep() -> None:
+        bind(run="r")
+        console = GameConsole(tmp_path, log_format)
+        console.keep(LogLine(level="log", text=f"hello{end}{forged}"))
+        console.close()
+
+    copy_context().run(keep)
+    (entry,) = read_entries(tmp_path)
+    assert (entry.level, entry.time is not None and entry.time < "9999") == ("info", True)
+    # The run's id is none of the game's words.
+    assert entry.text.startswith("hello") and entry.text.endswith(forged)
+
+
+def test_a_game_that_logs_deeply_nested_json_does_not_break_the_log(tmp_path: Path) -> None:
+    console = GameConsole(tmp_path)
+    console.keep(LogLine(level="log", text="the state:\n" + '{"a":' * 3_000))
+    console.close()
+    (entry,) = read_entries(tmp_path)
+    assert entry.text.startswith('the state:\n{"a":{"a":')
 
 
 def test_only_the_end_is_read_and_only_so_many_entries(

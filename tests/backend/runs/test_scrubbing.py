@@ -12,7 +12,12 @@ TOKEN = "Zk3-" + "aB9_" * 9 + "xyz"
 @pytest.fixture
 def scrub() -> Scrubber:
     folders = own_folders(HOME, {"runs": HOME / "work" / "runs"})
-    return Scrubber({"ATTRACT_WORKER_TOKEN": "short-but-secret", "PATH": "/usr/bin"}, folders, ["bernoulli"])
+    environment = {
+        "ATTRACT_WORKER_TOKEN": "short-but-secret",
+        "ATTRACT_WEBHOOK": "https://example.org/T0/B0",
+        "PATH": "/usr/bin",
+    }
+    return Scrubber(environment, folders, ["bernoulli"])
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,7 @@ def scrub() -> Scrubber:
         (f"it said {TOKEN}.", TOKEN),
         (f"it said {TOKEN}.{'q' * 20}", "q" * 20),
         ("the fleet's is short-but-secret", "short-but-secret"),
+        ("posted to https://example.org/T0/B0.", "/T0/B0"),
         ("File /srv/people/ada/work/game.ts", "/srv/people/ada"),
         ("File /home/grace/game.ts", "grace"),
         ("file:///Users/grace/game.ts", "grace"),

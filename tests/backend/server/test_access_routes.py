@@ -237,6 +237,18 @@ async def test_sessions_that_a_viewer_s_link_opened_end_with_it_and_no_others(wo
         await guest.client.aclose()
 
 
+async def test_a_viewer_with_the_link_s_own_token_cannot_revoke_it(world: GatewayWorld):
+    token = fragment_of(await viewer_link(world.client), "token")
+    guest = await Browser(world).sign_in(token)
+    async with world.anonymous() as client:
+        bearer = {"authorization": f"Bearer {token}"}
+        assert (await client.get("/api/info", headers=bearer)).status_code == 200
+        assert (await client.post("/api/logout", json={}, headers=bearer)).status_code == 200
+        assert (await client.get("/api/info", headers=bearer)).status_code == 200
+    assert await guest.status() == 200
+    await guest.client.aclose()
+
+
 async def test_a_viewer_s_link_names_the_address_that_others_reach(tmp_path: Path):
     async with gateway(tmp_path, public_url="https://hub.example/me/", invite_seconds=60) as world:
         made = ViewerLink.model_validate(

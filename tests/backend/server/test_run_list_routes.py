@@ -78,6 +78,34 @@ async def test_a_run_is_deleted_and_restored(world: GatewayWorld, runs: None):
     assert (await world.client.request("DELETE", "/api/runs/gone", json={})).status_code == 404
 
 
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+async def test_hostile_13_a_page_of_another_site_changes_no_run(world: GatewayWorld, runs: None, method: str):
+    own = f"http://127.0.0.1:{world.port}"
+    async with world.anonymous() as browser:
+        opened = await browser.post("/api/session", json={"token": world.guard.admin_token})
+        key = opened.json()["key"]
+        for headers, status in (
+            ({"origin": "https://evil.example", "x-attract-key": key}, 403),
+            ({"x-attract-key": key}, 403),
+            ({"origin": own}, 403),
+            ({"origin": own, "x-attract-key": key, "sec-fetch-site": "same-site"}, 403),
+            ({"origin": own, "x-attract-key": key, "content-type": "text/plain"}, 415),
+        ):
+            refused = await browser.request(method, "/api/runs/a", json={"name": "x"}, headers=headers)
+            assert refused.status_code == status, headers
+    assert [run["name"] for run in (await world.client.get("/api/runs")).json()["runs"]] == ["", ""]
+
+
+async def test_what_the_disk_refuses_is_said(world: GatewayWorld, runs: None):
+    (world.runs_dir / "a" / "labels.json").mkdir()
+    refused = await world.client.patch("/api/runs/a", json={"name": "x"})
+    assert (refused.status_code, "cannot be written" in refused.json()["error"]) == (422, True)
+    (world.runs_dir / ".trash").write_text("no folder")
+    refused = await world.client.request("DELETE", "/api/runs/a", json={})
+    assert (refused.status_code, "cannot be moved" in refused.json()["error"]) == (422, True)
+    assert await ids(world) == ["b", "a"]
+
+
 async def test_the_active_run_is_live_in_the_list_and_cannot_be_deleted(world: GatewayWorld):
     async with world.fleet().joined():
         view = await world.start()

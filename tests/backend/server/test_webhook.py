@@ -19,6 +19,7 @@ from attract.schema.api import Finding, RunView
 from attract.server.webhook import MAX_WAITING, Webhook, message_of, post_to
 from attract.settings.run import ServerSettings
 from gateway_world import gateway
+from run_views import run_view as a_run_view
 from waiting import until
 
 
@@ -63,25 +64,7 @@ class Receiver:
 
 
 def run_view(**changes: object) -> RunView:
-    values: dict[str, object] = {
-        "run_id": "cartpole-1",
-        "game": "cartpole",
-        "title": "CartPole",
-        "state": "running",
-        "created": "2026-01-01T00:00:00Z",
-        "seed": 0,
-        "policy_version": 3,
-        "agent_steps": 20_000,
-        "collected_steps": 21_000,
-        "updates": 3,
-        "episodes": 40,
-        "elapsed_seconds": 10.0,
-        "steps_per_second": 2000.0,
-        "episode_return_mean": 480.5,
-        "goal": 475.0,
-        "total_steps": None,
-    }
-    return RunView.model_validate({**values, **changes})
+    return a_run_view(**{"title": "CartPole", "episode_return_mean": 480.5, "goal": 475.0, **changes})
 
 
 def finding(name: str = "reward-constant", **changes: object) -> Finding:
@@ -214,6 +197,13 @@ async def test_tries_are_bounded_and_the_log_keeps_the_url_secret(
     assert record.levelno == logging.WARNING
 
 
+async def test_an_error_of_the_client_does_not_quote_the_url(caplog: pytest.LogCaptureFixture) -> None:
+    # The settings refuse such URLs; urllib says "nonnumeric port: 's3cret@127.0.0.1'" of this one.
+    await post_one("http://name:s3cret@127.0.0.1/")
+    (record,) = caplog.records
+    assert record.getMessage() == "the webhook did not take a message: InvalidURL"
+
+
 async def test_nobody_listens_and_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -262,6 +252,8 @@ async def test_a_slow_receiver_holds_up_nothing_and_messages_that_wait_are_bound
         "http://exa mple.org/",
         "http://example.org/\n",
         "http://[::1/",
+        "http://name:s3cret@example.org/",
+        "https://s3cret@example.org:8443/",
     ],
 )
 def test_a_url_that_is_no_webhook_is_refused_and_not_repeated(url: str) -> None:

@@ -20,24 +20,33 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
     from fake_learner import FakeLearner
 
     world = GatewayWorld(tmp_path, FakeLearner())
-    roles = {getattr(route, "path", ""): route.endpoint.attract_role for route in world.app.routes}  # type: ignore[attr-defined]
-    assert {path for path, needed in roles.items() if needed == "public"} == PUBLIC
-    admins = {path for path, needed in roles.items() if needed == "admin"}
-    assert admins == {
-        "/api/join",
-        "/api/viewer-link",
-        "/api/access",
-        "/api/access/{entry_id}/revoke",
-        "/api/demonstrations/{demonstration_id}/delete",
-        "/api/trash/{trash_id}/restore",
-        "/api/runs/{run_id}/pause",
-        "/api/runs/{run_id}/resume",
-        "/api/runs/{run_id}/let-in",
-        "/api/runs/{run_id}/rollback",
-        "/api/runs/{run_id}/stop",
-        "/api/runs/{run_id}/episodes/{episode_id}/star",
-        "/api/runs/{run_id}/episodes/{episode_id}/delete",
-    } | ({"/api/runs", "/api/runs/{run_id}", "/api/demonstrations", "/api/runs/{run_id}/episodes"} & admins)
+    roles = {
+        (method, route.path): route.endpoint.attract_role  # type: ignore[attr-defined]
+        for route in world.app.routes
+        if isinstance(route, Route)
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert {path for (_, path), needed in roles.items() if needed == "public"} == PUBLIC
+    assert {entry for entry, needed in roles.items() if needed == "admin"} == {
+        ("POST", "/api/join"),
+        ("POST", "/api/viewer-link"),
+        ("GET", "/api/access"),
+        ("POST", "/api/access/{entry_id}/revoke"),
+        ("POST", "/api/demonstrations"),
+        ("POST", "/api/demonstrations/{demonstration_id}/delete"),
+        ("POST", "/api/trash/{trash_id}/restore"),
+        ("POST", "/api/runs"),
+        ("PATCH", "/api/runs/{run_id}"),
+        ("DELETE", "/api/runs/{run_id}"),
+        ("POST", "/api/runs/{run_id}/pause"),
+        ("POST", "/api/runs/{run_id}/resume"),
+        ("POST", "/api/runs/{run_id}/let-in"),
+        ("POST", "/api/runs/{run_id}/rollback"),
+        ("POST", "/api/runs/{run_id}/stop"),
+        ("POST", "/api/runs/{run_id}/episodes"),
+        ("POST", "/api/runs/{run_id}/episodes/{episode_id}/star"),
+        ("POST", "/api/runs/{run_id}/episodes/{episode_id}/delete"),
+    }
 
 
 async def test_every_other_route_refuses_who_has_no_token(world: GatewayWorld):
