@@ -20,6 +20,7 @@ from attract.playtest.judge import (
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
+    MAX_ORDER_SECONDS,
     AlarmId,
     DrillKind,
     GamePlaytested,
@@ -155,7 +156,7 @@ class Playtest:
             max_steps=plan.max_steps,
             fresh_every=1 if is_fresh else self._played.fresh_every,
             record=record,
-            budget_seconds=seconds,
+            budget_seconds=min(seconds, MAX_ORDER_SECONDS),
         )
         answer = await self._host(order)
         check_all_play(answer)
