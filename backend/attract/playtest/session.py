@@ -20,6 +20,7 @@ from attract.playtest.judge import (
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
 from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
 from attract.schema.playtest import (
+    MAX_ORDER_PLAYS,
     MAX_ORDER_SECONDS,
     AlarmId,
     DrillKind,
@@ -464,7 +465,7 @@ class Playtest:
             (place, judgement.player, judgement.index)
             for place, judgement in enumerate(judged)
             if judgement.player is not None and judgement.index is not None
-        ]
+        ][: MAX_ORDER_PLAYS // CONFIRMATIONS]
         plays = [
             PlaytestPlays(player=player, first=index, count=1)
             for _, player, index in places

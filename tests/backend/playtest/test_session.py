@@ -303,6 +303,20 @@ def test_every_judgement_has_its_episode_which_is_played_twice_more() -> None:
     assert [play.count for play in shown.plays] == [1, 1, 1, 1]
 
 
+def test_more_judgements_than_an_order_can_show_are_found_all_the_same() -> None:
+    info = {f"number {k}": 1.0 for k in range(150)}
+
+    class Host(ScriptedHost):
+        async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
+            answer = await super().__call__(order)
+            episodes = [episode.model_copy(update={"info": info}) for episode in answer.episodes]
+            return answer.model_copy(update={"episodes": episodes})
+
+    was = {"length": 10.0, "ended": 1.0, **{f"info {name}": 2.0 for name in info}}
+    before = Outcomes({"random": {index: Outcome("terminated", was) for index in range(64)}})
+    assert len(run(Host(), before).findings) == len(info)
+
+
 @pytest.mark.parametrize(("before", "every"), [(None, 2), (Outcomes(), 1)])
 def test_a_page_whose_restart_leaves_something_behind_is_loaded_more_often(
     before: Outcomes | None, every: int
