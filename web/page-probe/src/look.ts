@@ -104,10 +104,10 @@ class Looking {
     const episode = this.#episode();
     const play = await this.#play(trial, given, places, episode);
     const seen = {
-      title: wordsOf(titleOf(window)),
+      // A page may have removed its own body, and have other things of its own by the names of a document's.
+      title: wordsOf(attempt(() => titleOf(window)) ?? "the page"),
       engine: engineOf(window, this.#scripts),
       contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
-      // A page may have removed its own body.
       texts: attempt(() => textsSeen(window)) ?? [],
       buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
       things: attempt(() => thingsSeen(window)) ?? [],
