@@ -1,7 +1,6 @@
 """One playtest: orders to a host in stages of growing size, drills, and replays of what was found."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -17,19 +16,17 @@ from attract.playtest.judge import (
     new_restarts,
     slow_ticks,
 )
+from attract.playtest.orders import MIN_DRILL_SECONDS, ORDER_SECONDS, Orders
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
-from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
+from attract.playtest.plan import Confirmed, Host, Plan, Played
 from attract.schema.playtest import (
     MAX_ORDER_PLAYS,
-    MAX_ORDER_SECONDS,
     AlarmId,
     DrillKind,
-    GamePlaytested,
     PlaytestAlarm,
     PlaytestDrill,
     PlaytestDrilled,
     PlaytestEpisode,
-    PlaytestGame,
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEpisode
@@ -38,8 +35,6 @@ log = logging.getLogger(__name__)
 
 STAGES: Final = (16, 64, 256)
 """Episodes that every player has played before any of them plays more: a spent budget is spent evenly."""
-ORDER_SECONDS: Final = 10.0
-"""Limit of one order: its answer has what a browser's frame holds."""
 FIRST_EPISODES: Final = 2
 """Episodes of each player that are recorded first: the drills begin in them."""
 HELD_EPISODES: Final = 64
@@ -49,11 +44,6 @@ DRILL_SHARE: Final = 0.85
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 WHOLE_SHARE: Final = 0.97
 """Where nothing was found so far, drills may take what would confirm it."""
-DRILL_SECONDS: Final = 12.0
-ONE_DRILL_SHARE: Final = 0.15
-"""Share of the time for one drill: a slow page leaves time for the other drills too."""
-MIN_DRILL_SECONDS: Final = 2.0
-"""However little is left: it began in time."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
@@ -86,14 +76,13 @@ class Playtest:
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._plan = plan
-        self._host = host
         self._before = before
         self._measured_before = measured_before or {}
         self._say = say
         self._causes = Causes(find_place)
         self._played = Played()
-        self._began = time.monotonic()
         self._played.fresh_every = plan.fresh_every
+        self._orders = Orders(plan, host, self._played)
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
         self._spoiled: dict[tuple[str, int], set[str]] = {}
         """Keys of new errors by episode: what follows from one is no finding of its own."""
@@ -122,54 +111,13 @@ class Playtest:
     def _is_hung(self) -> bool:
         return len(self._hangs) >= CONFIRMATIONS
 
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def _has_time(self, share: float) -> bool:
-        return self._seconds < share * self._plan.seconds
-
-    @property
-    def _drill_seconds(self) -> float:
-        """A drill before the others, or once more: it does not outlast the budget."""
-        whole = self._plan.seconds
-        return max(MIN_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
-
-    async def _order(
-        self,
-        plays: Sequence[PlaytestPlays] = (),
-        drills: Sequence[PlaytestDrill] = (),
-        *,
-        episodes: Sequence[RecordedEpisode] | None = None,
-        record: bool = False,
-        is_fresh: bool = False,
-        seconds: float = ORDER_SECONDS,
-    ) -> GamePlaytested:
-        plan = self._plan
-        wanted = {play.player.split(":")[0] for play in plays}
-        order = PlaytestGame(
-            game=plan.game,
-            seed=plan.seed,
-            plays=list(plays),
-            drills=list(drills),
-            policies=[policy for policy in plan.policies if policy.name in wanted],
-            episodes=list(plan.recorded if episodes is None else episodes),
-            max_steps=plan.max_steps,
-            fresh_every=1 if is_fresh else self._played.fresh_every,
-            record=record,
-            budget_seconds=min(seconds, MAX_ORDER_SECONDS),
-        )
-        answer = await self._host(order)
-        check_all_play(answer)
-        return answer
-
     async def _play(self, plays: Sequence[PlaytestPlays], *, record: bool = False) -> bool:
         """Play in as many orders as it takes; whether all was played."""
         outcomes = self._played.outcomes
         open_plays = list(plays)
-        while open_plays and self._has_time(CROWD_SHARE):
-            left = max(1.0, CROWD_SHARE * self._plan.seconds - self._seconds)
-            answer = await self._order(open_plays, record=record, seconds=min(ORDER_SECONDS, left))
+        while open_plays and self._orders.has_time(CROWD_SHARE):
+            seconds = min(ORDER_SECONDS, max(1.0, self._orders.left(CROWD_SHARE)))
+            answer = await self._orders.give(open_plays, record=record, seconds=seconds)
             self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
             if answer.problem is not None:
@@ -249,8 +197,7 @@ class Playtest:
         for place, kind in enumerate(kinds):
             # What one does not need is the others'; the last one proves itself what it finds.
             share = DRILL_SHARE if self._causes.all else WHOLE_SHARE
-            left = (share * self._plan.seconds - self._seconds) / (len(kinds) - place)
-            seconds = max(MIN_DRILL_SECONDS, left)
+            seconds = max(MIN_DRILL_SECONDS, self._orders.left(share) / (len(kinds) - place))
             episodes = await self._drill_episodes(kind, seconds)
             if episodes is None:
                 self._played.drilled.add(kind)
@@ -265,7 +212,7 @@ class Playtest:
         """Drill, if the game can be played and there is time."""
         if self._is_hung:
             self._played.problems[kind] = "the game hangs"
-        elif not self._has_time(DRILL_SHARE):
+        elif not self._orders.has_time(DRILL_SHARE):
             self._played.problems[kind] = "no time was left"
         else:
             await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)), seconds)
@@ -274,7 +221,7 @@ class Playtest:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
-        if kind != "soft-lock" or self._is_hung or not self._has_time(DRILL_SHARE):
+        if kind != "soft-lock" or self._is_hung or not self._orders.has_time(DRILL_SHARE):
             return []
         chosen = self._without_end()
         if not chosen:
@@ -287,7 +234,7 @@ class Playtest:
         ]
         if not missing or len(known) >= ENOUGH_RECORDED:
             return known
-        answer = await self._order(missing, record=True, seconds=seconds / 2)
+        answer = await self._orders.give(missing, record=True, seconds=seconds / 2)
         return known + [episode.recorded for episode in answer.episodes if episode.recorded is not None]
 
     def _without_end(self) -> list[tuple[str, int]]:
@@ -320,7 +267,7 @@ class Playtest:
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
     async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
-        answer = await self._order(drills=[drill], seconds=seconds or self._drill_seconds)
+        answer = await self._orders.give(drills=[drill], seconds=seconds or self._orders.drill_seconds)
         if not answer.drilled:
             self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
             return None
@@ -358,7 +305,7 @@ class Playtest:
         seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
         for cause in causes:
             if cause.oracle not in REPLAYED and cause.key not in seen:
-                is_open = cause.oracle != SELF_PROVEN and self._has_time(1.0)
+                is_open = cause.oracle != SELF_PROVEN and self._orders.has_time()
                 seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
             text = cause.text
@@ -369,7 +316,7 @@ class Playtest:
             elif times < CONFIRMATIONS and cause.oracle != SELF_PROVEN:
                 why = (
                     "seen once and not again when replayed"
-                    if self._has_time(1.0)
+                    if self._orders.has_time()
                     else "no time was left to replay"
                 )
                 self._played.problems.setdefault(cause.oracle, f"{why}: {cause.text}")
@@ -386,8 +333,8 @@ class Playtest:
         ]
         if not plays:
             return {}
-        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(
+        seconds = self._orders.replay_seconds
+        answer = await self._orders.give(
             plays, episodes=[recorded for _, recorded in episodes], is_fresh=True, seconds=seconds
         )
         seen: dict[str, int] = {}
@@ -435,8 +382,8 @@ class Playtest:
             first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
             is_of_all = cause.text.endswith(NOT_BEFORE)
             episodes = samples if is_of_all else [*samples, samples[0]][first : last + 1]
-        answer = await self._order(
-            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
+        answer = await self._orders.give(
+            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._orders.drill_seconds
         )
         alarms: list[PlaytestAlarm] = []
         for drilled in answer.drilled:
@@ -473,8 +420,8 @@ class Playtest:
         ]
         if not plays:
             return shown
-        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(plays, record=True, is_fresh=True, seconds=seconds)
+        seconds = self._orders.replay_seconds
+        answer = await self._orders.give(plays, record=True, is_fresh=True, seconds=seconds)
         for episode in answer.episodes:
             place, player, index = places[episode.play // CONFIRMATIONS]
             recorded, times = shown[place]

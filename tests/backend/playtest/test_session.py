@@ -10,7 +10,6 @@ from attract.playtest.plan import Plan, Played
 from attract.playtest.session import Playtest
 from attract.schema.base import Seed
 from attract.schema.playtest import (
-    MAX_ORDER_SECONDS,
     GamePlaytested,
     PlaytestAlarm,
     PlaytestDrilled,
@@ -376,15 +375,6 @@ def test_a_drill_is_given_a_share_of_the_time() -> None:
         ("dead-key", 10),
         ("leak", 19),
     ]
-
-
-def test_the_longest_play_has_no_order_that_lasts_longer_than_an_order_may() -> None:
-    def alarms(player: str, index: int) -> list[PlaytestAlarm]:
-        return [error("x is undefined")]
-
-    for host in (ScriptedHost(), ScriptedHost(alarms)):
-        run(host, seconds=3600.0)
-        assert max(order.budget_seconds for order in host.orders) == MAX_ORDER_SECONDS == 600
 
 
 def test_a_broken_restart_is_confirmed_by_the_episodes_that_show_it_when_it_is_found() -> None:
