@@ -1,25 +1,16 @@
 /** Texts, buttons and things of a page, each with its place. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
 import { buttonsSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+import { blankPage } from "./blank-page.ts";
 
-const frames: HTMLIFrameElement[] = [];
 const AT = "position: absolute; width: 40px; height: 20px; border: 0; padding: 0; margin: 0;";
 
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
 function opened(html: string, clickable = new Set<Element>()): PageWindow {
-  const frame = document.createElement("iframe");
-  frame.width = "400";
-  frame.height = "300";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
+  const page = blankPage(400, 300);
   noteClicks(page, clickable);
   drawn(page);
   page.document.body.innerHTML = html;
