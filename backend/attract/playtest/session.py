@@ -47,6 +47,9 @@ WHOLE_SHARE: Final = 0.97
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
+MAX_TRIED: Final = 4
+"""Replays of a cause until one shows it: its shortest episode as recorded, then the shortest ones by
+their players. What went before in a used page has changed some; a player sees where a fresh one differs."""
 DRILL_EPISODES: Final = 12
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
@@ -142,7 +145,8 @@ class Playtest:
                 continue
             is_fresh = every < 2 or episode.index % every == 0
             for alarm in episode.alarms:
-                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh))
+                index = None if player.startswith("recorded-") else episode.index
+                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh, index))
                 # Errors of loading, at step 0, end no episode.
                 if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
                     self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
@@ -312,7 +316,7 @@ class Playtest:
             if times < CONFIRMATIONS and cause.oracle in REPLAYED and len(cause.sightings) >= SEEN_OFTEN:
                 # A page whose restart leaves a little behind does not go the same way in a fresh one.
                 count = len(cause.sightings)
-                text = f"{text} (in {count} episodes; the shortest goes otherwise in a fresh page)"
+                text = f"{text} (in {count} episodes; the shortest go otherwise in a fresh page)"
             elif times < CONFIRMATIONS and cause.oracle != SELF_PROVEN:
                 why = (
                     "seen once and not again when replayed"
@@ -325,28 +329,47 @@ class Playtest:
             self._add(Confirmed(cause.oracle, text, cause, shown.player, shown.alarm, shown.recorded, times))
 
     async def _replayed(self, causes: Sequence[Cause]) -> dict[str, int]:
-        """How often each is seen when its shortest episode is played on fresh copies, by its key."""
-        known = [(cause, cause.shortest.recorded) for cause in causes]
-        episodes = [(cause, recorded) for cause, recorded in known if recorded is not None]
-        plays = [
-            PlaytestPlays(player=f"recorded-{k}", first=0, count=CONFIRMATIONS) for k in range(len(episodes))
-        ]
-        if not plays:
-            return {}
-        seconds = self._orders.replay_seconds
-        answer = await self._orders.give(
-            plays, episodes=[recorded for _, recorded in episodes], is_fresh=True, seconds=seconds
-        )
+        """How often each is seen when one of its episodes is played on fresh copies, by its key."""
         seen: dict[str, int] = {}
+        for rank in range(MAX_TRIED):
+            tried: list[tuple[Cause, Sighting]] = []
+            for cause in causes:
+                known = cause.replayable[:1] if rank == 0 else cause.playable[rank - 1 : rank]
+                if known and seen.get(cause.key, 0) < CONFIRMATIONS:
+                    tried.append((cause, known[0]))
+            if not tried or (rank > 0 and not self._orders.has_time()):
+                continue
+            for (cause, _), again in zip(tried, await self._again(tried, by_player=rank > 0), strict=True):
+                if len(again) > seen.get(cause.key, 0):
+                    seen[cause.key] = len(again)
+                    cause.again = again[0]
+        return seen
+
+    async def _again(
+        self, tried: Sequence[tuple[Cause, Sighting]], *, by_player: bool
+    ) -> list[list[Sighting]]:
+        """What the replays of each show: as it was recorded, or by its player."""
+        recorded = None if by_player else [each.recorded for _, each in tried if each.recorded is not None]
+        plays = [
+            PlaytestPlays(player=f"recorded-{k}", first=0, count=1)
+            if each.player is None or each.index is None or not by_player
+            else PlaytestPlays(player=each.player, first=each.index, count=1)
+            for k, (_, each) in enumerate(tried)
+            for _ in range(CONFIRMATIONS)
+        ]
+        answer = await self._orders.give(
+            plays, episodes=recorded, is_fresh=True, seconds=self._orders.replay_seconds
+        )
+        found: list[list[Sighting]] = [[] for _ in tried]
         for episode in answer.episodes:
-            cause = episodes[episode.play][0]
-            wanted = plain_text(cause.shortest.alarm.text)
+            place = episode.play // CONFIRMATIONS
+            cause, sighting = tried[place]
+            wanted = plain_text(sighting.alarm.text)
             for alarm in episode.alarms:
                 if alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted:
-                    seen[cause.key] = seen.get(cause.key, 0) + 1
-                    cause.again = cause.again or Sighting(alarm, cause.shortest.player, episode.recorded)
+                    found[place].append(Sighting(alarm, sighting.player, episode.recorded))
                     break
-        return seen
+        return found
 
     async def _drilled_again(self, cause: Cause) -> int:
         """How often a drill finds it again."""
