@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
-import { buttonsSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
+import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { blankPage } from "./blank-page.ts";
@@ -76,5 +76,15 @@ test("things have their look, number and the place of the first", () => {
   context.fillRect(120, 40, 20, 10);
   expect(thingsSeen(page)).toEqual([
     { look: "rect #00ffff 20x10", count: 2, x: 0.45, y: 0.45, width: 0.1, height: 0.1 },
+  ]);
+});
+
+test("pages in visible frames are named", () => {
+  const page = opened(
+    `<iframe src="game/index.html"></iframe><iframe></iframe><iframe src="ads.html" hidden></iframe>`,
+  );
+  expect(framesSeen(page)).toEqual([
+    "shows game/index.html in a frame: look at that page by itself",
+    "shows a page in a frame: look at that page by itself",
   ]);
 });
