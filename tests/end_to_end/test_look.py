@@ -201,7 +201,11 @@ async def test_a_hostile_page_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    "mischief", ["document.body.remove();", "window.eval = 1;", "document.write('');", "close();"]
+    "mischief",
+    [
+        *("document.body.remove();", "window.eval = 1;", "document.write('');", "close();"),
+        "document.querySelector = 1; window.Phaser = { VERSION: '9'.repeat(500) };",
+    ],
 )
 async def test_a_page_without_its_usual_parts_is_looked_at_all_the_same(
     mischief: str, tmp_path: Path, server: ServerSettings

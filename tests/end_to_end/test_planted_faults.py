@@ -1,7 +1,10 @@
 """A sample of `make corpus`: planted faults are found by a right oracle, and a sound build plays."""
 
+from pathlib import Path
+
 import pytest
 
+from attract_command import run_attract
 from planted_faults import Case, CorpusGame, Harness, load
 
 SECONDS = 20
@@ -32,6 +35,16 @@ def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
 
 def test_a_sound_module_plays_with_another_seed(harness: Harness) -> None:
     assert_plays(harness, GAMES["cartpole"], 1)
+
+
+def test_a_page_that_cannot_be_probed_has_a_report_as_well(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<script>location.href = 'https://elsewhere.example/';</script>")
+    junit = tmp_path / "junit.xml"
+    words = ("ci", ".", "--seconds", "30", "--json", "--junit", str(junit))
+    outcome = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert (outcome.code, outcome.json["verdict"]) == (2, "not_played"), outcome.stderr
+    assert "went to another address" in outcome.json["problem"]
+    assert "went to another address" in junit.read_text()
 
 
 @pytest.mark.long

@@ -119,27 +119,29 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
         if order.policy is None or is_exported(order.policy):
             # Nothing is left behind.
             own["runs_dir"] = Path(folder) / "runs"
-        chosen = await choose_game(order, server, Path(folder), console)
-        path, baseline = find_baseline(order, chosen)
-        if chosen.place is not None:
-            adapter = Path(chosen.game)
-            own["project_dir"] = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
         build: Build | None = None
         tested = TestedGame(None, None, [])
-        async with gateway_with_host(server.model_copy(update=own), console, exposes_heap=True) as gateway:
-            try:
+        try:
+            chosen = await choose_game(order, server, Path(folder), console)
+            path, baseline = find_baseline(order, chosen)
+            if chosen.place is not None:
+                adapter = Path(chosen.game)
+                own["project_dir"] = adapter.parent if chosen.is_guessed else find_project_dir(adapter)
+            async with gateway_with_host(
+                server.model_copy(update=own), console, exposes_heap=True
+            ) as gateway:
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, order.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
                 tested = tested_game(gateway, build, chosen.game, baseline)
                 given = Given(policies, recorded, baseline, path, chosen.has_score, began)
                 report = await _judged(order, gateway, build, given, console)
-            except ConfigurationError:
-                raise
-            except AttractError as error:
-                # The exit code of these is that of findings.
-                problem = error.text if isinstance(error, GameError) else str(error)
-                report = Report(game=order.game, build="", verdict="not_played", problem=problem)
+        except ConfigurationError:
+            raise
+        except AttractError as error:
+            # The exit code of these is that of findings.
+            problem = error.text if isinstance(error, GameError) else str(error)
+            report = Report(game=order.game, build="", verdict="not_played", problem=problem)
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     curve: Sequence[tuple[float, float]] = ()
     if order.outputs.github and order.policy is not None and not is_exported(order.policy):

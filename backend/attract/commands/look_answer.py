@@ -9,7 +9,9 @@ from attract.schema.look import LookGlobal, LookReport
 
 MAX_ANSWER_BYTES: Final = 8_000
 MAX_EVAL_LENGTH: Final = 3_000
-"""Characters of a value's JSON; a longer one is cut, as a text."""
+"""Characters of a value's JSON; a longer one is cut, as a text that has as many in JSON."""
+MIN_TEXT_LENGTH: Final = 60
+"""Characters that stay of a title, an engine's name, and why the play ended."""
 SHORTENED: Final = 0.75
 """Share of a list's entries that stays each time."""
 LISTS: Final = (
@@ -30,7 +32,8 @@ LISTS: Final = (
 def shortened(report: LookReport, render: Callable[[LookReport], str]) -> LookReport:
     """The report without the last entries of its longest lists, so that its answer has `MAX_ANSWER_BYTES`.
 
-    Of an episode's steps those before the last go. `left_out` counts what went.
+    Of an episode's steps those before the last go. `left_out` counts what went. Where that is not enough, the
+    title, the engine and why it ended are cut.
     """
     report = _with_short_eval(report)
     while len(render(report).encode()) > MAX_ANSWER_BYTES:
@@ -41,7 +44,7 @@ def shortened(report: LookReport, render: Callable[[LookReport], str]) -> LookRe
             if report.episode.actions:
                 sizes["actions"] = _size(report.episode.actions)
         if not sizes:
-            return report
+            return _with_short_texts(report)
         report = _with_fewer(report, max(sizes, key=lambda name: sizes[name]))
     return report
 
@@ -201,9 +204,19 @@ def _with_short_eval(report: LookReport) -> LookReport:
     text = _json(report.eval.value)
     if len(text) <= MAX_EVAL_LENGTH:
         return report
-    value = report.eval.model_copy(update={"value": text[:MAX_EVAL_LENGTH]})
-    left_out = {**report.left_out, "characters of eval": len(text) - MAX_EVAL_LENGTH}
+    cut = text[:MAX_EVAL_LENGTH]
+    while len(_json(cut)) > MAX_EVAL_LENGTH:
+        cut = cut[: int(SHORTENED * len(cut))]
+    value = report.eval.model_copy(update={"value": cut})
+    left_out = {**report.left_out, "characters of eval": len(text) - len(cut)}
     return report.model_copy(update={"eval": value, "left_out": left_out})
+
+
+def _with_short_texts(report: LookReport) -> LookReport:
+    texts = {name: getattr(report, name) for name in ("title", "engine", "ended")}
+    return report.model_copy(
+        update={name: text[:MIN_TEXT_LENGTH] for name, text in texts.items() if text is not None}
+    )
 
 
 def _with_fewer(report: LookReport, name: str) -> LookReport:

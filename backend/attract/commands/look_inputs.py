@@ -93,6 +93,8 @@ def _key(flag: str, text: str) -> GivenInput:
             fix = f"Key{given.name.upper()}"
         elif re.fullmatch("[0-9]", given.name):
             fix = f"Digit{given.name}"
+        elif (arrow := f"Arrow{given.name.capitalize()}") in NAMED_KEYS:
+            fix = arrow
         elif near := nearest_name(given.name, NAMED_KEYS):
             fix = f"did you mean {near}?"
         raise ConfigurationError(f"{given.name!r} is no key's code", setting=flag, fix=fix)

@@ -22,6 +22,8 @@ class Sighting:
     recorded: RecordedEpisode | None
     is_fresh: bool = True
     """Whether nothing was played before in its page."""
+    index: int | None = None
+    """Which one of the player's it is; None: no player can play it once more."""
 
     @property
     def length(self) -> int:
@@ -41,12 +43,25 @@ class Cause:
     place: Place | None
     sightings: list[Sighting] = field(default_factory=list[Sighting])
     again: Sighting | None = None
-    """How it was seen when its shortest episode was played again in a new copy: that goes so each time."""
+    """How it was seen when an episode was played again in a new copy: that goes so each time."""
 
     @property
     def shortest(self) -> Sighting:
         """Where it is seen first."""
         return min(self.sightings, key=lambda sighting: sighting.length)
+
+    @property
+    def replayable(self) -> list[Sighting]:
+        """Those whose episode is recorded, the shortest first."""
+        return self._sorted([sighting for sighting in self.sightings if sighting.recorded is not None])
+
+    @property
+    def playable(self) -> list[Sighting]:
+        """Those that their player can play once more, the shortest first."""
+        return self._sorted([sighting for sighting in self.sightings if sighting.index is not None])
+
+    def _sorted(self, sightings: list[Sighting]) -> list[Sighting]:
+        return sorted(sightings, key=lambda sighting: sighting.length)
 
     @property
     def text(self) -> str:

@@ -71,7 +71,8 @@ class _Both:
         self.now = now
         self.block = block
         self.players = [player for player in now.players if player in before.players]
-        self.names = [name for name in before.names() if name in now.names()]
+        known = now.names()
+        self.names = [name for name in before.names() if name in known]
         least = [least_p_value(*self.pairs(player, name)) for player in self.players for name in self.names]
         least += [self.beyond(player, name)[1] for player in self.players for name in self.own_names]
         self.limit = threshold(least)
@@ -121,12 +122,7 @@ def _changed(name: str, both: _Both) -> Judged | None:
     if name == RETURN and strongest.direction == "lower" and policies_alone:
         text = f"the trained policy plays worse: {_means(strongest, both)}"
         return Judged("worse-policy", "worse-policy", text, strongest.player, strongest.largest)
-    spoken = {
-        RETURN: "the return",
-        LENGTH: "the length of an episode",
-        ENDED: "the share of episodes that end",
-    }
-    what = spoken.get(name, name)
+    what = SPOKEN.get(name, name)
     number = name.removeprefix("info ")
     return Judged(
         f"changed:{number}:{strongest.direction}",

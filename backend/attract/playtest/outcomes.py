@@ -64,10 +64,10 @@ class Outcomes:
 
     def names(self) -> list[str]:
         """All numbers, the common ones first."""
-        seen = [RETURN, LENGTH, ENDED]
+        seen = dict.fromkeys((RETURN, LENGTH, ENDED))
         for outcome in self.each():
-            seen += [name for name in outcome.numbers if name not in seen]
-        return seen
+            seen |= dict.fromkeys(outcome.numbers)
+        return list(seen)
 
     def each(self) -> Iterator[Outcome]:
         """All outcomes."""

@@ -1,7 +1,6 @@
 """One playtest: orders to a host in stages of growing size, drills, and replays of what was found."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -17,17 +16,17 @@ from attract.playtest.judge import (
     new_restarts,
     slow_ticks,
 )
+from attract.playtest.orders import MIN_DRILL_SECONDS, ORDER_SECONDS, Orders
 from attract.playtest.outcomes import GAME_ENDS, Outcome, Outcomes, not_played
-from attract.playtest.plan import Confirmed, Host, Plan, Played, check_all_play
+from attract.playtest.plan import Confirmed, Host, Plan, Played
 from attract.schema.playtest import (
+    MAX_ORDER_PLAYS,
     AlarmId,
     DrillKind,
-    GamePlaytested,
     PlaytestAlarm,
     PlaytestDrill,
     PlaytestDrilled,
     PlaytestEpisode,
-    PlaytestGame,
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEpisode
@@ -36,8 +35,6 @@ log = logging.getLogger(__name__)
 
 STAGES: Final = (16, 64, 256)
 """Episodes that every player has played before any of them plays more: a spent budget is spent evenly."""
-ORDER_SECONDS: Final = 10.0
-"""Limit of one order: its answer has what a browser's frame holds."""
 FIRST_EPISODES: Final = 2
 """Episodes of each player that are recorded first: the drills begin in them."""
 HELD_EPISODES: Final = 64
@@ -47,14 +44,12 @@ DRILL_SHARE: Final = 0.85
 """Shares of the time after which no more is played, or drilled; the rest confirms what was found."""
 WHOLE_SHARE: Final = 0.97
 """Where nothing was found so far, drills may take what would confirm it."""
-DRILL_SECONDS: Final = 12.0
-ONE_DRILL_SHARE: Final = 0.15
-"""Share of the time for one drill: a slow page leaves time for the other drills too."""
-MIN_DRILL_SECONDS: Final = 2.0
-"""However little is left: it began in time."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
 """Causes that are replayed."""
+MAX_TRIED: Final = 4
+"""Replays of a cause until one shows it: its shortest episode as recorded, then the shortest ones by
+their players. What went before in a used page has changed some; a player sees where a fresh one differs."""
 DRILL_EPISODES: Final = 12
 SEEN_OFTEN: Final = 3
 """Different episodes that show one error: it is no chance of one page, whether it comes again or not."""
@@ -84,14 +79,13 @@ class Playtest:
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._plan = plan
-        self._host = host
         self._before = before
         self._measured_before = measured_before or {}
         self._say = say
         self._causes = Causes(find_place)
         self._played = Played()
-        self._began = time.monotonic()
         self._played.fresh_every = plan.fresh_every
+        self._orders = Orders(plan, host, self._played)
         self._recorded: dict[tuple[str, int], RecordedEpisode] = {}
         self._spoiled: dict[tuple[str, int], set[str]] = {}
         """Keys of new errors by episode: what follows from one is no finding of its own."""
@@ -120,54 +114,13 @@ class Playtest:
     def _is_hung(self) -> bool:
         return len(self._hangs) >= CONFIRMATIONS
 
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def _has_time(self, share: float) -> bool:
-        return self._seconds < share * self._plan.seconds
-
-    @property
-    def _drill_seconds(self) -> float:
-        """A drill before the others, or once more: it does not outlast the budget."""
-        whole = self._plan.seconds
-        return max(MIN_DRILL_SECONDS, min(DRILL_SECONDS, ONE_DRILL_SHARE * whole, whole - self._seconds))
-
-    async def _order(
-        self,
-        plays: Sequence[PlaytestPlays] = (),
-        drills: Sequence[PlaytestDrill] = (),
-        *,
-        episodes: Sequence[RecordedEpisode] | None = None,
-        record: bool = False,
-        is_fresh: bool = False,
-        seconds: float = ORDER_SECONDS,
-    ) -> GamePlaytested:
-        plan = self._plan
-        wanted = {play.player.split(":")[0] for play in plays}
-        order = PlaytestGame(
-            game=plan.game,
-            seed=plan.seed,
-            plays=list(plays),
-            drills=list(drills),
-            policies=[policy for policy in plan.policies if policy.name in wanted],
-            episodes=list(plan.recorded if episodes is None else episodes),
-            max_steps=plan.max_steps,
-            fresh_every=1 if is_fresh else self._played.fresh_every,
-            record=record,
-            budget_seconds=seconds,
-        )
-        answer = await self._host(order)
-        check_all_play(answer)
-        return answer
-
     async def _play(self, plays: Sequence[PlaytestPlays], *, record: bool = False) -> bool:
         """Play in as many orders as it takes; whether all was played."""
         outcomes = self._played.outcomes
         open_plays = list(plays)
-        while open_plays and self._has_time(CROWD_SHARE):
-            left = max(1.0, CROWD_SHARE * self._plan.seconds - self._seconds)
-            answer = await self._order(open_plays, record=record, seconds=min(ORDER_SECONDS, left))
+        while open_plays and self._orders.has_time(CROWD_SHARE):
+            seconds = min(ORDER_SECONDS, max(1.0, self._orders.left(CROWD_SHARE)))
+            answer = await self._orders.give(open_plays, record=record, seconds=seconds)
             self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
             if answer.problem is not None:
@@ -192,7 +145,8 @@ class Playtest:
                 continue
             is_fresh = every < 2 or episode.index % every == 0
             for alarm in episode.alarms:
-                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh))
+                index = None if player.startswith("recorded-") else episode.index
+                cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh, index))
                 # Errors of loading, at step 0, end no episode.
                 if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
                     self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
@@ -247,8 +201,7 @@ class Playtest:
         for place, kind in enumerate(kinds):
             # What one does not need is the others'; the last one proves itself what it finds.
             share = DRILL_SHARE if self._causes.all else WHOLE_SHARE
-            left = (share * self._plan.seconds - self._seconds) / (len(kinds) - place)
-            seconds = max(MIN_DRILL_SECONDS, left)
+            seconds = max(MIN_DRILL_SECONDS, self._orders.left(share) / (len(kinds) - place))
             episodes = await self._drill_episodes(kind, seconds)
             if episodes is None:
                 self._played.drilled.add(kind)
@@ -263,7 +216,7 @@ class Playtest:
         """Drill, if the game can be played and there is time."""
         if self._is_hung:
             self._played.problems[kind] = "the game hangs"
-        elif not self._has_time(DRILL_SHARE):
+        elif not self._orders.has_time(DRILL_SHARE):
             self._played.problems[kind] = "no time was left"
         else:
             await self._do_drill(PlaytestDrill(kind=kind, episodes=list(episodes)), seconds)
@@ -272,7 +225,7 @@ class Playtest:
         """What the drill begins in; None: there is nothing to drill."""
         if kind == "dead-key":
             return self._samples(6)
-        if kind != "soft-lock" or self._is_hung or not self._has_time(DRILL_SHARE):
+        if kind != "soft-lock" or self._is_hung or not self._orders.has_time(DRILL_SHARE):
             return []
         chosen = self._without_end()
         if not chosen:
@@ -285,7 +238,7 @@ class Playtest:
         ]
         if not missing or len(known) >= ENOUGH_RECORDED:
             return known
-        answer = await self._order(missing, record=True, seconds=seconds / 2)
+        answer = await self._orders.give(missing, record=True, seconds=seconds / 2)
         return known + [episode.recorded for episode in answer.episodes if episode.recorded is not None]
 
     def _without_end(self) -> list[tuple[str, int]]:
@@ -318,7 +271,7 @@ class Playtest:
         return [episode for episode in found if episode.error is None and episode.num_steps > 0][:count]
 
     async def _do_drill(self, drill: PlaytestDrill, seconds: float | None = None) -> PlaytestDrilled | None:
-        answer = await self._order(drills=[drill], seconds=seconds or self._drill_seconds)
+        answer = await self._orders.give(drills=[drill], seconds=seconds or self._orders.drill_seconds)
         if not answer.drilled:
             self._played.problems[drill.kind] = answer.problem or "the browser did not finish it"
             return None
@@ -356,18 +309,18 @@ class Playtest:
         seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
         for cause in causes:
             if cause.oracle not in REPLAYED and cause.key not in seen:
-                is_open = cause.oracle != SELF_PROVEN and self._has_time(1.0)
+                is_open = cause.oracle != SELF_PROVEN and self._orders.has_time()
                 seen[cause.key] = await self._drilled_again(cause) if is_open else 0
             times = seen.get(cause.key, 0)
             text = cause.text
             if times < CONFIRMATIONS and cause.oracle in REPLAYED and len(cause.sightings) >= SEEN_OFTEN:
                 # A page whose restart leaves a little behind does not go the same way in a fresh one.
                 count = len(cause.sightings)
-                text = f"{text} (in {count} episodes; the shortest goes otherwise in a fresh page)"
+                text = f"{text} (in {count} episodes; the shortest go otherwise in a fresh page)"
             elif times < CONFIRMATIONS and cause.oracle != SELF_PROVEN:
                 why = (
                     "seen once and not again when replayed"
-                    if self._has_time(1.0)
+                    if self._orders.has_time()
                     else "no time was left to replay"
                 )
                 self._played.problems.setdefault(cause.oracle, f"{why}: {cause.text}")
@@ -376,28 +329,47 @@ class Playtest:
             self._add(Confirmed(cause.oracle, text, cause, shown.player, shown.alarm, shown.recorded, times))
 
     async def _replayed(self, causes: Sequence[Cause]) -> dict[str, int]:
-        """How often each is seen when its shortest episode is played on fresh copies, by its key."""
-        known = [(cause, cause.shortest.recorded) for cause in causes]
-        episodes = [(cause, recorded) for cause, recorded in known if recorded is not None]
-        plays = [
-            PlaytestPlays(player=f"recorded-{k}", first=0, count=CONFIRMATIONS) for k in range(len(episodes))
-        ]
-        if not plays:
-            return {}
-        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(
-            plays, episodes=[recorded for _, recorded in episodes], is_fresh=True, seconds=seconds
-        )
+        """How often each is seen when one of its episodes is played on fresh copies, by its key."""
         seen: dict[str, int] = {}
+        for rank in range(MAX_TRIED):
+            tried: list[tuple[Cause, Sighting]] = []
+            for cause in causes:
+                known = cause.replayable[:1] if rank == 0 else cause.playable[rank - 1 : rank]
+                if known and seen.get(cause.key, 0) < CONFIRMATIONS:
+                    tried.append((cause, known[0]))
+            if not tried or (rank > 0 and not self._orders.has_time()):
+                continue
+            for (cause, _), again in zip(tried, await self._again(tried, by_player=rank > 0), strict=True):
+                if len(again) > seen.get(cause.key, 0):
+                    seen[cause.key] = len(again)
+                    cause.again = again[0]
+        return seen
+
+    async def _again(
+        self, tried: Sequence[tuple[Cause, Sighting]], *, by_player: bool
+    ) -> list[list[Sighting]]:
+        """What the replays of each show: as it was recorded, or by its player."""
+        recorded = None if by_player else [each.recorded for _, each in tried if each.recorded is not None]
+        plays = [
+            PlaytestPlays(player=f"recorded-{k}", first=0, count=1)
+            if each.player is None or each.index is None or not by_player
+            else PlaytestPlays(player=each.player, first=each.index, count=1)
+            for k, (_, each) in enumerate(tried)
+            for _ in range(CONFIRMATIONS)
+        ]
+        answer = await self._orders.give(
+            plays, episodes=recorded, is_fresh=True, seconds=self._orders.replay_seconds
+        )
+        found: list[list[Sighting]] = [[] for _ in tried]
         for episode in answer.episodes:
-            cause = episodes[episode.play][0]
-            wanted = plain_text(cause.shortest.alarm.text)
+            place = episode.play // CONFIRMATIONS
+            cause, sighting = tried[place]
+            wanted = plain_text(sighting.alarm.text)
             for alarm in episode.alarms:
                 if alarm.oracle == cause.oracle and plain_text(alarm.text) == wanted:
-                    seen[cause.key] = seen.get(cause.key, 0) + 1
-                    cause.again = cause.again or Sighting(alarm, cause.shortest.player, episode.recorded)
+                    found[place].append(Sighting(alarm, sighting.player, episode.recorded))
                     break
-        return seen
+        return found
 
     async def _drilled_again(self, cause: Cause) -> int:
         """How often a drill finds it again."""
@@ -433,8 +405,8 @@ class Playtest:
             first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
             is_of_all = cause.text.endswith(NOT_BEFORE)
             episodes = samples if is_of_all else [*samples, samples[0]][first : last + 1]
-        answer = await self._order(
-            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._drill_seconds
+        answer = await self._orders.give(
+            drills=[PlaytestDrill(kind=kind, episodes=episodes)], seconds=self._orders.drill_seconds
         )
         alarms: list[PlaytestAlarm] = []
         for drilled in answer.drilled:
@@ -463,7 +435,7 @@ class Playtest:
             (place, judgement.player, judgement.index)
             for place, judgement in enumerate(judged)
             if judgement.player is not None and judgement.index is not None
-        ]
+        ][: MAX_ORDER_PLAYS // CONFIRMATIONS]
         plays = [
             PlaytestPlays(player=player, first=index, count=1)
             for _, player, index in places
@@ -471,8 +443,8 @@ class Playtest:
         ]
         if not plays:
             return shown
-        seconds = max(ORDER_SECONDS, self._plan.seconds - self._seconds)
-        answer = await self._order(plays, record=True, is_fresh=True, seconds=seconds)
+        seconds = self._orders.replay_seconds
+        answer = await self._orders.give(plays, record=True, is_fresh=True, seconds=seconds)
         for episode in answer.episodes:
             place, player, index = places[episode.play // CONFIRMATIONS]
             recorded, times = shown[place]

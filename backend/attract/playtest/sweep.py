@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from attract.errors import ConfigurationError
+from attract.playtest.orders import ORDER_SECONDS
 from attract.playtest.outcomes import Outcomes, not_played
 from attract.playtest.plan import Host, check_all_play
-from attract.playtest.session import ORDER_SECONDS
 from attract.schema.base import Seed
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.playtest import PlaytestGame, PlaytestPlays, PlaytestPolicy

@@ -51,12 +51,7 @@ def playable(adapter: str, unfinished: list[str]) -> str:
         text = re.sub(r"import \{ (?!box)", "import { box, ", text, count=1)
     if "keys" not in unfinished:
         return text
-    labels = ", ".join(f'"{label}"' for label in ("nothing", *KEYS))
-    codes = ", ".join(f"{label}: {json_list(codes)}" for label, codes in {"nothing": [], **KEYS}.items())
-    text = re.sub(r"action: discrete\(\[[^\n]*\]\)", f"action: discrete([{labels}])", text, count=1)
+    labels = json.dumps(["nothing", *KEYS])
+    codes = ", ".join(f"{label}: {json.dumps(codes)}" for label, codes in {"nothing": [], **KEYS}.items())
+    text = re.sub(r"action: discrete\(\[[^\n]*\]\)", f"action: discrete({labels})", text, count=1)
     return re.sub(r"^( *)keys: \{[^\n]*\}", rf"\g<1>keys: {{ {codes} }}", text, count=1, flags=re.MULTILINE)
-
-
-def json_list(words: list[str]) -> str:
-    """As JavaScript has it."""
-    return "[" + ", ".join(f'"{word}"' for word in words) + "]"

@@ -1,6 +1,6 @@
 """Messages of a playtest: a host plays a game by many players and says what it saw (`attract ci`)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import FailFast, Field
 
@@ -9,6 +9,8 @@ from attract.schema.game import GameDescription, GameReference, MetricName
 from attract.schema.game_messages import MethodSource
 from attract.schema.recorded_episode import MAX_STEPS, RecordedEnd, RecordedEpisode
 
+MAX_ORDER_SECONDS: Final = 600
+MAX_ORDER_PLAYS: Final = 256
 AlarmId = Literal["error", "nan", "soft-lock", "retry-broken", "dead-key", "leak", "slow"]
 """Oracles that are judged where the game is played; the others need outcomes of many episodes."""
 DrillKind = Literal["soft-lock", "retry-broken", "dead-key", "leak", "slow"]
@@ -56,7 +58,7 @@ class PlaytestGame(FiniteModel):
     """Set where it is sent."""
     game: GameReference
     seed: Seed
-    plays: Annotated[list[PlaytestPlays], Field(max_length=256)] = []
+    plays: Annotated[list[PlaytestPlays], Field(max_length=MAX_ORDER_PLAYS)] = []
     """Played in turns of a few episodes each, so that a spent budget has some of every player."""
     drills: Annotated[list[PlaytestDrill], Field(max_length=16)] = []
     """After the plays."""
@@ -72,7 +74,7 @@ class PlaytestGame(FiniteModel):
     long as it is whole. Episodes of a module always have a copy of their own."""
     record: bool = False
     """Whether each episode is sent; else only those with an alarm."""
-    budget_seconds: Annotated[float, Field(gt=0, le=600)]
+    budget_seconds: Annotated[float, Field(gt=0, le=MAX_ORDER_SECONDS)]
     """No episode begins after so long."""
 
 

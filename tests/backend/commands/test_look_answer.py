@@ -92,6 +92,31 @@ def test_an_answer_of_the_longest_texts_is_short_as_well() -> None:
         assert short.left_out["characters of eval"] > 10_000
 
 
+def test_texts_that_no_list_holds_are_cut_where_nothing_else_is_left() -> None:
+    words = "\u00e9" * 400
+    # Each of its characters takes two in JSON, and each of those two in the answer.
+    value = ['"\\'] * 1500
+    episode = {"game_id": words, "actions": [], "ticks_per_step": 4, "has_score": True, "steps": []}
+    given = report(
+        title=words,
+        engine=words,
+        ended=words,
+        alerts=[words] * 20,
+        eval={"value": value, "error": None},
+        episode={**episode, "num_steps": 3},
+    )
+    for render in (json_text, text_of):
+        short = shortened(given, render)
+        assert len(render(short).encode()) <= MAX_ANSWER_BYTES
+        assert short.title.startswith("\u00e9" * 50)
+        assert short.eval is not None and len(short.eval.value) > 1_000
+        assert short.left_out["characters of eval"] == len(json.dumps(value)) - len(short.eval.value)
+    # Alone they fit.
+    assert shortened(report(title=words, ended=words), json_text).title == words
+    thrown = report(title=words, engine=words, ended=words, eval={"value": None, "error": words})
+    assert len(json_text(shortened(thrown, json_text)).encode()) <= MAX_ANSWER_BYTES
+
+
 def test_the_last_step_stays() -> None:
     episode = {
         "game_id": "Flappy-v1",

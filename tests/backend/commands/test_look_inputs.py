@@ -34,6 +34,8 @@ def test_two_numbers_are_a_place_and_all_else_is_a_selector() -> None:
         ("Enterr@3", "'Enterr' is no key's code\n  did you mean Enter?"),
         ("a@3", "'a' is no key's code\n  KeyA"),
         ("1@3", "'1' is no key's code\n  Digit1"),
+        ("left@3", "'left' is no key's code\n  ArrowLeft"),
+        ("Up@3", "'Up' is no key's code\n  ArrowUp"),
         ("Enter@5-5", "'Enter@5-5' ends before it begins"),
         (f"{'x' * 500}@3", "does not name a frame"),
     ],

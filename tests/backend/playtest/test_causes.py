@@ -42,6 +42,10 @@ def test_the_shortest_sighting_has_an_episode() -> None:
     causes = causes_of(sighting("x", step=1, has_episode=False), sighting("x", step=9), sighting("x", step=5))
     (cause,) = causes.all.values()
     assert cause.shortest.alarm.step == 5
+    assert [kept.alarm.step for kept in cause.replayable] == [5, 9]
+    assert cause.playable == []
+    cause = causes.add(replace(sighting("x", step=7), index=3))
+    assert [played.index for played in cause.playable] == [3]
 
 
 def test_what_was_seen_first_in_its_page_is_shown_before_what_is_shorter() -> None:

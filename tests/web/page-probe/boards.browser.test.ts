@@ -1,20 +1,12 @@
 /** Boards of elements: which elements are one, by which marks their cells differ, and what an adapter reads of them. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isMark, marksIn } from "../../../web/page-probe/src/boards.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "./blank-page.ts";
 
 function open(html: string): PageWindow {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  const window = frame.contentWindow as PageWindow;
+  const window = blankPage();
   window.document.body.innerHTML = html;
   return window;
 }

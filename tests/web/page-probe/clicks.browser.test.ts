@@ -1,22 +1,13 @@
 /** Which elements a player may click: by what the page hears, not by what they are called. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { clickGroupsOf, noteClicks } from "../../../web/page-probe/src/clicks.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "./blank-page.ts";
 
 /** Sizes of the groups of a page, whose script may do as a game's does. */
 function groups(html: string, script: (window: PageWindow) => void = () => undefined): number[] {
-  const frame = document.createElement("iframe");
-  frame.width = frame.height = "300";
-  document.body.append(frame);
-  frames.push(frame);
-  const window = frame.contentWindow as PageWindow;
+  const window = blankPage(300, 300);
   const heard = new Set<Element>();
   noteClicks(window, heard);
   window.document.body.innerHTML = `<style>i, b { display: inline-block; width: 20px; height: 20px }</style>${html}`;

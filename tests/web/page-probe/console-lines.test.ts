@@ -24,6 +24,20 @@ test("what is written is noted with its level, objects as JSON", () => {
   expect(written).toHaveLength(2);
 });
 
+test("what cannot be read is written all the same", () => {
+  const { console, written } = silent();
+  const lines: LookLine[] = [];
+  noteConsole(console, "page", lines);
+  const foreign = {
+    get message(): string {
+      throw new Error("of another origin");
+    },
+  };
+  console.log("frame", foreign);
+  expect(lines.map(({ text }) => text)).toEqual(["frame [unreadable]"]);
+  expect(written).toEqual([["frame", foreign]]);
+});
+
 test("a line that comes again is counted, and the first 200 are noted", () => {
   const { console } = silent();
   const lines: LookLine[] = [];

@@ -1,22 +1,14 @@
 /** What a page draws, as an adapter could read it: which looks are one thing, which numbers a text tells, what ends a game. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { drawnIn, isDrawnThing, widest } from "../../../web/page-probe/src/drawn-places.ts";
 import { isWaiting, promptsIn } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "./blank-page.ts";
 
 function open(): { window: PageWindow; context: CanvasRenderingContext2D } {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  const window = frame.contentWindow as PageWindow;
+  const window = blankPage();
   window.document.body.innerHTML = '<canvas width="200" height="100"></canvas>';
   drawn(window);
   return { window, context: window.document.querySelector("canvas").getContext("2d") };

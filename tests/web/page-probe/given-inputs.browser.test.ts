@@ -1,24 +1,14 @@
 /** Keys, clicks and actions in their frames. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type GivenInput, GivenInputs } from "../../../web/page-probe/src/given-inputs.ts";
 import { box, definePageGame, discrete } from "../../../web/sdk/src/page/index.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import type { PageFrame } from "../../../web/worker/src/page/page-frame.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "./blank-page.ts";
 
 function opened(html: string): PageWindow {
-  const frame = document.createElement("iframe");
-  frame.width = "300";
-  frame.height = "150";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
+  const page = blankPage();
   page.document.body.style.margin = "0";
   page.document.body.innerHTML = html;
   return page;
@@ -86,18 +76,57 @@ test("what cannot be clicked is named", () => {
   ]);
 });
 
-test("an action presses what the adapter has for it, in each frame of its steps", () => {
-  const { page: adapter } = definePageGame({
-    id: "Two-v1",
-    page: "index.html",
-    observation: box({ shape: [1] }),
-    action: discrete(["wait", "left"]),
-    keys: { wait: [], left: ["ArrowLeft"] },
-    taps: true,
-    observe: () => [0],
-    score: () => 0,
-    over: () => false,
+test("a click outside of the window is no click", () => {
+  const page = opened(`<i id="far" style="position: absolute; left: 900px; top: 5px">far</i>`);
+  const inputs: GivenInput[] = [
+    { name: "300,20", kind: "point", x: 300, y: 20, from: 0, to: 1 },
+    { name: "#far", kind: "element", from: 0, to: 1 },
+  ];
+  const given = new GivenInputs(inputs, null, 1);
+  expect(given.press(0, page, handsOf(new Hands()))).toEqual({ keys: [] });
+  const problem = "it is outside of the page's window of 300 x 150";
+  expect(inputs.map((input) => given.problems.get(input))).toEqual([problem, problem]);
+});
+
+const { page: adapter } = definePageGame({
+  id: "Two-v1",
+  page: "index.html",
+  observation: box({ shape: [1] }),
+  action: discrete(["wait", "left"]),
+  keys: { wait: [], left: ["ArrowLeft"] },
+  taps: true,
+  observe: () => [0],
+  score: () => 0,
+  over: () => false,
+});
+
+test("what another input leaves no room for in any frame has that as its problem", () => {
+  const [first, second]: GivenInput[] = [
+    { name: "10,20", kind: "point", x: 10, y: 20, from: 0, to: 4 },
+    { name: "30,40", kind: "point", x: 30, y: 40, from: 0, to: 2 },
+  ];
+  const page = opened("");
+  const hands = handsOf(new Hands());
+  const clicks = new GivenInputs([first, second], null, 1);
+  expect(clicks.press(0, page, hands)?.pointer).toEqual([30, 40, true]);
+  expect(clicks.problems.get(first)).toBe("another click is made in the same frames");
+  expect(clicks.press(2, page, hands)?.pointer).toEqual([10, 20, true]);
+  expect(clicks.problems.size).toBe(0);
+  const left: GivenInput = { name: "left", kind: "action", from: 0, to: 4 };
+  const wait: GivenInput = { ...left, name: "wait", to: 3 };
+  const unknown: GivenInput = { ...left, name: "up" };
+  const given = new GivenInputs([wait, first, left, { ...KEY, from: 0 }, unknown], adapter ?? null, 4);
+  for (const tick of [0, 1, 2, 3]) given.press(tick, page, hands);
+  const problem = "an action is taken in the same frames";
+  expect(Object.fromEntries([...given.problems].map(([{ name }, text]) => [name, text]))).toEqual({
+    wait: problem,
+    "10,20": problem,
+    Enter: problem,
+    up: "there is no such action: wait, left",
   });
+});
+
+test("an action presses what the adapter has for it, in each frame of its steps", () => {
   const left: GivenInput = { name: "left", kind: "action", from: 0, to: 4 };
   const given = new GivenInputs([left, { ...left, name: "up" }], adapter ?? null, 4);
   const hands = new Hands();

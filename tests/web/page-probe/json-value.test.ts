@@ -36,6 +36,18 @@ test("values that JSON has no words for are named", () => {
   expect(jsonOf({ trap, y: 1 })).toEqual({ trap: "[threw no]", y: 1 });
 });
 
+test("what looks like an element and is none is bounded, and throws nothing", () => {
+  expect(jsonOf({ tagName: "X".repeat(10_000), nodeType: 1 })).toHaveLength(100);
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const foreign = {
+    get tagName(): string {
+      throw new Error("of another origin");
+    },
+  };
+  expect(jsonOf([proxy, foreign])).toEqual([expect.stringMatching(/^\[threw /), "[threw of another origin]"]);
+});
+
 test("the same object twice is no circle", () => {
   const one = { x: 1 };
   expect(jsonOf([one, one])).toEqual([{ x: 1 }, { x: 1 }]);

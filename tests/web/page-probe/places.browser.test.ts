@@ -202,6 +202,15 @@ test("engines are reached by their global: scenes, what is in them, and how one 
   expect(engineOf(window, ["nothing"])).toBe(null);
 });
 
+test("an engine's version is one short line, whatever the page calls so", () => {
+  const engine = (version: unknown): string | null =>
+    engineOf({ Phaser: { VERSION: version } } as unknown as PageWindow, []);
+  expect(engine("3.90.0")).toBe("Phaser 3.90.0");
+  expect(engine("*/\n1")).toBe("Phaser */ 1");
+  expect(engine("9".repeat(500))).toHaveLength(47);
+  expect(engine(Object.create(null))).toBe("Phaser [no text]");
+});
+
 test("drawings and forms among the elements: their class is no text, their id may be a field", async () => {
   const window = await open(`
     <svg class="play-btn" width="40" height="40"><circle class="game-over" r="9" cx="9" cy="9"></circle></svg>

@@ -1,25 +1,16 @@
 /** Texts, buttons and things of a page, each with its place. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
-import { buttonsSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
+import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+import { blankPage } from "./blank-page.ts";
 
-const frames: HTMLIFrameElement[] = [];
 const AT = "position: absolute; width: 40px; height: 20px; border: 0; padding: 0; margin: 0;";
 
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
 function opened(html: string, clickable = new Set<Element>()): PageWindow {
-  const frame = document.createElement("iframe");
-  frame.width = "400";
-  frame.height = "300";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
+  const page = blankPage(400, 300);
   noteClicks(page, clickable);
   drawn(page);
   page.document.body.innerHTML = html;
@@ -85,5 +76,15 @@ test("things have their look, number and the place of the first", () => {
   context.fillRect(120, 40, 20, 10);
   expect(thingsSeen(page)).toEqual([
     { look: "rect #00ffff 20x10", count: 2, x: 0.45, y: 0.45, width: 0.1, height: 0.1 },
+  ]);
+});
+
+test("pages in visible frames are named", () => {
+  const page = opened(
+    `<iframe src="game/index.html"></iframe><iframe></iframe><iframe src="ads.html" hidden></iframe>`,
+  );
+  expect(framesSeen(page)).toEqual([
+    "shows game/index.html in a frame: look at that page by itself",
+    "shows a page in a frame: look at that page by itself",
   ]);
 });

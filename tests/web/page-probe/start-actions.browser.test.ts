@@ -1,21 +1,13 @@
 /** How a page says that it is loading, and what it might be begun by. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isLoading, startActionsOf } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
+import { blankPage } from "./blank-page.ts";
 
 function opened(html: string): PageWindow {
-  const frame = document.createElement("iframe");
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
+  const page = blankPage();
   drawn(page);
   page.document.body.innerHTML = html;
   return page;

@@ -2,6 +2,7 @@
 
 import type { LookLine } from "../../schema/src/api.gen.ts";
 import { jsonOf, wordsOf } from "./json-value.ts";
+import { attempt } from "./places.ts";
 
 const LEVELS = ["log", "info", "warn", "error", "debug"] as const;
 const MAX_LINES = 200;
@@ -15,7 +16,8 @@ export function noteConsole(console: Console, by: LookLine["by"], lines: LookLin
   const before = LEVELS.map((level) => console[level]);
   for (const [i, level] of LEVELS.entries())
     console[level] = (...given: unknown[]) => {
-      const text = wordsOf(given.map(said).join(" "));
+      // Its console throws nothing at the page: the window of another origin lets nothing be read.
+      const text = wordsOf(given.map((value) => attempt(() => said(value)) ?? "[unreadable]").join(" "));
       const last = lines.at(-1);
       if (last !== undefined && last.text === text && last.level === level && last.by === by) last.times++;
       else if (lines.length < MAX_LINES) lines.push({ by, level, text, times: 1 });

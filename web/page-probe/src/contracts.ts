@@ -1,12 +1,14 @@
 /** What a page says of itself without being asked to: hooks of agents and tests, and the engine it is made with. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { wordsOf } from "./json-value.ts";
 import { attempt, type Root } from "./places.ts";
 
 /** `render_game_to_text()`: the state as JSON. */
 export const TEXT_STATE = "state(w)";
 /** What the game reported to a portal. */
 export const PORTAL = "portal(w)";
+const LONGEST_VERSION = 40;
 
 /** An environment as Gymnasium has them: `reset()` and `step(action)`. */
 export interface Environment {
@@ -95,7 +97,7 @@ export function engineOf(window: PageWindow, scripts: readonly string[]): string
   ];
   for (const [name, version] of named) {
     const found = attempt(version);
-    if (found) return found === "?" ? name : `${name} ${String(found)}`;
+    if (found) return found === "?" ? name : `${name} ${wordsOf(found, LONGEST_VERSION)}`;
   }
   const marks: readonly [string, RegExp][] = [
     ["Phaser", /Phaser\s*v?(\d+\.\d+\.\d+)|phaser\.io/],

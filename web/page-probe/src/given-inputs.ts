@@ -24,9 +24,17 @@ export class GivenInputs {
   readonly #places = new Map<GivenInput, readonly [x: number, y: number] | null>();
   /** Why inputs did nothing. */
   readonly problems = new Map<GivenInput, string>();
+  readonly #pressed = new Set<GivenInput>();
 
   constructor(inputs: readonly GivenInput[], adapter: PageAdapter | null, ticksPerStep: number) {
-    this.#inputs = inputs;
+    const labels = adapter?.labels ?? [];
+    const unknown =
+      adapter === null
+        ? "a page without an adapter has no actions"
+        : `there is no such action: ${labels.join(", ") || "they have no labels"}`;
+    for (const input of inputs)
+      if (input.kind === "action" && !labels.includes(input.name)) this.problems.set(input, wordsOf(unknown));
+    this.#inputs = inputs.filter((input) => !this.problems.has(input));
     this.#adapter = adapter;
     this.#ticksPerStep = ticksPerStep;
   }
@@ -36,40 +44,54 @@ export class GivenInputs {
     const now = this.#inputs.filter(({ from, to }) => tick >= from && tick < to);
     hands.stepTick = tick % this.#ticksPerStep;
     const action = now.findLast(({ kind }) => kind === "action");
-    if (action !== undefined && this.#act(action, window, hands)) return null;
+    if (action !== undefined && this.#adapter !== null) {
+      this.#act(action, this.#adapter, window, hands);
+      this.#note(now, [action], "an action is taken in the same frames");
+      return null;
+    }
     const clicks = now.flatMap((input) => {
       const place = this.#placeOf(input, window);
-      return place === null ? [] : [place];
+      return place === null ? [] : [{ input, place }];
     });
-    const keys = [...new Set(now.flatMap(({ kind, name }) => (kind === "key" ? [name] : [])))];
-    const place = clicks.at(-1);
-    return place === undefined ? { keys } : { keys, pointer: [...place, true] };
+    const click = clicks.at(-1);
+    const held = now.filter(({ kind }) => kind === "key");
+    this.#note(
+      now,
+      click === undefined ? held : [...held, click.input],
+      "another click is made in the same frames",
+    );
+    const keys = [...new Set(held.map(({ name }) => name))];
+    return click === undefined ? { keys } : { keys, pointer: [...click.place, true] };
   }
 
-  #act(input: GivenInput, window: PageWindow, hands: PageFrame): boolean {
-    const adapter = this.#adapter;
-    const labels = adapter?.labels ?? [];
-    const index = labels.indexOf(input.name);
-    if (adapter === null || index < 0) {
-      const problem =
-        adapter === null
-          ? "a page without an adapter has no actions"
-          : `there is no such action: ${labels.join(", ") || "they have no labels"}`;
-      this.problems.set(input, wordsOf(problem));
-      return false;
+  /** An input that is pressed in no frame has a problem: its own, or that another one `leaves` no room for it. */
+  #note(now: readonly GivenInput[], pressed: readonly GivenInput[], leaves: string): void {
+    for (const input of now) {
+      if (pressed.includes(input)) this.#pressed.add(input);
+      if (this.#pressed.has(input)) this.problems.delete(input);
+      else if (!this.problems.has(input)) this.problems.set(input, leaves);
     }
+  }
+
+  #act(input: GivenInput, adapter: PageAdapter, window: PageWindow, hands: PageFrame): void {
+    const index = adapter.labels.indexOf(input.name);
     const numAgents = Math.max(1, adapter.keys.length);
     const all = numAgents === 1 ? index : Array.from({ length: numAgents }, () => index);
     pressAction(adapter, window, all, hands, hands.stepTick / this.#ticksPerStep);
-    return true;
   }
 
   #placeOf(input: GivenInput, window: PageWindow): readonly [x: number, y: number] | null {
-    if (input.kind === "point") return [input.x, input.y];
-    if (input.kind !== "element") return null;
+    if (input.kind !== "element" && input.kind !== "point") return null;
     let place = this.#places.get(input);
     if (place === undefined) {
-      place = this.#find(input, window);
+      place = input.kind === "point" ? [input.x, input.y] : this.#find(input, window);
+      const { innerWidth, innerHeight } = window;
+      const [x, y] = place ?? [0, 0];
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) {
+        const problem = `it is outside of the page's window of ${innerWidth} x ${innerHeight}`;
+        this.problems.set(input, wordsOf(problem));
+        place = null;
+      }
       this.#places.set(input, place);
     }
     return place;

@@ -7,6 +7,7 @@ const MAX_ENTRIES = 100;
 /** All values within one. */
 const MAX_VALUES = 2_000;
 export const MAX_WORDS = 400;
+const MAX_NAME = 100;
 const DIGITS = 6;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what goes
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/g;
@@ -40,18 +41,18 @@ export function jsonOf(value: unknown): Json {
     if (typeof now === "string") return wordsOf(now);
     if (typeof now !== "object") return `[${typeof now}]`;
     if (seen.has(now)) return "[circular]";
-    if (isElement(now)) return `[${now.tagName.toLowerCase()}]`;
-    if (depth === MAX_DEPTH) return Array.isArray(now) ? `[array of ${now.length}]` : "[object]";
     seen.add(now);
     try {
+      if (isElement(now)) return wordsOf(`[${now.tagName.toLowerCase()}]`, MAX_NAME);
+      if (depth === MAX_DEPTH) return Array.isArray(now) ? `[array of ${now.length}]` : "[object]";
       const all = listOf(now);
       if (all !== null) return all.map((one) => inner(one, depth + 1));
       const found: { [name: string]: Json } = {};
       for (const name of Object.keys(now).slice(0, MAX_ENTRIES))
-        found[wordsOf(name, 100)] = inner((now as Record<string, unknown>)[name], depth + 1);
+        found[wordsOf(name, MAX_NAME)] = inner((now as Record<string, unknown>)[name], depth + 1);
       return found;
     } catch (error) {
-      return `[threw ${wordsOf((error as Error | undefined)?.message, 100)}]`;
+      return `[threw ${wordsOf((error as Error | undefined)?.message, MAX_NAME)}]`;
     } finally {
       seen.delete(now);
     }

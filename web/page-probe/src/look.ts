@@ -15,7 +15,7 @@ import { type GivenInput, GivenInputs } from "./given-inputs.ts";
 import { type Json, jsonOf, wordsOf } from "./json-value.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 import { globalsOf, pristineNames, scriptsOf, variablesOf } from "./roots.ts";
-import { buttonsSeen, textsSeen, thingsSeen } from "./sights.ts";
+import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "./sights.ts";
 import { contractsOf, statePlaces } from "./state.ts";
 import { titleOf } from "./title.ts";
 import { type Samples, Trial, type TrialOptions } from "./trial.ts";
@@ -104,18 +104,19 @@ class Looking {
     const episode = this.#episode();
     const play = await this.#play(trial, given, places, episode);
     const seen = {
-      title: wordsOf(titleOf(window)),
+      // A page may have removed its own body, and have other things of its own by the names of a document's.
+      title: wordsOf(attempt(() => titleOf(window)) ?? "the page"),
       engine: engineOf(window, this.#scripts),
       contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
-      // A page may have removed its own body.
       texts: attempt(() => textsSeen(window)) ?? [],
       buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
       things: attempt(() => thingsSeen(window)) ?? [],
       alerts: alerts(window).map((text) => wordsOf(text)),
       eval: this.#evaluate(window),
-      notes: trial.seen.unheld
-        .filter((what) => !what.endsWith("which is not there"))
-        .map((what) => wordsOf(what)),
+      notes: [
+        ...trial.seen.unheld.filter((what) => !what.endsWith("which is not there")),
+        ...(attempt(() => framesSeen(window)) ?? []),
+      ].map((what) => wordsOf(what)),
     };
     for (const error of trial.seen.errors) this.#note(error);
     trial.close();

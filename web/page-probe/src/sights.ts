@@ -80,6 +80,13 @@ export function thingsSeen(window: PageWindow): LookThing[] {
     });
 }
 
+/** What is said of the pages in its visible frames: they are looked at by themselves alone. */
+export function framesSeen({ document }: PageWindow): string[] {
+  return ([...document.querySelectorAll("iframe, frame")] as HTMLElement[])
+    .filter((frame) => frame.checkVisibility(SHOWN))
+    .map((frame) => `shows ${frame.getAttribute("src") ?? "a page"} in a frame: look at that page by itself`);
+}
+
 /** What is written in the element itself, not in those within. */
 function ownText(element: HTMLElement): string {
   const { value, placeholder } = element as HTMLInputElement;

@@ -1,24 +1,15 @@
 /** The picture of a page's canvases, made small: which of them, in which order, and what becomes of each pixel. */
 
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PixelReader } from "../../../../web/sdk/src/page/pixel-reader.ts";
 import { type PixelOptions, pixelSettings } from "../../../../web/sdk/src/page-pixels.ts";
+import { blankPage } from "../../page-probe/blank-page.ts";
 
 type Page = Window & typeof globalThis;
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
 
 /** A page of `body`; each canvas is filled with the colour in its `data-fill`. */
 function pageOf(body: string): Page {
-  const frame = document.createElement("iframe");
-  frame.width = "400";
-  frame.height = "300";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as Page;
+  const page = blankPage(400, 300) as Page;
   page.document.body.innerHTML = body;
   for (const canvas of page.document.querySelectorAll("canvas")) {
     if (canvas.dataset.fill === undefined) continue;
