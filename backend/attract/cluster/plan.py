@@ -12,6 +12,8 @@ TRAINER_CPUS: Final = 1
 """CPUs of a cell for its learner and gateway, beside one for each worker, as `attract tune` counts."""
 UNTIL_GONE_SECONDS: Final = 600
 """How long a host waits for its cell, which may be on its way to another node."""
+OUTSIDE: Final = ("webhook", "trackers")
+"""Settings of the server with which a trainer reports its run to other services."""
 TOKENS: Final = tuple(
     variable(name) for name in ("admin_token", "admin_token_file", "worker_token", "worker_token_file")
 )
@@ -114,11 +116,17 @@ class ClusterPlan:
         words += ["--workers", str(workers)]
         wanted = ("--no-headless", *(("--lan",) if self.lan else ())) if self.hosts else ()
         words += [word for word in wanted if word not in words]
+        ours = self._variables()
+        if rank > 0:
+            # The group trains one policy: one cell speaks of it to the outside.
+            words = without(words, tuple(f"--{name}" for name in OUTSIDE), 1)
+            for name in OUTSIDE:
+                ours.pop(variable(name), None)
         group: dict[str, str] = {}
         if self.cells > 1:
             values = (str(rank), str(self.cells), master.address, str(master.master_port))
             group = dict(zip(VARIABLES, values, strict=True))
-        return ChildOrder(("train", self.game, *words), {**self._variables(), **group}, self.folder)
+        return ChildOrder(("train", self.game, *words), {**ours, **group}, self.folder)
 
     def host(self, place: Place) -> ChildOrder:
         """The unchanged `attract join` of a host, for the cell at `place`; it reads its link from stdin."""

@@ -60,6 +60,15 @@ def test_a_cell_is_the_unchanged_train_command_with_a_launcher_s_variables():
     }
 
 
+def test_only_cell_0_posts_to_a_webhook_and_copies_metrics():
+    environment = {"ATTRACT_WEBHOOK": "https://example.org/", "ATTRACT_TRACKERS": "wandb"}
+    plan = replace(PLAN, words=("--trackers", "trackio", "--force"), environment=environment)
+    first, second = (plan.cell(rank, SECOND, FIRST, again=False) for rank in (0, 1))
+    assert first.environment.items() >= environment.items() and "trackio" in first.words
+    assert not second.environment.keys() & environment.keys()
+    assert "--trackers" not in second.words and "trackio" not in second.words and "--force" in second.words
+
+
 def test_one_cell_alone_has_no_rank_and_without_hosts_its_own_browser_on_loopback():
     alone = replace(PLAN, cells=1, hosts=0, has_browsers=True, lan=True, admin_token="secret-of-the-admin")
     order = alone.cell(0, FIRST, FIRST, again=False)
