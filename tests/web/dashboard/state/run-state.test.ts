@@ -106,15 +106,6 @@ const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
   last_left_seconds: null,
 });
 
-it("keeps the newest 200 lines of the game's console, oldest first", () => {
-  const line = (number: number) => ({ level: "log" as const, text: `line ${number}`, dropped: 0 });
-  const many = Array.from({ length: 150 }, (_, i) => line(i));
-  const first = reduceRun(EMPTY_RUN, { type: "log", lines: many });
-  const { log } = reduceRun(first, { type: "log", lines: many.map((_, i) => line(150 + i)) });
-  expect(log).toHaveLength(200);
-  expect([log[0].text, log[199].text]).toEqual(["line 100", "line 299"]);
-});
-
 describe("recorded episodes", () => {
   const entry = (id: string, starred = false) => ({ id, starred }) as EpisodeEntry;
 
@@ -131,7 +122,7 @@ describe("metrics", () => {
   it("that come before the snapshot are kept and put after it, each once", () => {
     const early = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(2, 99), row(3, 3)] });
     expect(early.series).toEqual({});
-    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot, log: null });
+    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot });
     const live = reduceRun(loaded, { type: "metrics", rows: [row(4, 4)] });
     expect(live.series["rollout/ep_rew_mean"].values).toEqual([1, 2, 3, 4]);
   });

@@ -6,7 +6,6 @@ import type {
   FleetView,
   GameReport,
   LessonView,
-  LogLine,
   MetricsRow,
   MetricsView,
   PolicyView,
@@ -27,8 +26,6 @@ export interface RunState {
   /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
-  /** What the first copy of the game wrote to its console last, oldest first. */
-  readonly log: readonly LogLine[];
   /** The recorded episodes that the run keeps, newest first. */
   readonly episodes: readonly EpisodeEntry[];
   /** The newest announced version, or null before the first. */
@@ -42,20 +39,15 @@ export type RunEvent =
   | { type: "fleet_changes"; changes: FleetChanges }
   /** A snapshot was requested; it may contain rows that also arrive from now on. */
   | { type: "waiting" }
-  /** `log`: in place of the lines so far; null: it was not asked for. */
-  | { type: "snapshot"; metrics: MetricsView; log: readonly LogLine[] | null }
+  | { type: "snapshot"; metrics: MetricsView }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
-  | { type: "log"; lines: readonly LogLine[] }
   /** In place of those so far. */
   | { type: "episodes"; entries: readonly EpisodeEntry[] }
   | { type: "episode"; entry: EpisodeEntry }
   | { type: "lesson"; lesson: LessonView }
   | { type: "policy"; policy: PolicyView }
   | { type: "connection"; connection: Connection };
-
-/** As many as the server keeps. */
-const MAX_LOG_LINES = 200;
 
 export const EMPTY_RUN: RunState = {
   run: null,
@@ -64,7 +56,6 @@ export const EMPTY_RUN: RunState = {
   snapshotSteps: -1,
   early: [],
   reports: [],
-  log: [],
   episodes: [],
   policy: null,
   connection: "connecting",
@@ -89,8 +80,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       const start = seriesFromSnapshot(event.metrics);
       const snapshotSteps = event.metrics.last_steps ?? -1;
       const rows = laterThan(snapshotSteps, state.early ?? []);
-      const log = event.log ?? state.log;
-      return { ...state, series: addRows(start, rows), snapshotSteps, early: null, log };
+      return { ...state, series: addRows(start, rows), snapshotSteps, early: null };
     }
     case "metrics": {
       const run = event.rows.reduce(withRow, state.run);
@@ -99,8 +89,6 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
-    case "log":
-      return { ...state, log: [...state.log, ...event.lines].slice(-MAX_LOG_LINES) };
     case "episodes":
       return { ...state, episodes: event.entries };
     case "episode": {
