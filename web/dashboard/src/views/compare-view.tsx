@@ -1,7 +1,7 @@
 /** Several runs side by side: curves, final numbers, and the settings that differ. */
 
 import type { EpisodeEntry, RunRow, RunView } from "@attract/schema";
-import { Anchor, Button, Loader, useComputedColorScheme } from "@mantine/core";
+import { Anchor, Loader, useComputedColorScheme } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -11,8 +11,6 @@ import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
-import { AXIS_NAMES } from "../state/chart-text.ts";
-import { CHART_AXES, type ChartAxis, MAX_SMOOTH } from "../state/chart-view.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
 import {
   type ComparedSetting,
@@ -24,6 +22,7 @@ import {
   shortName,
 } from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
+import { ChartFields } from "./chart-controls.tsx";
 import { type ChartRun, RunsChart } from "./runs-chart.tsx";
 
 const RELOAD_MS = 5000;
@@ -145,15 +144,13 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   });
   return (
     <section className="section" aria-labelledby="curves-title">
-      <h2 id="curves-title">Curves</h2>
-      <div className="runs-tools">
+      <h2 id="curves-title" className="section-title">
+        Curves
+      </h2>
+      <div className="chart-controls" role="toolbar" aria-label="Curves">
         <label>
           Metric{" "}
-          <select
-            className="page-select"
-            value={metric}
-            onChange={({ currentTarget: { value } }) => show({ metric: value })}
-          >
+          <select value={metric} onChange={({ currentTarget: { value } }) => show({ metric: value })}>
             {metrics.every(({ name }) => name !== metric) && <option value={metric}>{metric}</option>}
             {metrics.map(({ name, title }) => (
               <option key={name} value={name}>
@@ -162,43 +159,11 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
             ))}
           </select>
         </label>
-        <label>
-          Over{" "}
-          <select
-            className="page-select"
-            value={charts.axis}
-            onChange={({ currentTarget: { value } }) =>
-              show({ charts: { ...charts, axis: value as ChartAxis, range: null } })
-            }
-          >
-            {CHART_AXES.map((axis) => (
-              <option key={axis} value={axis}>
-                {AXIS_NAMES[axis]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Smoothing{" "}
-          <input
-            type="range"
-            min={0}
-            max={MAX_SMOOTH}
-            step={0.01}
-            value={charts.smooth}
-            onChange={({ currentTarget: { value } }) =>
-              show({ charts: { ...charts, smooth: Number(value) } })
-            }
-          />
-        </label>
+        <ChartFields view={charts} onView={(view) => show({ charts: view })} />
         {charts.range !== null && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            onClick={() => show({ charts: { ...charts, range: null } })}
-          >
-            Whole curve
-          </Button>
+          <button type="button" onClick={() => show({ charts: { ...charts, range: null } })}>
+            Show all
+          </button>
         )}
       </div>
       <RunsChart
