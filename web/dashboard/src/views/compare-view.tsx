@@ -7,6 +7,7 @@ import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
+import { useChartView } from "../hooks/use-chart-view.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
@@ -127,10 +128,10 @@ function Parts({ compared, route }: PartsProps) {
 
 /** One metric of all runs in one chart; the seeds of equal settings are one band where there are several settings. */
 function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute }) {
-  const { metric, charts } = route;
+  const { metric } = route;
+  const [charts, onView] = useChartView(route);
   const metrics = useDefinitions()?.metrics ?? [];
   const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
-  const show = (change: Partial<CompareRoute>) => replaceRoute({ ...route, ...change });
   const groups = groupRuns(rows, "seeds");
   const runs = groups.flatMap((node, index): ChartRun[] => {
     const members = node.kind === "group" ? node.rows : [node.row];
@@ -150,7 +151,10 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
       <div className="chart-controls" role="toolbar" aria-label="Curves">
         <label>
           Metric{" "}
-          <select value={metric} onChange={({ currentTarget: { value } }) => show({ metric: value })}>
+          <select
+            value={metric}
+            onChange={({ currentTarget: { value } }) => replaceRoute({ ...route, metric: value })}
+          >
             {metrics.every(({ name }) => name !== metric) && <option value={metric}>{metric}</option>}
             {metrics.map(({ name, title }) => (
               <option key={name} value={name}>
@@ -159,9 +163,9 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
             ))}
           </select>
         </label>
-        <ChartFields view={charts} onView={(view) => show({ charts: view })} />
+        <ChartFields view={charts} onView={onView} />
         {charts.range !== null && (
-          <button type="button" onClick={() => show({ charts: { ...charts, range: null } })}>
+          <button type="button" onClick={() => onView({ ...charts, range: null })}>
             Show all
           </button>
         )}
@@ -170,7 +174,7 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
         runs={runs}
         metric={metric}
         view={charts}
-        onView={(view) => show({ charts: view })}
+        onView={onView}
         everyMs={rows.some(isLive) ? RELOAD_MS : undefined}
       />
     </section>
