@@ -1,6 +1,6 @@
 import type { GameEntry, RunRow } from "@attract/schema";
 import { expect, test } from "vitest";
-import { bestRun, newestRuns, showpiece, timeLeftText } from "../../../../web/dashboard/src/state/home.ts";
+import { bestRun, newestRuns, showpiece } from "../../../../web/dashboard/src/state/home.ts";
 
 const run = (run_id: string, rest: Partial<RunRow> = {}) =>
   ({
@@ -37,16 +37,6 @@ test("the best run of a game has the highest return and a policy", () => {
   expect(bestRun(runs, "snake")?.run_id).toBe("2");
   expect(bestRun(runs.slice(0, 1), "snake")?.run_id).toBe("1");
   expect(bestRun(runs, "moles")).toBeNull();
-});
-
-test("the time left is that to the last step at the speed of now", () => {
-  const going = { state: "running", total_steps: 1000, agent_steps: 100, steps_per_second: 7 } as const;
-  // 900 / 7 = 128.57 seconds.
-  expect(timeLeftText(going)).toBe("2:09 left");
-  expect(timeLeftText({ ...going, agent_steps: 1200 })).toBe("0 s left");
-  expect(timeLeftText({ ...going, total_steps: null })).toBeNull();
-  expect(timeLeftText({ ...going, steps_per_second: 0 })).toBeNull();
-  expect(timeLeftText({ ...going, state: "paused" })).toBeNull();
 });
 
 test("a first visitor is shown Lander, else any game with a trained agent", () => {

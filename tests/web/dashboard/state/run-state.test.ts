@@ -13,6 +13,7 @@ import {
   reduceRun,
   remainingSeconds,
   speedOf,
+  timeLeftText,
   updatesText,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
@@ -231,6 +232,17 @@ describe("progressOf", () => {
 describe("the time that is left", () => {
   it.each(remaining)("$title", ({ run, seconds }) => {
     expect(remainingSeconds({ ...RUN, ...run } as RunView)).toBe(seconds);
+  });
+
+  it("is said at the mean speed so far, a run with a goal may end sooner, one that is over has none", () => {
+    // 6,000 steps are left, and 3,000 took 5 s: 10 s.
+    const going = { ...RUN, total_steps: 9000 };
+    expect(timeLeftText(going)).toBe("about 10 s left");
+    expect(timeLeftText({ ...going, goal: 475 })).toBe("at most 10 s left");
+    expect(timeLeftText({ ...going, agent_steps: 9100 })).toBe("about 0 s left");
+    expect(timeLeftText({ ...going, total_steps: null })).toBeNull();
+    expect(timeLeftText({ ...going, agent_steps: 0 })).toBeNull();
+    expect(timeLeftText({ ...going, state: "stopped" })).toBeNull();
   });
 });
 

@@ -1,7 +1,6 @@
 /** What Home and the page of a game show of runs. */
 
-import type { GameEntry, RunRow, RunView } from "@attract/schema";
-import { formatDuration } from "./format.ts";
+import type { GameEntry, RunRow } from "@attract/schema";
 import { isOver } from "./run-state.ts";
 
 /** Newest first, those of one game only if `game` is given. Runs without an update are left out, unless they go on. */
@@ -19,15 +18,6 @@ export function bestRun(runs: readonly RunRow[], game: string): RunRow | null {
   return runs
     .filter((run) => run.game === game && run.policy_version > 0 && run.state !== "damaged")
     .reduce<RunRow | null>((best, run) => (best === null || value(run) > value(best) ? run : best), null);
-}
-
-/** "0:40 left" to the last step of a run at its speed now; null where it has no last step or no speed. */
-export function timeLeftText(
-  run: Pick<RunView, "state" | "total_steps" | "agent_steps" | "steps_per_second">,
-): string | null {
-  if (run.total_steps === null || run.steps_per_second <= 0 || run.state !== "running") return null;
-  const left = Math.max(0, run.total_steps - run.agent_steps) / run.steps_per_second;
-  return `${formatDuration(Math.ceil(left))} left`;
 }
 
 /** The game that a first visitor is shown: the one that is most fun to see among those with a trained agent. */

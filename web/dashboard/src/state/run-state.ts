@@ -12,7 +12,7 @@ import type {
   RunView,
 } from "@attract/schema";
 import { changeFleet } from "./fleet.ts";
-import { formatCount, formatNumber, plural } from "./format.ts";
+import { formatCount, formatDuration, formatNumber, plural } from "./format.ts";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -190,6 +190,13 @@ export function remainingSeconds(run: RunView): number | null {
   const { total_steps, agent_steps, elapsed_seconds, state } = run;
   if (!total_steps || agent_steps === 0 || elapsed_seconds <= 0 || state === "evaluating") return null;
   return Math.max(0, ((total_steps - agent_steps) * elapsed_seconds) / agent_steps);
+}
+
+/** "about 0:40 left"; a run with a goal may reach it sooner. Null where it is over, or that is unknown. */
+export function timeLeftText(run: RunView): string | null {
+  const seconds = isOver(run.state) ? null : remainingSeconds(run);
+  if (seconds === null) return null;
+  return `${run.goal === null ? "about" : "at most"} ${formatDuration(seconds)} left`;
 }
 
 /** Reports by place and text; the one that counts more replaces the other. */

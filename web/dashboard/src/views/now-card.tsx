@@ -10,8 +10,7 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
-import { timeLeftText } from "../state/home.ts";
-import { progressOf } from "../state/run-state.ts";
+import { progressOf, timeLeftText } from "../state/run-state.ts";
 import { policyIdsOf, seatsOf } from "../state/seats.ts";
 import { GamePreview } from "./game-preview.tsx";
 
