@@ -1,22 +1,17 @@
 /** What Home and the page of a game show of runs. */
 
-import type { GameEntry, RunRow } from "@attract/schema";
-import { isOver } from "./run-state.ts";
+import type { GameEntry, RunList, RunRow } from "@attract/schema";
 
-/** Newest first, those of one game only if `game` is given. Runs without an update are left out, unless they go on. */
-export function newestRuns(runs: readonly RunRow[], count: number, game: string | null = null): RunRow[] {
-  return runs
-    .filter((run) => game === null || run.game === game)
-    .filter((run) => run.updates > 0 || !isOver(run.state))
-    .sort((a, b) => b.created.localeCompare(a.created))
-    .slice(0, count);
+/** Whether there is no run yet; a server that has just started may not have read all of them. */
+export function isFirstVisit({ num_found, num_unread }: RunList, activeRun: string | null): boolean {
+  return activeRun === null && num_found === 0 && num_unread === 0;
 }
 
-/** The run of a game with the highest return that has a policy; null: none. */
-export function bestRun(runs: readonly RunRow[], game: string): RunRow | null {
+/** The run with the highest return that has a policy; null: none. */
+export function bestRun(runs: readonly RunRow[]): RunRow | null {
   const value = (run: RunRow) => run.episode_return_mean ?? Number.NEGATIVE_INFINITY;
   return runs
-    .filter((run) => run.game === game && run.policy_version > 0 && run.state !== "damaged")
+    .filter((run) => run.policy_version > 0 && run.state !== "damaged")
     .reduce<RunRow | null>((best, run) => (best === null || value(run) > value(best) ? run : best), null);
 }
 
