@@ -6,6 +6,7 @@ import {
   discardedText,
   EMPTY_RUN,
   isOver,
+  lookOf,
   newestModel,
   numWorkers,
   progressOf,
@@ -221,6 +222,12 @@ describe("the scoreboard", () => {
       ", 2 tasks not returned in time, 3 connections refused",
     );
   });
+});
+
+it("lookOf has a word and a colour for what a run does, and for one that waits for workers", () => {
+  expect(lookOf("evaluating")).toEqual(["Evaluating", "go"]);
+  expect(lookOf("finished")).toEqual(["Finished", "done"]);
+  expect(lookOf("running", true)).toEqual(["Waiting for workers", "wait"]);
 });
 
 describe("progressOf", () => {

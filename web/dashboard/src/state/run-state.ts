@@ -154,6 +154,25 @@ export function discardedText({ leases_lapsed, blocks_refused, sockets_refused }
     .join("");
 }
 
+/** Colour of a state; "done": it came to its end. */
+export type Tone = "go" | "wait" | "bad" | "done" | "none";
+
+const LOOKS: Readonly<Record<RunView["state"], readonly [word: string, tone: Tone]>> = {
+  starting: ["Starting", "wait"],
+  running: ["Training", "go"],
+  paused: ["Paused", "wait"],
+  evaluating: ["Evaluating", "go"],
+  finished: ["Finished", "done"],
+  stopped: ["Stopped", "none"],
+  failed: ["Failed", "bad"],
+  damaged: ["Damaged", "bad"],
+};
+
+/** What a run is doing; `isWaiting`: it would go on if only there were workers. */
+export function lookOf(state: RunView["state"], isWaiting = false): readonly [text: string, tone: Tone] {
+  return isWaiting ? ["Waiting for workers", "wait"] : LOOKS[state];
+}
+
 /** Whether anything more will happen in this run. */
 export function isOver(state: RunView["state"]): boolean {
   return state === "finished" || state === "stopped" || state === "failed";

@@ -10,7 +10,7 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
-import { progressOf, timeLeftText } from "../state/run-state.ts";
+import { lookOf, progressOf, timeLeftText } from "../state/run-state.ts";
 import { policyIdsOf, seatsOf } from "../state/seats.ts";
 import { RETURN } from "../state/series.ts";
 import { GamePreview } from "./game-preview.tsx";
@@ -44,7 +44,7 @@ export function NowCard({ runId }: { runId: string }) {
   return (
     <>
       <h1>
-        {run.title} is {run.state === "paused" ? "paused" : "training"}
+        {run.title} is {lookOf(run.state)[0].toLowerCase()}
       </h1>
       <section className="card now" aria-label="The run that goes on now" data-testid="now">
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (
