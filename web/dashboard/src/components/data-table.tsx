@@ -182,7 +182,7 @@ function Head<Row>({ column: { id, title, sort: own, isNumber }, sort, onSort }:
       aria-sort={own === undefined ? undefined : (order ?? "none")}
     >
       {own === undefined ? (
-        <span className={title.startsWith("(") ? "visually-hidden" : undefined}>
+        <span className={title.startsWith("(") ? "unseen" : undefined}>
           {title.replace(/^\((.*)\)$/, "$1")}
         </span>
       ) : (
