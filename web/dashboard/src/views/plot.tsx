@@ -52,7 +52,7 @@ export interface PlotProps {
 const LONG_STEP = 10;
 
 export function Plot(props: PlotProps) {
-  const { id, title, unit, lines, axis, smooth, isLog, nothing, cursor } = props;
+  const { id, title, lines, axis, smooth, isLog, nothing, cursor } = props;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const painted = useRef<Painted>({ ...props, table: EMPTY });
@@ -108,7 +108,7 @@ export function Plot(props: PlotProps) {
     if (plot.current === null || event.ctrlKey || event.altKey || event.metaKey) return;
     if (moveByKey(event.key, event.shiftKey, painted.current, plot.current)) event.preventDefault();
   };
-  const text = plotText({ title, unit, lines, axis, nothing, levels: props.levels, marks: props.marks });
+  const text = plotText({ title, lines, axis, nothing, levels: props.levels, marks: props.marks });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: it has one of two roles
     <div
