@@ -6,7 +6,7 @@ import { Help } from "../components/help.tsx";
 import { useInSight } from "../hooks/use-in-sight.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
-import { type ChartView, toggled } from "../state/chart-view.ts";
+import { type ChartView, toggled, zoomedTo } from "../state/chart-view.ts";
 import { csvOf, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import type { LessonMark } from "../state/lessons.ts";
@@ -169,7 +169,7 @@ const Body = memo(function Body({
         isCut={view.isCut}
         nothing={shown.nothing ?? panel.nothing}
         cursor={cursor}
-        onRange={(to) => onView({ ...view, range: to === null ? null : { from: to[0], to: to[1] } })}
+        onRange={(to) => onView(zoomedTo(view, to))}
       />
       {isLarge && (
         <div className="chart-tools">

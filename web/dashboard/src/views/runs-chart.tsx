@@ -5,7 +5,7 @@ import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
-import { type ChartView, resolveRange } from "../state/chart-view.ts";
+import { type ChartView, resolveRange, zoomedTo } from "../state/chart-view.ts";
 import { extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import { panelOfMetric } from "../state/panels.ts";
@@ -85,10 +85,7 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
         isCut={view.isCut}
         nothing={whole === null ? "Loading" : "None of these runs has this metric"}
         cursor={cursor ?? own.current}
-        onRange={
-          onView &&
-          ((shown) => onView({ ...view, range: shown === null ? null : { from: shown[0], to: shown[1] } }))
-        }
+        onRange={onView && ((shown) => onView(zoomedTo(view, shown)))}
       />
     </figure>
   );
