@@ -13,6 +13,7 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
+import type { ChartRun } from "../state/run-lines.ts";
 import {
   type ComparedSetting,
   compareSettings,
@@ -24,7 +25,7 @@ import {
 } from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { ChartFields } from "./chart-controls.tsx";
-import { type ChartRun, RunsChart } from "./runs-chart.tsx";
+import { RunsChart } from "./runs-chart.tsx";
 
 const RELOAD_MS = 5000;
 const MAX_RUNS = 12;

@@ -44,8 +44,8 @@ export interface PlotProps {
   /** What stands here without data. */
   nothing: string;
   cursor: ChartCursor;
-  /** A range was drawn with the pointer or chosen by keys; null: all. Without it the plot cannot be zoomed. */
-  onRange?: (range: readonly [number, number] | null) => void;
+  /** A range was drawn with the pointer or chosen by keys; null: all. */
+  onRange: (range: readonly [number, number] | null) => void;
 }
 
 /** Points that a key with Shift passes. */
@@ -64,7 +64,6 @@ export function Plot(props: PlotProps) {
     axis,
     isLog,
     smooth > 0,
-    props.onRange === undefined,
     ...lines.map((line) => `${line.id} ${line.color} ${line.low !== null} ${line.name}`),
   ].join("\n");
 
@@ -248,7 +247,6 @@ function moveByKey(key: string, isLong: boolean, painted: Painted, plot: uPlot):
     cursor.set(null);
     return true;
   }
-  if (onRange === undefined) return false;
   const middle = cursor.current?.x ?? (min + max) / 2;
   const half = (max - min) / 2;
   if (key === "+" || key === "=") onRange([middle - half / 2, middle + half / 2]);

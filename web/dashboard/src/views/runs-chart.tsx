@@ -1,6 +1,6 @@
 /** One metric of several runs in one chart: a line each, or a band for each group of runs, such as the seeds of one setting. */
 
-import { useMemo, useRef } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
@@ -21,23 +21,18 @@ import {
 } from "../state/series.ts";
 import { Plot } from "./plot.tsx";
 
-export type { ChartRun };
-
 interface RunsChartProps {
   runs: readonly ChartRun[];
   metric: string;
   view: ChartView;
-  /** Zoom was asked for by the pointer or keys; without it the chart cannot be zoomed. */
-  onView?: (view: ChartView) => void;
-  /** Shared by the charts of a page; without it the chart has one of its own. */
-  cursor?: ChartCursor;
+  /** Zoom was asked for by the pointer or keys. */
+  onView: (view: ChartView) => void;
   /** How often runs that go on are asked for again; without it once. */
   everyMs?: number;
 }
 
-export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsChartProps) {
-  const own = useRef<ChartCursor | null>(null);
-  own.current ??= new ChartCursor();
+export function RunsChart({ runs, metric, view, onView, everyMs }: RunsChartProps) {
+  const [cursor] = useState(() => new ChartCursor());
   const definitions = useDefinitions();
   const ids = runs.map(({ id }) => id);
   const whole = useLoaded(`${metric} ${ids.join(" ")}`, () => load(ids, metric), everyMs).value;
@@ -84,8 +79,8 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
         isLog={(panel?.isLog ?? false) !== view.log.includes(metric)}
         isCut={view.isCut}
         nothing={whole === null ? "Loading" : "None of these runs has this metric"}
-        cursor={cursor ?? own.current}
-        onRange={onView && ((shown) => onView(zoomedTo(view, shown)))}
+        cursor={cursor}
+        onRange={(shown) => onView(zoomedTo(view, shown))}
       />
     </figure>
   );
