@@ -3,6 +3,7 @@
 import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
+import { useRested } from "../hooks/use-detail.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
 import { type ChartView, resolveRange, zoomedTo } from "../state/chart-view.ts";
@@ -39,9 +40,10 @@ export function RunsChart({ runs, metric, view, onView, everyMs }: RunsChartProp
   const found = whole?.flatMap((series) => series ?? []) ?? [];
   const [min, max] = spanOf(found, view);
   const range = resolveRange(view.range, min, max);
-  const detail = useLoaded(
-    `${metric} ${view.axis} ${range?.join(" ")} ${ids.join(" ")} ${whole !== null}`,
-    async () => (range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range)),
+  // Each run is asked, so not at every turn of the wheel.
+  const asked = useRested(`${view.axis} ${range?.join(" ")}`);
+  const detail = useLoaded(`${metric} ${asked} ${ids.join(" ")} ${whole !== null}`, async () =>
+    range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range),
   ).value;
   const lines = useMemo(() => runLines(runs, whole, detail, view.axis), [runs, whole, detail, view.axis]);
   const panel = definitions === null ? null : panelOfMetric(definitions, metric);
