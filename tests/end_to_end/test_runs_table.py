@@ -216,6 +216,12 @@ async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
 async def test_the_table_is_used_by_keys_alone(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await open_table(page, "?sort=id")
+        # Who has turned the page's keys off has turned these off too.
+        await page.evaluate("localStorage.setItem('attract keys', 'off')")
+        for key in "jx/":
+            await page.keyboard.press(key)
+        await expect(page.locator('tr[data-current="true"], input:focus')).to_have_count(0)
+        await page.evaluate("localStorage.removeItem('attract keys')")
         for key in "jjkjx":
             await page.keyboard.press(key)
         # fast-1, fast-2, fast-1, fast-2.

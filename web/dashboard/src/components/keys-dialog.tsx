@@ -6,7 +6,7 @@ import { areKeysOn, KEYS, keepKeysOn, PART_KEYS } from "../state/keys.ts";
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [areOn, setOn] = useState(() => areKeysOn(localStorage));
+  const [areOn, setOn] = useState(areKeysOn);
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
@@ -15,7 +15,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     };
   }, []);
   const change = (isOn: boolean) => {
-    keepKeysOn(localStorage, isOn);
+    keepKeysOn(isOn);
     setOn(isOn);
   };
   return (
