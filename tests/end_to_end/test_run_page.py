@@ -24,6 +24,10 @@ from dashboard_page import (
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
+MIDDLES = """(elements) => elements.map((element) => {
+  const { y, height } = element.getBoundingClientRect();
+  return y + height / 2;
+})"""
 PARTS = {
     "Charts": ("charts", ".chart-group figure"),
     "Play": ("play", "tr[data-version]"),
@@ -176,6 +180,9 @@ async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) ->
         await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
         await page.goto(f"{address.split('#')[0]}#/runs/p/settings")
         await page.get_by_label("Compare with").select_option(other)
+        # The long names of runs leave the buttons their room.
+        head = await page.locator(".run-settings .section-head > *").evaluate_all(MIDDLES)
+        assert max(head) - min(head) < 5, head
         rate = changed.and_(page.locator('[data-setting="ppo.learning_rate"]'))
         await expect(values_of(rate).nth(1)).to_have_text("0.00123")
         # The number of workers is that of this machine; nothing else differs.
