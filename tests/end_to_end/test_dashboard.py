@@ -13,6 +13,7 @@ from attract.runs.episode_files import read_episode
 from attract.server.links import lan_address
 from attract.vector.environments.replaying import EpisodeReplayer
 from dashboard_page import (
+    RETURN_CHART,
     PrefixProxy,
     check_accessible,
     chromium,
@@ -23,6 +24,7 @@ from dashboard_page import (
     poor_contrasts,
     read_number,
     serve,
+    start_training,
     stop_run,
     wait_for_more,
     wait_until,
@@ -31,7 +33,6 @@ from dashboard_page import (
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 HERE = ".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])"
 DRAWN = """(index) => {
   const canvas = document.querySelectorAll('.game-card canvas')[index];
@@ -79,14 +80,6 @@ def project_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
     with serve(tmp_path / "runs", "--lan", "--project-dir", str(project_dir)) as url:
         yield url
-
-
-async def start_training(page: Page, title: str, workers: int = 1) -> None:
-    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
-    form = page.get_by_role("form", name=f"Train {title}")
-    await form.get_by_label("Workers", exact=True).fill(str(workers))
-    await form.get_by_role("button", name="Start training").click()
-    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 def state_pill(page: Page):

@@ -9,12 +9,11 @@ import pytest
 from playwright.async_api import CDPSession, expect
 
 from attract_command import AttractCommand
-from dashboard_page import URL, chromium, wait_until
+from dashboard_page import RETURN_CHART, URL, chromium, wait_until
 from free_port import free_port
 
 expect.set_options(timeout=60_000)
 
-RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 LAST_STEPS = """async () => {
   const { active_run: run } = await (await fetch("api/info")).json();
   return (await (await fetch(`api/runs/${run}`)).json()).updates;

@@ -15,6 +15,7 @@ from dashboard_page import (
     open_page,
     photograph,
     serve,
+    start_training,
     stop_run,
     wait_for_more,
 )
@@ -79,14 +80,6 @@ class Shown:
     def at(self, x: float, y: float) -> Place:
         """A place of the page's window."""
         return self.left + self.scale * x, self.top + self.scale * y
-
-
-async def start_training(page: Page, title: str) -> None:
-    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
-    form = page.get_by_role("form", name=f"Train {title}")
-    await form.get_by_label("Workers", exact=True).fill("1")
-    await form.get_by_role("button", name="Start training").click()
-    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 def thread_of(page: Page, screen: str) -> FrameLocator:

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from dashboard_page import (
+    RETURN_CHART,
     check_accessible,
     chromium,
     open_page,
@@ -15,6 +16,7 @@ from dashboard_page import (
     photograph,
     photograph_all,
     serve,
+    start_training,
     stop_run,
     wait_for_more,
 )
@@ -22,7 +24,10 @@ from dashboard_page import (
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+MIDDLES = """(elements) => elements.map((element) => {
+  const { y, height } = element.getBoundingClientRect();
+  return y + height / 2;
+})"""
 PARTS = {
     "Charts": ("charts", ".chart-group figure"),
     "Play": ("play", "tr[data-version]"),
@@ -60,14 +65,6 @@ async def open_run(page: Page, rest: str) -> None:
     await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
     await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{rest}")
     await expect(page.locator(".run-head")).to_be_visible()
-
-
-async def start_training(page: Page, title: str) -> None:
-    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
-    form = page.get_by_role("form", name=f"Train {title}")
-    await form.get_by_label("Workers", exact=True).fill("1")
-    await form.get_by_role("button", name="Start training").click()
-    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 async def check_in_sight(page: Page) -> None:
@@ -183,6 +180,9 @@ async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) ->
         await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
         await page.goto(f"{address.split('#')[0]}#/runs/p/settings")
         await page.get_by_label("Compare with").select_option(other)
+        # The long names of runs leave the buttons their room.
+        head = await page.locator(".run-settings .section-head > *").evaluate_all(MIDDLES)
+        assert max(head) - min(head) < 5, head
         rate = changed.and_(page.locator('[data-setting="ppo.learning_rate"]'))
         await expect(values_of(rate).nth(1)).to_have_text("0.00123")
         # The number of workers is that of this machine; nothing else differs.

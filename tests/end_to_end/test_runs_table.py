@@ -28,6 +28,12 @@ PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "runs"
 MAX_SECONDS = 20
 """For a person who asks what the better of two runs did differently."""
 LR = {"slow": 0.0001, "fast": 0.004}
+COUNT_ADDRESSES = """() => {
+  globalThis.addresses = 0;
+  const replace = history.replaceState;
+  history.replaceState = (...all) => { addresses += 1; replace.apply(history, all); };
+}"""
+SLIDER_STEPS = 30
 
 
 @pytest.fixture
@@ -210,6 +216,12 @@ async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
 async def test_the_table_is_used_by_keys_alone(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await open_table(page, "?sort=id")
+        # Who has turned the page's keys off has turned these off too.
+        await page.evaluate("localStorage.setItem('attract keys', 'off')")
+        for key in "jx/":
+            await page.keyboard.press(key)
+        await expect(page.locator('tr[data-current="true"], input:focus')).to_have_count(0)
+        await page.evaluate("localStorage.removeItem('attract keys')")
         for key in "jjkjx":
             await page.keyboard.press(key)
         # fast-1, fast-2, fast-1, fast-2.
@@ -241,6 +253,13 @@ async def test_two_runs_are_compared(address: str) -> None:
         await expect(best.first).to_have_text("9")
         await page.get_by_label("Over").select_option("time")
         await wait_until(page, "() => location.hash.includes('x=time')")
+        # Browsers refuse an address that changes with every step of a slider.
+        await page.evaluate(COUNT_ADDRESSES)
+        await page.get_by_label("Smoothing").focus()
+        for _ in range(SLIDER_STEPS):
+            await page.keyboard.press("ArrowRight")
+        await wait_until(page, "() => location.hash.includes('smooth=0.3')")
+        assert await page.evaluate("addresses") < SLIDER_STEPS
         await check_accessible(page, "a comparison")
         PICTURES.mkdir(parents=True, exist_ok=True)
         await photograph_all(page, PICTURES, "compare")

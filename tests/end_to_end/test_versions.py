@@ -12,12 +12,14 @@ from playwright.async_api import Locator, Page, expect
 from attract.runs.directory import RunDirectory
 from attract_command import run_attract
 from dashboard_page import (
+    RETURN_CHART,
     check_accessible,
     chromium,
     open_page,
     photograph,
     read_number,
     serve,
+    start_training,
     wait_for_more,
     wait_until,
 )
@@ -27,7 +29,6 @@ expect.set_options(timeout=60_000)
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "versions"
 WATCH = '[data-testid="watch"]'
 NEWER = "(least) => Number(document.querySelector('[data-testid=version]').textContent) >= least"
-RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +52,6 @@ async def open_run(page: Page, run_id: str, query: str = "") -> None:
     await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
     await page.evaluate("(hash) => { location.hash = hash; }", f"#/runs/{run_id}{query}")
     await expect(slider(page)).to_be_visible()
-
-
-async def start_cartpole(page: Page) -> None:
-    await page.get_by_role("radio", name=re.compile("^CartPole")).click()
-    form = page.get_by_role("form", name="Train CartPole")
-    await form.get_by_label("Workers", exact=True).fill("1")
-    await form.get_by_role("button", name="Start training").click()
-    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 async def drag(page: Page, share: float) -> None:
@@ -160,7 +153,7 @@ async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
 ) -> None:
     with serve(runs_dir) as url:
         async with chromium() as browser, open_page(browser, url) as (page, _):
-            await start_cartpole(page)
+            await start_training(page, "CartPole")
             await wait_for_more(page, WATCH, "data-version", 2)
             await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
             await slider(page).press("Home")
@@ -176,7 +169,7 @@ async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
 async def test_skip_to_the_newest_begins_an_episode_with_it_at_once(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as url:
         async with chromium() as browser, open_page(browser, url) as (page, _):
-            await start_cartpole(page)
+            await start_training(page, "CartPole")
             watch = page.locator(WATCH)
             skip = page.get_by_role("button", name="Skip to the newest version and lesson")
             await wait_for_more(page, WATCH, "data-version", 0)

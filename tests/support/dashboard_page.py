@@ -33,15 +33,15 @@ CONTRAST = Path(__file__).with_name("contrast.js")
 MIN_CONTRAST = 4.5
 """Contrast of a text of any size (WCAG 2.2, 1.4.3)."""
 IS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
-TRANSITIONS_OVER = """Promise.race([
-  Promise.allSettled(
-    document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished),
-  ),
-  new Promise((done) => setTimeout(done, 2000)),
-]).then(() => undefined)"""
-"""The longest takes 0.3 s; one in a part of the page that is not rendered never ends."""
+TRANSITIONS_OVER = """Promise.allSettled(
+  document.getAnimations()
+    .filter((one) => one instanceof CSSTransition && one.effect.target?.checkVisibility())
+    .map((one) => one.finished),
+).then(() => undefined)"""
+"""One in a part of the page that is not rendered, such as a closed `details`, never ends."""
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FITS = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -170,6 +170,15 @@ async def photograph_all(page: Page, folder: Path, name: str) -> None:
             # The colours follow within a frame or two.
             await page.evaluate(TWO_FRAMES)
             await photograph(page, folder / f"{name}-{device}-{scheme}.png")
+
+
+async def start_training(page: Page, title: str) -> None:
+    """Start a run of a game from Home, with one worker in this tab."""
+    await page.get_by_role("radio", name=re.compile(f"^{title}")).click()
+    form = page.get_by_role("form", name=f"Train {title}")
+    await form.get_by_label("Workers", exact=True).fill("1")
+    await form.get_by_role("button", name="Start training").click()
+    await page.wait_for_url(re.compile(r"#/runs/"))
 
 
 async def stop_run(page: Page) -> None:

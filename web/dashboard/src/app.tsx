@@ -326,8 +326,11 @@ function isAboutOneGame(route: StartRoute): route is StartRoute & { game: string
 }
 
 function goByKey(command: Exclude<KeyCommand, "help">, runId: string | null): void {
-  if (command === "search") document.querySelector<HTMLElement>("input[type=search]")?.focus();
-  else if (command === "home") goTo({ view: "start", game: null, from: null });
+  if (command === "search") {
+    const field = document.querySelector<HTMLInputElement>("input[type=search]");
+    field?.focus();
+    field?.select();
+  } else if (command === "home") goTo({ view: "start", game: null, from: null });
   else if (command !== "live") goTo({ view: command });
   else if (runId !== null) goTo(runRoute(runId));
 }

@@ -96,7 +96,6 @@ beforeEach(async () => {
     }
     if (url.pathname.endsWith("/episodes"))
       return keepsEpisodes ? Response.json([{ id: "old" }]) : new Response("", { status: 500 });
-    if (url.pathname.endsWith("/log")) return Response.json({ lines: [{ text: `at ${updates}` }] });
     return Response.json({ run_id: "r", state: runState, reports: [], agent_steps: 0, updates: 0 });
   });
   leave = follow();
@@ -132,6 +131,10 @@ describe("followRun", () => {
     expect(stepsShown()?.slice(-3)).toEqual([1015, 1035, 1050]);
   });
 
+  it("asks for the run, its charts and its episodes alone: the log is asked for where it is shown", () => {
+    expect(new Set(asked)).toEqual(new Set(["/api/runs/r", "/api/runs/r/metrics", "/api/runs/r/episodes"]));
+  });
+
   it("has the recorded episodes, and those that come after them", async () => {
     newest().emit("episode", { id: "new" });
     await settle();
@@ -158,15 +161,14 @@ describe("followRun", () => {
 
   it("shows after a cut of 1,400 updates what a page shows that is loaded then", async () => {
     await cut(1400);
-    const healed = { series: state.series, log: state.log };
+    const healed = state.series;
     leave();
     leave = follow();
     await settle();
     newest().emit("open", null);
     await settle();
-    expect(healed).toEqual({ series: state.series, log: state.log });
-    expect(healed.series[NAME].steps).toHaveLength(752);
-    expect(healed.log).toEqual([{ text: "at 1504" }]);
+    expect(healed).toEqual(state.series);
+    expect(healed[NAME].steps).toHaveLength(752);
   });
 
   it("goes on with the rows that come after the cut, each once", async () => {

@@ -33,7 +33,7 @@ it("servers of one origin have one each", () => {
 
 it("hostile 13: what changes things carries it, what only looks does not, and a logout forgets it", async () => {
   await api.openSession("token");
-  await api.runs();
+  await api.runList();
   await api.stop("r");
   await api.logOut();
   await api.stop("r");

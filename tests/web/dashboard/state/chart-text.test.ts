@@ -30,7 +30,7 @@ describe("places", () => {
 });
 
 describe("plotText", () => {
-  const base = { title: "Return", unit: "", axis: "steps", nothing: "Loading", lines: [] } as const;
+  const base = { title: "Return", axis: "steps", nothing: "Loading", lines: [] } as const;
   const line = (name: string, values: number[]) => ({
     id: name,
     name,

@@ -71,8 +71,10 @@ describe("ranges", () => {
   });
 
   it("are not empty", () => {
-    expect(zoomedTo(PLAIN_VIEW, 1, 2).range).toEqual({ from: 1, to: 2 });
-    expect(zoomedTo(PLAIN_VIEW, 2, 2)).toBe(PLAIN_VIEW);
+    const zoomed = zoomedTo(PLAIN_VIEW, [1, 2]);
+    expect(zoomed.range).toEqual({ from: 1, to: 2 });
+    expect(zoomedTo(zoomed, [2, 2])).toBe(zoomed);
+    expect(zoomedTo(zoomed, null).range).toBeNull();
   });
 });
 

@@ -82,6 +82,15 @@ describe("tableOf", () => {
     ]);
   });
 
+  it("has every place of two lines with as many points at other places", () => {
+    const table = tableOf([line("a", [1, 2], [5, 6]), line("b", [2, 3], [7, 8])], 0);
+    expect(table.x).toEqual([1, 2, 3]);
+    expect(table.values).toEqual([
+      [5, 6, undefined],
+      [undefined, 7, 8],
+    ]);
+  });
+
   it("has the line itself behind a smoothed one, and its band", () => {
     const { columns, values } = tableOf([line("a", [1, 2], [0, 3], { low: [0, 1], high: [0, 5] })], 0.5);
     expect(columns.map(({ kind }) => kind)).toEqual(["raw", "main", "low", "high"]);

@@ -1,52 +1,34 @@
 import type { GameEntry, RunRow } from "@attract/schema";
 import { expect, test } from "vitest";
-import { bestRun, newestRuns, showpiece, timeLeftText } from "../../../../web/dashboard/src/state/home.ts";
+import { bestRun, isFirstVisit, showpiece } from "../../../../web/dashboard/src/state/home.ts";
 
 const run = (run_id: string, rest: Partial<RunRow> = {}) =>
   ({
     run_id,
-    game: "snake",
     state: "finished",
-    created: `2026-01-0${run_id}`,
-    updates: 5,
     policy_version: 5,
     episode_return_mean: 1,
     ...rest,
   }) as RunRow;
 
-test("the newest runs come first; those that never had an update are left out unless they go on", () => {
-  const runs = [
-    run("1"),
-    run("4", { updates: 0, state: "stopped" }),
-    run("3", { updates: 0, state: "starting" }),
-    run("2", { game: "lander" }),
-  ];
-  expect(newestRuns(runs, 5).map((one) => one.run_id)).toEqual(["3", "2", "1"]);
-  expect(newestRuns(runs, 1).map((one) => one.run_id)).toEqual(["3"]);
-  expect(newestRuns(runs, 5, "lander").map((one) => one.run_id)).toEqual(["2"]);
+test("without a run it is a first visit, unless some were not read yet or one goes on", () => {
+  const list = { runs: [], num_found: 0, num_hidden: 0, num_unread: 0, next: null, settings: [] };
+  expect(isFirstVisit(list, null)).toBe(true);
+  expect(isFirstVisit({ ...list, num_unread: 3000 }, null)).toBe(false);
+  expect(isFirstVisit({ ...list, num_found: 1 }, null)).toBe(false);
+  expect(isFirstVisit(list, "now")).toBe(false);
 });
 
-test("the best run of a game has the highest return and a policy", () => {
+test("the best run has the highest return and a policy", () => {
   const runs = [
     run("1", { episode_return_mean: null }),
     run("2", { episode_return_mean: -3 }),
     run("3", { episode_return_mean: 9, policy_version: 0 }),
-    run("4", { episode_return_mean: 9, game: "lander" }),
     run("5", { episode_return_mean: 9, state: "damaged" }),
   ];
-  expect(bestRun(runs, "snake")?.run_id).toBe("2");
-  expect(bestRun(runs.slice(0, 1), "snake")?.run_id).toBe("1");
-  expect(bestRun(runs, "moles")).toBeNull();
-});
-
-test("the time left is that to the last step at the speed of now", () => {
-  const going = { state: "running", total_steps: 1000, agent_steps: 100, steps_per_second: 7 } as const;
-  // 900 / 7 = 128.57 seconds.
-  expect(timeLeftText(going)).toBe("2:09 left");
-  expect(timeLeftText({ ...going, agent_steps: 1200 })).toBe("0 s left");
-  expect(timeLeftText({ ...going, total_steps: null })).toBeNull();
-  expect(timeLeftText({ ...going, steps_per_second: 0 })).toBeNull();
-  expect(timeLeftText({ ...going, state: "paused" })).toBeNull();
+  expect(bestRun(runs)?.run_id).toBe("2");
+  expect(bestRun(runs.slice(0, 1))?.run_id).toBe("1");
+  expect(bestRun([])).toBeNull();
 });
 
 test("a first visitor is shown Lander, else any game with a trained agent", () => {

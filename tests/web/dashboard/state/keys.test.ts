@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { areKeysOn, commandOf, keepKeysOn } from "../../../../web/dashboard/src/state/keys.ts";
 
 test("a key alone is a command, and two in a row are another", () => {
@@ -16,14 +16,24 @@ test("the second key of two is none without the first, after another, or too lat
 
 test("the keys are on until someone turns them off, which is remembered", () => {
   const kept = new Map<string, string>();
-  const storage = {
+  vi.stubGlobal("localStorage", {
     getItem: (name: string) => kept.get(name) ?? null,
     setItem: (name: string, value: string) => void kept.set(name, value),
     removeItem: (name: string) => void kept.delete(name),
-  };
-  expect(areKeysOn(storage)).toBe(true);
-  keepKeysOn(storage, false);
-  expect(areKeysOn(storage)).toBe(false);
-  keepKeysOn(storage, true);
-  expect(areKeysOn(storage)).toBe(true);
+  });
+  expect(areKeysOn()).toBe(true);
+  keepKeysOn(false);
+  expect(areKeysOn()).toBe(false);
+  expect(kept.size).toBe(1);
+  keepKeysOn(true);
+  expect(areKeysOn()).toBe(true);
+});
+
+test("where the browser forbids storage they can be turned off until the page is left", () => {
+  vi.stubGlobal("localStorage", undefined);
+  expect(areKeysOn()).toBe(true);
+  keepKeysOn(false);
+  expect(areKeysOn()).toBe(false);
+  keepKeysOn(true);
+  expect(areKeysOn()).toBe(true);
 });

@@ -5,17 +5,16 @@ import { describe, expect, test } from "vitest";
 
 function series(values: number[]) {
   const steps = values.map((_, i) => 100 * (i + 1));
-  const seconds = values.map((_, i) => i + 0.5);
-  return { name: "curriculum/lesson", steps, seconds, values, low: values, high: values };
+  return { name: "curriculum/lesson", steps, values, low: values, high: values };
 }
 
 describe("lesson marks", () => {
   test("stand where the lesson changed, forward or back, the first where the run began", () => {
     expect(lessonMarks(series([1, 1, 2, 2, 1, 3]), ["small", "medium", "large"])).toEqual([
-      { steps: 100, seconds: 0.5, name: "small" },
-      { steps: 300, seconds: 2.5, name: "medium" },
-      { steps: 500, seconds: 4.5, name: "small" },
-      { steps: 600, seconds: 5.5, name: "large" },
+      { steps: 100, name: "small" },
+      { steps: 300, name: "medium" },
+      { steps: 500, name: "small" },
+      { steps: 600, name: "large" },
     ]);
   });
 

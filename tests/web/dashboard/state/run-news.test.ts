@@ -47,7 +47,9 @@ it("an end has its goal, or its error", () => {
 });
 
 it("a finding about learning is news, one about speed is not, and neither the second time", () => {
-  const stuck = { ...RUN, findings: [FINDING, { ...FINDING, finding_id: "slow", kind: "speed" as const }] };
+  const slow = { ...FINDING, finding_id: "slow", kind: "speed" as const };
+  expect(newsOf(RUN, { ...RUN, findings: [slow] })).toEqual([]);
+  const stuck = { ...RUN, findings: [FINDING, slow] };
   expect(newsOf(RUN, stuck).map(({ title }) => title)).toEqual(["CartPole does not learn"]);
   expect(newsOf(stuck, stuck)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import {
   discardedText,
   EMPTY_RUN,
   isOver,
+  lookOf,
   newestModel,
   numWorkers,
   progressOf,
@@ -13,6 +14,7 @@ import {
   reduceRun,
   remainingSeconds,
   speedOf,
+  timeLeftText,
   updatesText,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
@@ -106,15 +108,6 @@ const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
   last_left_seconds: null,
 });
 
-it("keeps the newest 200 lines of the game's console, oldest first", () => {
-  const line = (number: number) => ({ level: "log" as const, text: `line ${number}`, dropped: 0 });
-  const many = Array.from({ length: 150 }, (_, i) => line(i));
-  const first = reduceRun(EMPTY_RUN, { type: "log", lines: many });
-  const { log } = reduceRun(first, { type: "log", lines: many.map((_, i) => line(150 + i)) });
-  expect(log).toHaveLength(200);
-  expect([log[0].text, log[199].text]).toEqual(["line 100", "line 299"]);
-});
-
 describe("recorded episodes", () => {
   const entry = (id: string, starred = false) => ({ id, starred }) as EpisodeEntry;
 
@@ -131,7 +124,7 @@ describe("metrics", () => {
   it("that come before the snapshot are kept and put after it, each once", () => {
     const early = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(2, 99), row(3, 3)] });
     expect(early.series).toEqual({});
-    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot, log: null });
+    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot });
     const live = reduceRun(loaded, { type: "metrics", rows: [row(4, 4)] });
     expect(live.series["rollout/ep_rew_mean"].values).toEqual([1, 2, 3, 4]);
   });
@@ -231,6 +224,12 @@ describe("the scoreboard", () => {
   });
 });
 
+it("lookOf has a word and a colour for what a run does, and for one that waits for workers", () => {
+  expect(lookOf("evaluating")).toEqual(["Evaluating", "go"]);
+  expect(lookOf("finished")).toEqual(["Finished", "done"]);
+  expect(lookOf("running", true)).toEqual(["Waiting for workers", "wait"]);
+});
+
 describe("progressOf", () => {
   it.each(cases)("$title", ({ run, progress }) => {
     expect(progressOf({ ...RUN, ...run })).toBe(progress);
@@ -240,6 +239,17 @@ describe("progressOf", () => {
 describe("the time that is left", () => {
   it.each(remaining)("$title", ({ run, seconds }) => {
     expect(remainingSeconds({ ...RUN, ...run } as RunView)).toBe(seconds);
+  });
+
+  it("is said at the mean speed so far, a run with a goal may end sooner, one that is over has none", () => {
+    // 6,000 steps are left, and 3,000 took 5 s: 10 s.
+    const going = { ...RUN, total_steps: 9000 };
+    expect(timeLeftText(going)).toBe("about 10 s left");
+    expect(timeLeftText({ ...going, goal: 475 })).toBe("at most 10 s left");
+    expect(timeLeftText({ ...going, agent_steps: 9100 })).toBe("about 0 s left");
+    expect(timeLeftText({ ...going, total_steps: null })).toBeNull();
+    expect(timeLeftText({ ...going, agent_steps: 0 })).toBeNull();
+    expect(timeLeftText({ ...going, state: "stopped" })).toBeNull();
   });
 });
 

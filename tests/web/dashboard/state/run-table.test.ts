@@ -168,13 +168,20 @@ describe("live rows", () => {
 
 describe("settings", () => {
   it("are flat texts by path", () => {
-    const nested = { ppo: { gamma: 0.9, n: [64, 64] }, off: null, parameters: { size: 3 }, on: true };
+    const nested = {
+      ppo: { gamma: 0.9, n: [64, 64] },
+      off: null,
+      parameters: { size: 3 },
+      on: true,
+      shares: {},
+    };
     expect([...flatSettings(nested)]).toEqual([
       ["ppo.gamma", "0.9"],
       ["ppo.n", "64,64"],
       ["off", "none"],
       ["parameters", '{"size":3}'],
       ["on", "true"],
+      ["shares", "{}"],
     ]);
   });
 

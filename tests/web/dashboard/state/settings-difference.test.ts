@@ -41,6 +41,12 @@ describe("settingRows", () => {
       ["ppo.gae_lambda", "not set", "0.95 (automatic)"],
       ["ppo.clip.low", "0.1", "not set"],
     ]);
+    const back = settingRows(FIELDS, { settings: RUN, view: VIEW }, { settings: old, view: null });
+    expect(back.different.map(({ path, value, other }) => [path, value, other])).toEqual([
+      ["preset", "long", "not set"],
+      ["ppo.gae_lambda", "0.95 (automatic)", "not set"],
+      ["ppo.clip.low", "not set", "0.1"],
+    ]);
   });
 
   it("is one list where there is nothing to compare with", () => {

@@ -30,7 +30,6 @@ import type {
   VersionsView,
   ViewerLink,
 } from "@attract/schema";
-import { RETURN } from "../state/series.ts";
 import { serverLink } from "../state/server-link.ts";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
@@ -118,10 +117,8 @@ export function demonstrationsPath(gameId: string, rest = ""): string {
 export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
-  /** One page of the runs that a search finds. */
+  /** One page of the runs that a search finds; without one the newest. */
   runList: (search: RunSearch = {}) => get<RunList>(runsPath(search)),
-  /** The newest runs. */
-  runs: async (): Promise<RunRow[]> => (await get<RunList>(runsPath({}))).runs,
   /** Changes a run's labels; what is left out stays. */
   editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
   /** Moves a run to the trash. */
@@ -132,8 +129,6 @@ export const api = {
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number, part: MetricsPart = {}) =>
     get<MetricsView>(metricsPath(runId, maxPoints, part)),
-  /** The returns of a run alone, for a line beside its name. */
-  returns: (runId: string) => get<MetricsView>(metricsPath(runId, 60, { names: [RETURN] })),
   /** What metrics mean. */
   metricDefinitions: () => get<MetricDefinitions>("api/metrics"),
   versions: (runId: string) => get<VersionsView>(runPath(runId, "/versions")),

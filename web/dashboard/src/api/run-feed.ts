@@ -9,7 +9,6 @@ import type {
   FleetView,
   GameReport,
   LessonView,
-  LogLine,
   MetricNames,
   MetricRows,
   MetricsRow,
@@ -86,7 +85,6 @@ export function followRun(
     on<RunView>(source, "status", (run) => put({ type: "run", run }));
     on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
-    on<LogLine>(source, "log", (line) => put({ type: "log", lines: [line] }));
     on<EpisodeEntry>(source, "episode", (entry) => {
       newEpisodes.push(entry);
       put({ type: "episode", entry });
@@ -127,13 +125,10 @@ export function followRun(
     const asked = ++snapshot;
     const isWanted = () => !isEnded && asked === snapshot;
     const ask = async () => {
-      const [metrics, log] = await Promise.all([
-        api.metrics(runId, MAX_POINTS),
-        isFollowed ? api.log(runId) : null,
-      ]);
+      const metrics = await api.metrics(runId, MAX_POINTS);
       if (!isWanted()) return;
       flush();
-      onEvents([{ type: "snapshot", metrics, log: log?.lines ?? null }]);
+      onEvents([{ type: "snapshot", metrics }]);
     };
     // Apart: charts do not wait for a list of files.
     newEpisodes = [];

@@ -1,7 +1,8 @@
 /** A question before something that is not easily undone; Escape is no. */
 
 import { Button } from "@mantine/core";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId } from "react";
+import { useModal } from "../hooks/use-modal.ts";
 
 interface ConfirmDialogProps {
   title: string;
@@ -13,15 +14,8 @@ interface ConfirmDialogProps {
 }
 
 export function ConfirmDialog({ title, children, yes, no, onAnswer }: ConfirmDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
-  useEffect(() => {
-    const asker = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (asker instanceof HTMLElement) asker.focus();
-    };
-  }, []);
   return (
     <dialog
       ref={dialog}

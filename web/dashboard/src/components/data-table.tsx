@@ -11,6 +11,8 @@ import {
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { takesKeys } from "../hooks/use-keys.ts";
+import { areKeysOn } from "../state/keys.ts";
 import type { Node } from "../state/run-table.ts";
 
 const features = tableFeatures({
@@ -97,7 +99,8 @@ export function DataTable<Row extends object>({
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (takesKeys(event.target) || !areKeysOn()) return;
       const place = rows.findIndex(({ id }) => id === current);
       const row = rows[place];
       const steps = { j: 1, k: -1 }[event.key];
@@ -182,7 +185,7 @@ function Head<Row>({ column: { id, title, sort: own, isNumber }, sort, onSort }:
       aria-sort={own === undefined ? undefined : (order ?? "none")}
     >
       {own === undefined ? (
-        <span className={title.startsWith("(") ? "visually-hidden" : undefined}>
+        <span className={title.startsWith("(") ? "unseen" : undefined}>
           {title.replace(/^\((.*)\)$/, "$1")}
         </span>
       ) : (
@@ -206,14 +209,6 @@ function Space({ columns, height }: { columns: number; height: number }) {
 
 function marksOf(marks: Readonly<Record<string, boolean>> = {}): Record<string, boolean> {
   return Object.fromEntries(Object.entries(marks).map(([name, isSet]) => [`data-${name}`, isSet]));
-}
-
-/** Whether keys are text for the element that has the focus. */
-export function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.closest("input:not([type=checkbox]), textarea, select, dialog") !== null
-  );
 }
 
 function isControl(target: EventTarget | null): boolean {

@@ -1,21 +1,15 @@
 /** The list of the page's keys, with the switch that turns them off. */
 
 import { Button, Switch } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
+import { useModal } from "../hooks/use-modal.ts";
 import { areKeysOn, KEYS, keepKeysOn, PART_KEYS } from "../state/keys.ts";
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [areOn, setOn] = useState(() => areKeysOn(localStorage));
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
-  }, []);
+  const dialog = useModal();
+  const [areOn, setOn] = useState(areKeysOn);
   const change = (isOn: boolean) => {
-    keepKeysOn(localStorage, isOn);
+    keepKeysOn(isOn);
     setOn(isOn);
   };
   return (

@@ -1,27 +1,19 @@
-/** What a run is doing, as a word and a coloured dot. */
+/** What a run or a study is doing, as a word and a coloured dot. */
 
 import type { RunView } from "@attract/schema";
+import { lookOf, type Tone } from "../state/run-state.ts";
 
-const LOOKS: Readonly<Record<RunView["state"], { text: string; tone: "go" | "wait" | "bad" | "none" }>> = {
-  starting: { text: "Starting", tone: "wait" },
-  running: { text: "Training", tone: "go" },
-  paused: { text: "Paused", tone: "wait" },
-  evaluating: { text: "Evaluating", tone: "go" },
-  finished: { text: "Finished", tone: "go" },
-  stopped: { text: "Stopped", tone: "none" },
-  failed: { text: "Failed", tone: "bad" },
-  damaged: { text: "Damaged", tone: "bad" },
-};
-
-const WAITING = { text: "Waiting for workers", tone: "wait" } as const;
-
-function lookOf(state: RunView["state"], isWaiting: boolean) {
-  return isWaiting ? WAITING : LOOKS[state];
+interface PillProps {
+  state: string;
+  look: readonly [text: string, tone: Tone];
 }
 
-/** What the pill says. */
-export function stateText(state: RunView["state"], isWaiting: boolean): string {
-  return lookOf(state, isWaiting).text;
+export function Pill({ state, look: [text, tone] }: PillProps) {
+  return (
+    <span className="state-pill" data-tone={tone} data-state={state}>
+      {text}
+    </span>
+  );
 }
 
 interface StatePillProps {
@@ -31,10 +23,5 @@ interface StatePillProps {
 }
 
 export function StatePill({ state, isWaiting = false }: StatePillProps) {
-  const { text, tone } = lookOf(state, isWaiting);
-  return (
-    <span className="state-pill" data-tone={tone} data-state={state}>
-      {text}
-    </span>
-  );
+  return <Pill state={state} look={lookOf(state, isWaiting)} />;
 }

@@ -1,4 +1,4 @@
-/** The view of a run's charts: in the page's address once it has not changed for a moment. */
+/** The view of a page's charts: in the page's address once it has not changed for a moment. */
 
 import { useEffect, useRef, useState } from "react";
 import type { Route } from "../routes.ts";
@@ -9,7 +9,7 @@ import { replaceRoute } from "./use-route.ts";
 const REST_MS = 200;
 
 export function useChartView(
-  route: Extract<Route, { view: "run" }>,
+  route: Extract<Route, { charts: ChartView }>,
 ): readonly [ChartView, (view: ChartView) => void] {
   const [draft, setDraft] = useState<ChartView | null>(null);
   const newest = useRef(route);

@@ -88,7 +88,7 @@ const NOTHING = {
 };
 
 /** A text once it has not changed for a while; the first at once. */
-function useRested(text: string): string {
+export function useRested(text: string): string {
   const [rested, setRested] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setRested(text), REST_MS);

@@ -7,6 +7,11 @@ import { areKeysOn, commandOf, type KeyCommand, type Pressed } from "../state/ke
 const TAKES_KEYS =
   "input:not([type=radio], [type=checkbox]), select, textarea, [contenteditable], [role=application], dialog";
 
+/** Whether a key is for the element that has the focus. */
+export function takesKeys(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(TAKES_KEYS) !== null;
+}
+
 /** @param onCommand the newest one is called. */
 export function useKeys(onCommand: (command: KeyCommand) => void): void {
   const listener = useRef(onCommand);
@@ -14,9 +19,8 @@ export function useKeys(onCommand: (command: KeyCommand) => void): void {
   useEffect(() => {
     let before: Pressed | null = null;
     const onKey = (event: KeyboardEvent) => {
-      const isElsewhere = event.target instanceof Element && event.target.closest(TAKES_KEYS) !== null;
-      if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isElsewhere) return;
-      if (event.key === "Shift" || !areKeysOn(localStorage)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.key === "Shift" || takesKeys(event.target) || !areKeysOn()) return;
       const pressed = { key: event.key, atMs: event.timeStamp };
       const command = commandOf(before, pressed);
       before = command === null ? pressed : null;

@@ -38,7 +38,6 @@ export function formatClockTicks(ticks: readonly number[], step: number): string
 
 interface Spoken {
   title: string;
-  unit: string;
   lines: readonly DrawnLine[];
   axis: ChartAxis;
   nothing: string;

@@ -96,8 +96,10 @@ export function resolveRange(
   return range.last >= max - min ? null : [max - range.last, max];
 }
 
-/** The view of what is between two places. */
-export function zoomedTo(view: ChartView, from: number, to: number): ChartView {
+/** The view of what is between two places, null: of all; a wheel that is turned for long leaves nothing between them. */
+export function zoomedTo(view: ChartView, range: readonly [number, number] | null): ChartView {
+  if (range === null) return { ...view, range: null };
+  const [from, to] = range;
   return from < to ? { ...view, range: { from, to } } : view;
 }
 

@@ -1,33 +1,18 @@
 /** What Home and the page of a game show of runs. */
 
-import type { GameEntry, RunRow, RunView } from "@attract/schema";
-import { formatDuration } from "./format.ts";
-import { isOver } from "./run-state.ts";
+import type { GameEntry, RunList, RunRow } from "@attract/schema";
 
-/** Newest first, those of one game only if `game` is given. Runs without an update are left out, unless they go on. */
-export function newestRuns(runs: readonly RunRow[], count: number, game: string | null = null): RunRow[] {
-  return runs
-    .filter((run) => game === null || run.game === game)
-    .filter((run) => run.updates > 0 || !isOver(run.state))
-    .sort((a, b) => b.created.localeCompare(a.created))
-    .slice(0, count);
+/** Whether there is no run yet; a server that has just started may not have read all of them. */
+export function isFirstVisit({ num_found, num_unread }: RunList, activeRun: string | null): boolean {
+  return activeRun === null && num_found === 0 && num_unread === 0;
 }
 
-/** The run of a game with the highest return that has a policy; null: none. */
-export function bestRun(runs: readonly RunRow[], game: string): RunRow | null {
+/** The run with the highest return that has a policy; null: none. */
+export function bestRun(runs: readonly RunRow[]): RunRow | null {
   const value = (run: RunRow) => run.episode_return_mean ?? Number.NEGATIVE_INFINITY;
   return runs
-    .filter((run) => run.game === game && run.policy_version > 0 && run.state !== "damaged")
+    .filter((run) => run.policy_version > 0 && run.state !== "damaged")
     .reduce<RunRow | null>((best, run) => (best === null || value(run) > value(best) ? run : best), null);
-}
-
-/** "0:40 left" to the last step of a run at its speed now; null where it has no last step or no speed. */
-export function timeLeftText(
-  run: Pick<RunView, "state" | "total_steps" | "agent_steps" | "steps_per_second">,
-): string | null {
-  if (run.total_steps === null || run.steps_per_second <= 0 || run.state !== "running") return null;
-  const left = Math.max(0, run.total_steps - run.agent_steps) / run.steps_per_second;
-  return `${formatDuration(Math.ceil(left))} left`;
 }
 
 /** The game that a first visitor is shown: the one that is most fun to see among those with a trained agent. */

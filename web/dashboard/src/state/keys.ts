@@ -18,9 +18,10 @@ export const KEYS: readonly KeyEntry[] = [
   { keys: ["g", "l"], does: "Go to the run that goes on", command: "live" },
 ];
 
-/** What a browser does by itself, and the parts of a page: to be listed, not to be handled. */
+/** What a browser does by itself, and the parts of a page: listed here, handled elsewhere. */
 export const PART_KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["←", "↑", "→", "↓"], does: "Among the games: choose the one beside it" },
+  { keys: ["j", "k", "x"], does: "In a table: the next row, the one before, tick it; Enter opens it" },
   { keys: ["Esc"], does: "Close a question or this list" },
 ];
 
@@ -45,12 +46,23 @@ export function commandOf(before: Pressed | null, pressed: Pressed): KeyCommand 
 
 const STORED = "attract keys";
 
+/** What was chosen on this page where the browser keeps nothing. */
+let areOnHere = true;
+
 /** Whether the person wants them: a speech input, for example, types them by mistake. */
-export function areKeysOn(storage: Pick<Storage, "getItem">): boolean {
-  return storage.getItem(STORED) !== "off";
+export function areKeysOn(): boolean {
+  try {
+    return localStorage.getItem(STORED) !== "off";
+  } catch {
+    return areOnHere;
+  }
 }
 
-export function keepKeysOn(storage: Pick<Storage, "setItem" | "removeItem">, areOn: boolean): void {
-  if (areOn) storage.removeItem(STORED);
-  else storage.setItem(STORED, "off");
+export function keepKeysOn(areOn: boolean): void {
+  try {
+    if (areOn) localStorage.removeItem(STORED);
+    else localStorage.setItem(STORED, "off");
+  } catch {
+    areOnHere = areOn;
+  }
 }

@@ -7,15 +7,14 @@ import type { Series } from "./series.ts";
 export const LESSON_METRIC = "curriculum/lesson";
 
 export interface LessonMark {
-  /** Where on the axes it began. */
+  /** Agent steps at which it began. */
   steps: number;
-  seconds: number;
   name: string;
 }
 
 /** Where the lesson changed; the first mark is the lesson that the run began in. `names` are in the lessons' order. */
 export function lessonMarks(
-  series: Pick<Series, "steps" | "seconds" | "values"> | undefined,
+  series: Pick<Series, "steps" | "values"> | undefined,
   names: readonly string[],
 ): LessonMark[] {
   const marks: LessonMark[] = [];
@@ -25,7 +24,7 @@ export function lessonMarks(
     const number = Math.round(series!.values[i]);
     if (number === before) continue;
     const name = names[number - 1] ?? `lesson ${number}`;
-    marks.push({ steps: series!.steps[i], seconds: series!.seconds[i], name });
+    marks.push({ steps: series!.steps[i], name });
     before = number;
   }
   return marks;

@@ -18,7 +18,6 @@ export interface Panel {
   readonly help: string;
   readonly unit: string;
   readonly group: string;
-  readonly better: MetricInfo["better"];
   readonly isLog: boolean;
   readonly lines: readonly PanelLine[];
   /** What stands in its place before there is a value. */
@@ -116,7 +115,6 @@ function panelOf(id: string, infos: ReadonlyMap<string, MetricInfo>, definitions
     help: sentenceOf(info, family, whole),
     unit: info?.unit ?? (isFamily ? "reward" : ""),
     group: info?.group ?? family?.group ?? definitions.groups[definitions.groups.length - 1].id,
-    better: info?.better ?? null,
     isLog: info?.is_log ?? false,
     lines: [],
     nothing: WITH_EPISODES.includes(id)

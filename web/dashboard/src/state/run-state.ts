@@ -6,14 +6,13 @@ import type {
   FleetView,
   GameReport,
   LessonView,
-  LogLine,
   MetricsRow,
   MetricsView,
   PolicyView,
   RunView,
 } from "@attract/schema";
 import { changeFleet } from "./fleet.ts";
-import { formatCount, formatNumber, plural } from "./format.ts";
+import { formatCount, formatDuration, formatNumber, plural } from "./format.ts";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -27,8 +26,6 @@ export interface RunState {
   /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
-  /** What the first copy of the game wrote to its console last, oldest first. */
-  readonly log: readonly LogLine[];
   /** The recorded episodes that the run keeps, newest first. */
   readonly episodes: readonly EpisodeEntry[];
   /** The newest announced version, or null before the first. */
@@ -42,20 +39,15 @@ export type RunEvent =
   | { type: "fleet_changes"; changes: FleetChanges }
   /** A snapshot was requested; it may contain rows that also arrive from now on. */
   | { type: "waiting" }
-  /** `log`: in place of the lines so far; null: it was not asked for. */
-  | { type: "snapshot"; metrics: MetricsView; log: readonly LogLine[] | null }
+  | { type: "snapshot"; metrics: MetricsView }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
-  | { type: "log"; lines: readonly LogLine[] }
   /** In place of those so far. */
   | { type: "episodes"; entries: readonly EpisodeEntry[] }
   | { type: "episode"; entry: EpisodeEntry }
   | { type: "lesson"; lesson: LessonView }
   | { type: "policy"; policy: PolicyView }
   | { type: "connection"; connection: Connection };
-
-/** As many as the server keeps. */
-const MAX_LOG_LINES = 200;
 
 export const EMPTY_RUN: RunState = {
   run: null,
@@ -64,7 +56,6 @@ export const EMPTY_RUN: RunState = {
   snapshotSteps: -1,
   early: [],
   reports: [],
-  log: [],
   episodes: [],
   policy: null,
   connection: "connecting",
@@ -89,8 +80,7 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       const start = seriesFromSnapshot(event.metrics);
       const snapshotSteps = event.metrics.last_steps ?? -1;
       const rows = laterThan(snapshotSteps, state.early ?? []);
-      const log = event.log ?? state.log;
-      return { ...state, series: addRows(start, rows), snapshotSteps, early: null, log };
+      return { ...state, series: addRows(start, rows), snapshotSteps, early: null };
     }
     case "metrics": {
       const run = event.rows.reduce(withRow, state.run);
@@ -99,8 +89,6 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
-    case "log":
-      return { ...state, log: [...state.log, ...event.lines].slice(-MAX_LOG_LINES) };
     case "episodes":
       return { ...state, episodes: event.entries };
     case "episode": {
@@ -166,6 +154,25 @@ export function discardedText({ leases_lapsed, blocks_refused, sockets_refused }
     .join("");
 }
 
+/** Colour of a state; "done": it came to its end. */
+export type Tone = "go" | "wait" | "bad" | "done" | "none";
+
+const LOOKS: Readonly<Record<RunView["state"], readonly [word: string, tone: Tone]>> = {
+  starting: ["Starting", "wait"],
+  running: ["Training", "go"],
+  paused: ["Paused", "wait"],
+  evaluating: ["Evaluating", "go"],
+  finished: ["Finished", "done"],
+  stopped: ["Stopped", "none"],
+  failed: ["Failed", "bad"],
+  damaged: ["Damaged", "bad"],
+};
+
+/** What a run is doing; `isWaiting`: it would go on if only there were workers. */
+export function lookOf(state: RunView["state"], isWaiting = false): readonly [text: string, tone: Tone] {
+  return isWaiting ? ["Waiting for workers", "wait"] : LOOKS[state];
+}
+
 /** Whether anything more will happen in this run. */
 export function isOver(state: RunView["state"]): boolean {
   return state === "finished" || state === "stopped" || state === "failed";
@@ -202,6 +209,13 @@ export function remainingSeconds(run: RunView): number | null {
   const { total_steps, agent_steps, elapsed_seconds, state } = run;
   if (!total_steps || agent_steps === 0 || elapsed_seconds <= 0 || state === "evaluating") return null;
   return Math.max(0, ((total_steps - agent_steps) * elapsed_seconds) / agent_steps);
+}
+
+/** "about 0:40 left"; a run with a goal may reach it sooner. Null where it is over, or that is unknown. */
+export function timeLeftText(run: RunView): string | null {
+  const seconds = isOver(run.state) ? null : remainingSeconds(run);
+  if (seconds === null) return null;
+  return `${run.goal === null ? "about" : "at most"} ${formatDuration(seconds)} left`;
 }
 
 /** Reports by place and text; the one that counts more replaces the other. */

@@ -2,8 +2,6 @@
 
 import type { RunRow } from "@attract/schema";
 
-export type SettingValue = RunRow["settings"][string];
-
 /** What the table shows. All of it is in the address. */
 export interface TableView {
   query: string;
@@ -94,10 +92,12 @@ export function shortName(path: string): string {
   return path.split(".").at(-1) ?? path;
 }
 
-/** A value as a search has it: unset as `none`. */
-export function settingText(value: SettingValue | readonly number[] | undefined): string {
+/** A value as a search has it: unset as `none`; what a search cannot have as JSON. */
+export function settingText(value: unknown): string {
   if (value === null || value === undefined) return "none";
-  return Array.isArray(value) ? value.join(",") : String(value);
+  const isPlain = (one: unknown) => typeof one !== "object" || one === null;
+  if (Array.isArray(value) && value.every(isPlain)) return value.join(",");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 const FIELDS = [
@@ -186,19 +186,13 @@ export function flatSettings(settings: Readonly<Record<string, unknown>>, prefix
   const flat = new Map<string, string>();
   for (const [name, value] of Object.entries(settings)) {
     const path = `${prefix}${name}`;
-    if (typeof value === "object" && value !== null && !Array.isArray(value) && path !== "parameters")
+    const isSection = typeof value === "object" && value !== null && !Array.isArray(value);
+    if (isSection && path !== "parameters" && Object.keys(value).length > 0)
       for (const [inner, text] of flatSettings(value as Record<string, unknown>, `${path}.`))
         flat.set(inner, text);
-    else flat.set(path, textOf(value));
+    else flat.set(path, settingText(value));
   }
   return flat;
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return "none";
-  const isPlain = (one: unknown) => typeof one !== "object" || one === null;
-  if (Array.isArray(value) && value.every(isPlain)) return value.join(",");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Paths of the settings that differ among rows of one list. */

@@ -1,6 +1,7 @@
 /** Settings of a run as rows: the value, the value it is compared with, and whether they differ. */
 
 import type { SettingsView } from "@attract/schema";
+import { flatSettings } from "./run-table.ts";
 import { emptyText, type Field, PRESET, textOf, valueAt } from "./settings-form.ts";
 
 export interface SettingRow {
@@ -25,7 +26,8 @@ export interface Side {
 
 /** The preset first, then the fields in their order, then settings that the form does not know. */
 export function settingRows(fields: readonly Field[], run: Side, other: Side | null): SettingRows {
-  const unknown = pathsOf(run.settings).filter(
+  const paths = [run, other].flatMap((side) => [...flatSettings(side?.settings ?? {}).keys()]);
+  const unknown = [...new Set(paths)].filter(
     (path) =>
       path !== PRESET && !fields.some((field) => path === field.path || path.startsWith(`${field.path}.`)),
   );
@@ -75,13 +77,4 @@ function shown(field: Field, value: unknown, view: SettingsView | null): string 
   const text = textOf(field, value);
   if (text !== "") return text;
   return field.path === PRESET ? "none" : emptyText(field, view);
-}
-
-/** Dotted paths of all values; a list is one value. */
-function pathsOf(settings: object, prefix = ""): string[] {
-  return Object.entries(settings).flatMap(([name, value]) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
-      ? pathsOf(value, `${prefix}${name}.`)
-      : [`${prefix}${name}`],
-  );
 }

@@ -2,24 +2,12 @@
 
 import type { RunView } from "@attract/schema";
 import { formatNumber } from "./format.ts";
-
-export type Tone = "go" | "wait" | "bad" | "done" | "none";
+import { lookOf, type Tone } from "./run-state.ts";
 
 type Shown = Pick<
   RunView,
   "state" | "title" | "game" | "episode_return_mean" | "goal_reached" | "evaluation"
 >;
-
-const WORDS: Readonly<Record<RunView["state"], readonly [word: string, tone: Tone]>> = {
-  starting: ["Starting", "wait"],
-  running: ["Training", "go"],
-  paused: ["Paused", "wait"],
-  evaluating: ["Evaluating", "go"],
-  finished: ["Finished", "done"],
-  stopped: ["Stopped", "none"],
-  failed: ["Failed", "bad"],
-  damaged: ["Damaged", "bad"],
-};
 
 /** Such as "482 · Training · CartPole". */
 export function titleOf(run: Shown, isWaiting: boolean): string {
@@ -30,12 +18,12 @@ export function titleOf(run: Shown, isWaiting: boolean): string {
 }
 
 export function toneOf(run: Shown, isWaiting: boolean): Tone {
-  return isWaiting ? "wait" : WORDS[run.state][1];
+  return lookOf(run.state, isWaiting)[1];
 }
 
 function wordOf(run: Shown, isWaiting: boolean): string {
   if (isWaiting) return "Waiting";
-  return run.state === "finished" && run.goal_reached ? "Solved" : WORDS[run.state][0];
+  return run.state === "finished" && run.goal_reached ? "Solved" : lookOf(run.state)[0];
 }
 
 const COLORS: Readonly<Record<Tone, string>> = {

@@ -103,10 +103,7 @@ export function versionByKey(
 }
 
 /** The chosen version, for null the newest; undefined: it is not there. */
-export function findVersion(
-  versions: readonly VersionView[],
-  chosen: number | null,
-): VersionView | undefined {
+function findVersion(versions: readonly VersionView[], chosen: number | null): VersionView | undefined {
   return chosen === null ? versions.at(-1) : versions.find((version) => version.policy_version === chosen);
 }
 

@@ -1,12 +1,13 @@
 /** One chart with its head: what it is, its newest values, and what can be done with it. */
 
 import { useComputedColorScheme } from "@mantine/core";
-import { type CSSProperties, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, memo, type ReactNode, useMemo, useRef, useState } from "react";
 import { Help } from "../components/help.tsx";
 import { useInSight } from "../hooks/use-in-sight.ts";
+import { useModal } from "../hooks/use-modal.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { AXIS_NAMES } from "../state/chart-text.ts";
-import { type ChartView, toggled } from "../state/chart-view.ts";
+import { type ChartView, toggled, zoomedTo } from "../state/chart-view.ts";
 import { csvOf, type DrawnLine, drawnLine, extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import type { LessonMark } from "../state/lessons.ts";
@@ -77,16 +78,9 @@ export function ChartCard(props: ChartCardProps) {
   );
 }
 
-/** A dialog over the page; Escape closes it. */
+/** Escape closes it. */
 function Window({ onClose, children }: { onClose: () => void; children: ReactNode }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const asker = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (asker instanceof HTMLElement) asker.focus();
-    };
-  }, []);
+  const dialog = useModal();
   return (
     <dialog ref={dialog} className="chart-window" aria-label="Chart" onClose={onClose}>
       {children}
@@ -169,7 +163,7 @@ const Body = memo(function Body({
         isCut={view.isCut}
         nothing={shown.nothing ?? panel.nothing}
         cursor={cursor}
-        onRange={(to) => onView({ ...view, range: to === null ? null : { from: to[0], to: to[1] } })}
+        onRange={(to) => onView(zoomedTo(view, to))}
       />
       {isLarge && (
         <div className="chart-tools">

@@ -25,41 +25,7 @@ export function ChartControls({ view, onView, span, range, hasSearch = false }: 
   };
   return (
     <div className="chart-controls" role="toolbar" aria-label="Charts">
-      <label>
-        Over{" "}
-        <select
-          aria-label="What the charts run over"
-          value={view.axis}
-          // A range is of its axis.
-          onChange={(event) => onView({ ...view, axis: event.currentTarget.value as ChartAxis, range: null })}
-        >
-          {CHART_AXES.map((axis) => (
-            <option key={axis} value={axis}>
-              {AXIS_NAMES[axis]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Smoothing{" "}
-        <input
-          type="range"
-          min={0}
-          max={MAX_SMOOTH}
-          step={0.01}
-          value={view.smooth}
-          onChange={(event) => onView({ ...view, smooth: Number(event.currentTarget.value) })}
-        />
-        <span className="mono">{view.smooth.toFixed(2)}</span>
-      </label>
-      <label>
-        <input
-          type="checkbox"
-          checked={view.isCut}
-          onChange={(event) => onView({ ...view, isCut: event.currentTarget.checked })}
-        />{" "}
-        Cut outliers
-      </label>
+      <ChartFields view={view} onView={onView} />
       <fieldset className="chart-range" aria-label="Range">
         <button type="button" aria-label="Zoom in" title="Zoom in" onClick={() => step("in")}>
           +
@@ -108,5 +74,48 @@ export function ChartControls({ view, onView, span, range, hasSearch = false }: 
         />
       )}
     </div>
+  );
+}
+
+/** What holds for the charts of one run as for those of several. */
+export function ChartFields({ view, onView }: Pick<ChartControlsProps, "view" | "onView">) {
+  return (
+    <>
+      <label>
+        Over{" "}
+        <select
+          aria-label="What the charts run over"
+          value={view.axis}
+          // A range is of its axis.
+          onChange={(event) => onView({ ...view, axis: event.currentTarget.value as ChartAxis, range: null })}
+        >
+          {CHART_AXES.map((axis) => (
+            <option key={axis} value={axis}>
+              {AXIS_NAMES[axis]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Smoothing{" "}
+        <input
+          type="range"
+          min={0}
+          max={MAX_SMOOTH}
+          step={0.01}
+          value={view.smooth}
+          onChange={(event) => onView({ ...view, smooth: Number(event.currentTarget.value) })}
+        />
+        <span className="mono">{view.smooth.toFixed(2)}</span>
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={view.isCut}
+          onChange={(event) => onView({ ...view, isCut: event.currentTarget.checked })}
+        />{" "}
+        Cut outliers
+      </label>
+    </>
   );
 }

@@ -1,19 +1,19 @@
 /** Several runs side by side: curves, final numbers, and the settings that differ. */
 
 import type { EpisodeEntry, RunRow, RunView } from "@attract/schema";
-import { Anchor, Button, Loader, useComputedColorScheme } from "@mantine/core";
+import { Anchor, Loader, useComputedColorScheme } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
+import { useChartView } from "../hooks/use-chart-view.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { formatRoute, type Route, runRoute } from "../routes.ts";
-import { AXIS_NAMES } from "../state/chart-text.ts";
-import { CHART_AXES, type ChartAxis, MAX_SMOOTH } from "../state/chart-view.ts";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
+import type { ChartRun } from "../state/run-lines.ts";
 import {
   type ComparedSetting,
   compareSettings,
@@ -24,7 +24,8 @@ import {
   shortName,
 } from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
-import { type ChartRun, RunsChart } from "./runs-chart.tsx";
+import { ChartFields } from "./chart-controls.tsx";
+import { RunsChart } from "./runs-chart.tsx";
 
 const RELOAD_MS = 5000;
 const MAX_RUNS = 12;
@@ -128,10 +129,10 @@ function Parts({ compared, route }: PartsProps) {
 
 /** One metric of all runs in one chart; the seeds of equal settings are one band where there are several settings. */
 function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute }) {
-  const { metric, charts } = route;
+  const { metric } = route;
+  const [charts, onView] = useChartView(route);
   const metrics = useDefinitions()?.metrics ?? [];
   const colours = CHART_COLORS[useComputedColorScheme("light")].lines;
-  const show = (change: Partial<CompareRoute>) => replaceRoute({ ...route, ...change });
   const groups = groupRuns(rows, "seeds");
   const runs = groups.flatMap((node, index): ChartRun[] => {
     const members = node.kind === "group" ? node.rows : [node.row];
@@ -145,14 +146,15 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
   });
   return (
     <section className="section" aria-labelledby="curves-title">
-      <h2 id="curves-title">Curves</h2>
-      <div className="runs-tools">
+      <h2 id="curves-title" className="section-title">
+        Curves
+      </h2>
+      <div className="chart-controls" role="toolbar" aria-label="Curves">
         <label>
           Metric{" "}
           <select
-            className="page-select"
             value={metric}
-            onChange={({ currentTarget: { value } }) => show({ metric: value })}
+            onChange={({ currentTarget: { value } }) => replaceRoute({ ...route, metric: value })}
           >
             {metrics.every(({ name }) => name !== metric) && <option value={metric}>{metric}</option>}
             {metrics.map(({ name, title }) => (
@@ -162,50 +164,18 @@ function Overlay({ rows, route }: { rows: readonly RunRow[]; route: CompareRoute
             ))}
           </select>
         </label>
-        <label>
-          Over{" "}
-          <select
-            className="page-select"
-            value={charts.axis}
-            onChange={({ currentTarget: { value } }) =>
-              show({ charts: { ...charts, axis: value as ChartAxis, range: null } })
-            }
-          >
-            {CHART_AXES.map((axis) => (
-              <option key={axis} value={axis}>
-                {AXIS_NAMES[axis]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Smoothing{" "}
-          <input
-            type="range"
-            min={0}
-            max={MAX_SMOOTH}
-            step={0.01}
-            value={charts.smooth}
-            onChange={({ currentTarget: { value } }) =>
-              show({ charts: { ...charts, smooth: Number(value) } })
-            }
-          />
-        </label>
+        <ChartFields view={charts} onView={onView} />
         {charts.range !== null && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            onClick={() => show({ charts: { ...charts, range: null } })}
-          >
-            Whole curve
-          </Button>
+          <button type="button" onClick={() => onView({ ...charts, range: null })}>
+            Show all
+          </button>
         )}
       </div>
       <RunsChart
         runs={runs}
         metric={metric}
         view={charts}
-        onView={(view) => show({ charts: view })}
+        onView={onView}
         everyMs={rows.some(isLive) ? RELOAD_MS : undefined}
       />
     </section>

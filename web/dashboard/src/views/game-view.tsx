@@ -12,7 +12,7 @@ import { formatRoute, runRoute } from "../routes.ts";
 import { demonstrationTitle } from "../state/demonstration-text.ts";
 import { formatNumber } from "../state/format.ts";
 import { learnText, parameterText, spaceText } from "../state/game-text.ts";
-import { bestRun, newestRuns } from "../state/home.ts";
+import { bestRun } from "../state/home.ts";
 import type { Changes } from "../state/settings-form.ts";
 import { AgentScreen } from "./agent-screen.tsx";
 import { NewRun, showForm } from "./new-run.tsx";
@@ -31,9 +31,11 @@ interface GameViewProps {
   activeRun: string | null;
 }
 
-/** Runs of games of this name, newest first; others' may be among them: a search is for a part of it. */
+/** Runs of this game, newest first. */
 async function runsOf(game: string): Promise<RunRow[]> {
-  return (await api.runList({ q: `game:"${game.replaceAll('"', "")}"` })).runs;
+  const { runs } = await api.runList({ q: `game:"${game.replaceAll('"', "")}"` });
+  // A search is for a part of the name.
+  return runs.filter((run) => run.game === game);
 }
 
 export function GameView({ name, from, set, activeRun }: GameViewProps) {
@@ -47,7 +49,6 @@ export function GameView({ name, from, set, activeRun }: GameViewProps) {
   if (game === null) return <UnknownGame name={name} />;
   if (game.error !== null)
     return <Problem title={game.title} error={new Error(game.error)} onRetry={reload} />;
-  const newest = newestRuns(runs, NUM_ROWS, name);
   return (
     <main id="content" className="start">
       <div>
@@ -58,8 +59,8 @@ export function GameView({ name, from, set, activeRun }: GameViewProps) {
           New run
         </Button>
         <Facts game={game} description={description} />
-        <Part title="Runs" isEmpty={newest.length === 0} empty="No run yet.">
-          <RunRows runs={newest} />
+        <Part title="Runs" isEmpty={runs.length === 0} empty="No run yet.">
+          <RunRows runs={runs.slice(0, NUM_ROWS)} />
         </Part>
         <Studies game={name} />
         {description !== null && <Demonstrated gameId={description.id} game={name} />}
@@ -81,7 +82,7 @@ function Agent({
 }) {
   const isKept = (game.card?.trained_return ?? null) !== null;
   // The run that was best when the page was opened: a better one would begin the game anew.
-  const [best] = useState(() => (isKept ? null : bestRun(runs, game.name)));
+  const [best] = useState(() => (isKept ? null : bestRun(runs)));
   const policy = useMemo(() => {
     if (isKept) return () => fetchKeptPolicy(game.name);
     if (best === null) return null;

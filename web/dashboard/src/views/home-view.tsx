@@ -8,7 +8,7 @@ import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
-import { newestRuns } from "../state/home.ts";
+import { isFirstVisit } from "../state/home.ts";
 import { FirstVisit } from "./first-visit.tsx";
 import { GameCards } from "./game-cards.tsx";
 import { NewRun } from "./new-run.tsx";
@@ -18,6 +18,9 @@ import { RunRows } from "./run-rows.tsx";
 const RELOAD_MS = 5000;
 const NUM_RUNS = 5;
 
+/** One more than is shown: the run that goes on stands apart. */
+const lastRuns = () => api.runList({ limit: NUM_RUNS + 1 });
+
 interface HomeViewProps {
   /** Name of the chosen game; null: the first. */
   chosen: string | null;
@@ -26,7 +29,7 @@ interface HomeViewProps {
 
 export function HomeView({ chosen, activeRun }: HomeViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
-  const { value: runs } = useLoaded("runs", api.runs, RELOAD_MS);
+  const { value: list } = useLoaded("last runs", lastRuns, RELOAD_MS);
   const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
   const describe = useCallback(
     (name: string, description: GameDescription) =>
@@ -35,15 +38,11 @@ export function HomeView({ chosen, activeRun }: HomeViewProps) {
   );
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
-  const isFirstVisit = runs !== null && activeRun === null && newestRuns(runs, 1).length === 0;
-  const last = newestRuns(
-    (runs ?? []).filter((run) => run.run_id !== activeRun),
-    NUM_RUNS,
-  );
+  const last = (list?.runs ?? []).filter((run) => run.run_id !== activeRun).slice(0, NUM_RUNS);
   return (
     <main id="content" className="start">
       <div>
-        {isFirstVisit ? (
+        {list !== null && isFirstVisit(list, activeRun) ? (
           <FirstVisit games={usable} />
         ) : (
           <>

@@ -10,17 +10,22 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
-import { timeLeftText } from "../state/home.ts";
-import { progressOf } from "../state/run-state.ts";
+import { lookOf, progressOf, timeLeftText } from "../state/run-state.ts";
 import { policyIdsOf, seatsOf } from "../state/seats.ts";
+import { RETURN } from "../state/series.ts";
 import { GamePreview } from "./game-preview.tsx";
 
 const RUN_MS = 2000;
 const RETURNS_MS = 5000;
+const CURVE_POINTS = 60;
 
 export function NowCard({ runId }: { runId: string }) {
   const { value: run, error } = useLoaded(`now ${runId}`, () => api.run(runId), RUN_MS);
-  const { value: metrics } = useLoaded(`returns ${runId}`, () => api.returns(runId), RETURNS_MS);
+  const { value: metrics } = useLoaded(
+    `returns ${runId}`,
+    () => api.metrics(runId, CURVE_POINTS, { names: [RETURN] }),
+    RETURNS_MS,
+  );
   const played = JSON.stringify(run?.game_reference ?? null);
   const reference = useMemo<NonNullable<typeof run>["game_reference"]>(() => JSON.parse(played), [played]);
   const newest = useCallback(async () => (await fetchModel(policyPath(runId, "latest"))).onnx, [runId]);
@@ -39,7 +44,7 @@ export function NowCard({ runId }: { runId: string }) {
   return (
     <>
       <h1>
-        {run.title} is {run.state === "paused" ? "paused" : "training"}
+        {run.title} is {lookOf(run.state)[0].toLowerCase()}
       </h1>
       <section className="card now" aria-label="The run that goes on now" data-testid="now">
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (

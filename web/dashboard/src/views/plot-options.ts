@@ -35,7 +35,7 @@ export function plotOptions(
   scheme: "light" | "dark",
   element: HTMLElement,
 ): uPlot.Options {
-  const { axis, isLog, lines, table, onRange } = painted.current;
+  const { axis, isLog, lines, table } = painted.current;
   const colors = CHART_COLORS[scheme];
   const grid = { stroke: colors.grid, width: 1 };
   const isTime = axis === "time" || axis === "clock";
@@ -47,16 +47,16 @@ export function plotOptions(
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: onRange !== undefined, y: false, setScale: false, dist: MIN_DRAG },
+      drag: { x: true, y: false, setScale: false, dist: MIN_DRAG },
       points: { size: (_plot, place) => (table.columns[place - 1]?.kind === "main" ? 7 : 0) },
       bind: {
         mousedown: (plot, _target, handler) => (event) => {
-          if (event.shiftKey && onRange !== undefined) pan(plot, event, painted);
+          if (event.shiftKey) pan(plot, event, painted);
           else handler(event);
           return null;
         },
         dblclick: () => () => {
-          painted.current.onRange?.(null);
+          painted.current.onRange(null);
           return null;
         },
       },
@@ -202,7 +202,7 @@ function listen(plot: uPlot, painted: RefObject<Painted>): void {
     "wheel",
     (event) => {
       const { onRange } = painted.current;
-      if (onRange === undefined || !(event.ctrlKey || event.shiftKey)) return;
+      if (!(event.ctrlKey || event.shiftKey)) return;
       event.preventDefault();
       const [min, max] = rangeNow(plot);
       const turn = event.deltaY || event.deltaX;
@@ -232,7 +232,7 @@ function pan(plot: uPlot, start: MouseEvent, painted: RefObject<Painted>): void 
   };
   const end = () => {
     removeEventListener("mousemove", move);
-    painted.current.onRange?.(range);
+    painted.current.onRange(range);
   };
   addEventListener("mousemove", move);
   addEventListener("mouseup", end, { once: true });
@@ -247,7 +247,7 @@ function takeSelection(plot: uPlot, painted: RefObject<Painted>): void {
   if (width < MIN_DRAG) return;
   const range: [number, number] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-  painted.current.onRange?.(range);
+  painted.current.onRange(range);
 }
 
 /** Lines across the plot, each with its name above its right end. */

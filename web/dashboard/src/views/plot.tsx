@@ -44,15 +44,15 @@ export interface PlotProps {
   /** What stands here without data. */
   nothing: string;
   cursor: ChartCursor;
-  /** A range was drawn with the pointer or chosen by keys; null: all. Without it the plot cannot be zoomed. */
-  onRange?: (range: readonly [number, number] | null) => void;
+  /** A range was drawn with the pointer or chosen by keys; null: all. */
+  onRange: (range: readonly [number, number] | null) => void;
 }
 
 /** Points that a key with Shift passes. */
 const LONG_STEP = 10;
 
 export function Plot(props: PlotProps) {
-  const { id, title, unit, lines, axis, smooth, isLog, nothing, cursor } = props;
+  const { id, title, lines, axis, smooth, isLog, nothing, cursor } = props;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const painted = useRef<Painted>({ ...props, table: EMPTY });
@@ -64,7 +64,6 @@ export function Plot(props: PlotProps) {
     axis,
     isLog,
     smooth > 0,
-    props.onRange === undefined,
     ...lines.map((line) => `${line.id} ${line.color} ${line.low !== null} ${line.name}`),
   ].join("\n");
 
@@ -108,7 +107,7 @@ export function Plot(props: PlotProps) {
     if (plot.current === null || event.ctrlKey || event.altKey || event.metaKey) return;
     if (moveByKey(event.key, event.shiftKey, painted.current, plot.current)) event.preventDefault();
   };
-  const text = plotText({ title, unit, lines, axis, nothing, levels: props.levels, marks: props.marks });
+  const text = plotText({ title, lines, axis, nothing, levels: props.levels, marks: props.marks });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: it has one of two roles
     <div
@@ -248,7 +247,6 @@ function moveByKey(key: string, isLong: boolean, painted: Painted, plot: uPlot):
     cursor.set(null);
     return true;
   }
-  if (onRange === undefined) return false;
   const middle = cursor.current?.x ?? (min + max) / 2;
   const half = (max - min) / 2;
   if (key === "+" || key === "=") onRange([middle - half / 2, middle + half / 2]);

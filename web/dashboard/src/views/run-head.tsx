@@ -7,7 +7,7 @@ import { api, policyPath, serverUrl } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton, ServerLink } from "../components/server-button.tsx";
-import { StatePill, stateText } from "../components/state-pill.tsx";
+import { StatePill } from "../components/state-pill.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
@@ -15,7 +15,7 @@ import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
 import { covers, faultsOf } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
-import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
+import { type Connection, isOver, lookOf, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
@@ -41,7 +41,7 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
   const [error, setError] = useState<unknown>(null);
   const isAway = useServerAway();
   const isDone = isOver(run.state);
-  useAnnounce(`${run.title}: ${stateText(run.state, waitsForWorkers(run, fleet))}`);
+  useAnnounce(`${run.title}: ${lookOf(run.state, waitsForWorkers(run, fleet))[0]}`);
   const act = async (name: Action) => {
     setPending(name);
     setError(null);

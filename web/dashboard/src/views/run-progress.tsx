@@ -2,23 +2,18 @@
 
 import type { RunView } from "@attract/schema";
 import { Progress } from "@mantine/core";
-import { formatDuration } from "../state/format.ts";
-import { isOver, progressOf, progressText, remainingSeconds } from "../state/run-state.ts";
+import { progressOf, progressText, timeLeftText } from "../state/run-state.ts";
 
 /** Nothing where there is nothing to reach. */
 export function RunProgress({ run }: { run: RunView }) {
   const [share, text] = [progressOf(run), progressText(run)];
   if (text === null) return null;
-  const left = isOver(run.state) ? null : remainingSeconds(run);
+  const left = timeLeftText(run);
   return (
     <div className="run-progress" data-testid="progress">
       <span>
         {text}
-        {left !== null && (
-          <span className="soft">
-            , {run.goal === null ? "about" : "at most"} {formatDuration(left)} left
-          </span>
-        )}
+        {left !== null && <span className="soft">, {left}</span>}
       </span>
       {share !== null && <Progress value={share * 100} size="sm" aria-label={`Progress: ${text}`} />}
     </div>

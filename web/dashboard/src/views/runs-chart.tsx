@@ -1,11 +1,12 @@
 /** One metric of several runs in one chart: a line each, or a band for each group of runs, such as the seeds of one setting. */
 
-import { useMemo, useRef } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client.ts";
 import { useDefinitions } from "../hooks/use-definitions.ts";
+import { useRested } from "../hooks/use-detail.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { ChartCursor } from "../state/chart-cursor.ts";
-import { type ChartView, resolveRange } from "../state/chart-view.ts";
+import { type ChartView, resolveRange, zoomedTo } from "../state/chart-view.ts";
 import { extremesOf, tableOf } from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import { panelOfMetric } from "../state/panels.ts";
@@ -21,32 +22,28 @@ import {
 } from "../state/series.ts";
 import { Plot } from "./plot.tsx";
 
-export type { ChartRun };
-
 interface RunsChartProps {
   runs: readonly ChartRun[];
   metric: string;
   view: ChartView;
-  /** Zoom was asked for by the pointer or keys; without it the chart cannot be zoomed. */
-  onView?: (view: ChartView) => void;
-  /** Shared by the charts of a page; without it the chart has one of its own. */
-  cursor?: ChartCursor;
+  /** Zoom was asked for by the pointer or keys. */
+  onView: (view: ChartView) => void;
   /** How often runs that go on are asked for again; without it once. */
   everyMs?: number;
 }
 
-export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsChartProps) {
-  const own = useRef<ChartCursor | null>(null);
-  own.current ??= new ChartCursor();
+export function RunsChart({ runs, metric, view, onView, everyMs }: RunsChartProps) {
+  const [cursor] = useState(() => new ChartCursor());
   const definitions = useDefinitions();
   const ids = runs.map(({ id }) => id);
   const whole = useLoaded(`${metric} ${ids.join(" ")}`, () => load(ids, metric), everyMs).value;
   const found = whole?.flatMap((series) => series ?? []) ?? [];
   const [min, max] = spanOf(found, view);
   const range = resolveRange(view.range, min, max);
-  const detail = useLoaded(
-    `${metric} ${view.axis} ${range?.join(" ")} ${ids.join(" ")} ${whole !== null}`,
-    async () => (range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range)),
+  // Each run is asked, so not at every turn of the wheel.
+  const asked = useRested(`${view.axis} ${range?.join(" ")}`);
+  const detail = useLoaded(`${metric} ${asked} ${ids.join(" ")} ${whole !== null}`, async () =>
+    range === null || whole === null ? null : await loadPart(ids, metric, view, whole, range),
   ).value;
   const lines = useMemo(() => runLines(runs, whole, detail, view.axis), [runs, whole, detail, view.axis]);
   const panel = definitions === null ? null : panelOfMetric(definitions, metric);
@@ -84,11 +81,8 @@ export function RunsChart({ runs, metric, view, onView, cursor, everyMs }: RunsC
         isLog={(panel?.isLog ?? false) !== view.log.includes(metric)}
         isCut={view.isCut}
         nothing={whole === null ? "Loading" : "None of these runs has this metric"}
-        cursor={cursor ?? own.current}
-        onRange={
-          onView &&
-          ((shown) => onView({ ...view, range: shown === null ? null : { from: shown[0], to: shown[1] } }))
-        }
+        cursor={cursor}
+        onRange={(shown) => onView(zoomedTo(view, shown))}
       />
     </figure>
   );

@@ -4,7 +4,7 @@ import type { EditLabels, RunRow } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
-import { DataTable, isTyping } from "../components/data-table.tsx";
+import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { goTo, replaceRoute } from "../hooks/use-route.ts";
@@ -217,7 +217,6 @@ interface SearchProps {
 
 function Search({ query, settings, onSearch }: SearchProps) {
   const [text, setText] = useState(query);
-  const box = useRef<HTMLInputElement>(null);
   const asked = useRef(query);
   // A query that came from elsewhere, a link for example, is shown; one's own is not put over what was typed since.
   if (asked.current !== query) {
@@ -232,19 +231,9 @@ function Search({ query, settings, onSearch }: SearchProps) {
     }, TYPED_MS);
     return () => clearTimeout(timer);
   });
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key !== "/" || isTyping(event.target)) return;
-      event.preventDefault();
-      box.current?.select();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
   return (
     <search className="runs-search">
       <input
-        ref={box}
         type="search"
         aria-label="Search runs"
         aria-describedby="search-help"

@@ -1,20 +1,17 @@
 /** What a study is doing, as a word and a coloured dot. */
 
 import type { StudyView } from "@attract/schema";
+import { Pill } from "../components/state-pill.tsx";
+import type { Tone } from "../state/run-state.ts";
 
-const LOOKS: Readonly<Record<StudyView["state"], { text: string; tone: "go" | "wait" | "bad" | "none" }>> = {
-  searching: { text: "Searching", tone: "go" },
-  confirming: { text: "Confirming", tone: "go" },
-  finished: { text: "Finished", tone: "go" },
-  stopped: { text: "Stopped", tone: "none" },
-  failed: { text: "Failed", tone: "bad" },
+const LOOKS: Readonly<Record<StudyView["state"], readonly [text: string, tone: Tone]>> = {
+  searching: ["Searching", "go"],
+  confirming: ["Confirming", "go"],
+  finished: ["Finished", "done"],
+  stopped: ["Stopped", "none"],
+  failed: ["Failed", "bad"],
 };
 
 export function StudyPill({ state }: { state: StudyView["state"] }) {
-  const { text, tone } = LOOKS[state];
-  return (
-    <span className="state-pill" data-tone={tone} data-state={state}>
-      {text}
-    </span>
-  );
+  return <Pill state={state} look={LOOKS[state]} />;
 }

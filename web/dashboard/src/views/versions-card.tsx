@@ -29,7 +29,7 @@ export function VersionsCard({ versions, chosen, onChoose }: VersionsCardProps) 
                 <th className="label number">Return</th>
                 <th className="label number">Evaluated</th>
                 <th className="label">
-                  <span className="visually-hidden">Play</span>
+                  <span className="unseen">Play</span>
                 </th>
               </tr>
             </thead>
