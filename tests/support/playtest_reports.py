@@ -37,7 +37,6 @@ def found(episode: RecordedEpisode | None = None, **changes: Any) -> Finding:
         "id": "error",
         "oracle": "error",
         "text": "TypeError: cannot read <b>x</b> of undefined",
-        "fix": "look at what is removed in the loop",
         "file": "src/game.ts",
         "line": 41,
         "column": 7,

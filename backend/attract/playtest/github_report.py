@@ -109,7 +109,7 @@ def _annotation(finding: Finding, folder: str, root: Path) -> str:
                 properties["col"] = str(finding.column)
     properties["title"] = f"attract ci: {finding.id}"
     moment, command = moment_text(finding), replay_command(finding, folder)
-    text = "\n".join([finding.text, *(part for part in (moment, finding.fix, command) if part)])
+    text = "\n".join([finding.text, *(part for part in (moment, command) if part)])
     joined = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::error {joined}::{_data(text)}"
 
@@ -138,8 +138,7 @@ def _cell(text: str) -> str:
 
 def _finding_table(findings: Sequence[Finding]) -> list[str]:
     rows = [
-        f"| **{_cell(finding.id)}** | {_cell(finding.text)}"
-        f"{'' if finding.fix is None else f'<br>{_cell(finding.fix)}'} | {_code(place_text(finding))} "
+        f"| **{_cell(finding.id)}** | {_cell(finding.text)} | {_code(place_text(finding))} "
         f"| {_cell(moment_text(finding))} | {_code(finding.episode_file or '')} |"
         for finding in findings
     ]

@@ -88,7 +88,6 @@ def _add_failure(case: ElementTree.Element, finding: Finding, folder: str) -> No
         text,
         place_text(finding),
         moment_text(finding),
-        "" if finding.fix is None else f"fix: {finding.fix}",
         finding.stack or "",
         replay_command(finding, folder) or "",
     ]

@@ -36,7 +36,6 @@ class Finding(FiniteModel):
     oracle: OracleId
     text: Text
     """One sentence."""
-    fix: Text | None = None
     file: Text | None = None
     """With line and column: the place in the author's files, where one is known."""
     line: Count | None = None

@@ -133,8 +133,6 @@ def _card(report: Report, finding: Finding, game: ShownGame, shown: list[Finding
         lines.append(f"<p><code>{html.escape(place)}</code></p>")
     if moment := moment_text(finding):
         lines.append(f'<p class="quiet">{"Played by " if finding.player else ""}{_text(moment)}.</p>')
-    if finding.fix is not None:
-        lines.append(f"<p>{_text(finding.fix)}</p>")
     if (command := replay_command(finding, folder)) is not None:
         lines.append(f"<p><code>{html.escape(command)}</code></p>")
     if finding.test_file is not None:

@@ -133,8 +133,6 @@ def _finding_lines(finding: Finding, folder: str) -> list[str]:
         lines.append(f"  at {place}")
     if moment:
         lines.append(f"  played by {moment}" if finding.player is not None else f"  {moment}")
-    if finding.fix is not None:
-        lines.append(f"  fix: {plain(finding.fix, MAX_LINE)}")
     command = replay_command(finding, folder)
     if command is not None:
         lines.append(f"  {command}")

@@ -13,7 +13,7 @@ from recorded_episodes import recorded
 
 def test_a_finding_is_an_error_at_its_line_below_the_repository(tmp_path: Path) -> None:
     text = "100% lost\r\nat once"
-    error = found(recorded(), file=str(tmp_path / "games" / "a,b:c.ts"), text=text, fix=None)
+    error = found(recorded(), file=str(tmp_path / "games" / "a,b:c.ts"), text=text)
     assert annotation_lines(failed(error), "out", tmp_path) == [
         "::error file=games/a%2Cb%3Ac.ts,line=41,col=7,title=attract ci%3A error::100%25 lost%0D%0Aat once%0A"
         "random, at 2.1 s (step 21), replayed 2 times on a fresh copy%0Aattract replay out/error.episode.json"
@@ -40,7 +40,7 @@ def test_the_summary_has_findings_players_and_the_curve() -> None:
     text = step_summary(run, [(0, 1.0), (1000, 2.5), (2000, 4.0)], "the artefact `playtest`")
     assert text.startswith("## ❌ src/game.ts: 1 finding: error\n")
     row = (
-        "| **error** | a &#124; b &#96;c&#96; &lt;i&gt;<br>look at what is removed in the loop "
+        "| **error** | a &#124; b &#96;c&#96; &lt;i&gt; "
         "| `src/game.ts:41:7` | random, at 2.1 s (step 21), replayed 2 times on a fresh copy "
         "| `error.episode.json` |"
     )

@@ -60,7 +60,7 @@ def test_a_game_in_a_page_has_a_link_to_its_exported_episode(pole: RecordedEpiso
 
 def test_what_a_game_says_is_text(pole: RecordedEpisode) -> None:
     evil = "</script><script>alert(1)</script>{{data}}"
-    run = failed(found(pole, text=evil, stack=evil, fix=evil, player=evil, file=evil), game=evil)
+    run = failed(found(pole, text=evil, stack=evil, player=evil, file=evil), game=evil)
     text = report_page(run, ShownGame(evil, b"export default 1; // </script><script>", {}))
     assert "<script>alert" not in text
     assert text.count("<script") == 2

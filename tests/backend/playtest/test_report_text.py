@@ -17,7 +17,6 @@ def test_a_finding_has_its_place_moment_and_commands() -> None:
         "error: TypeError: cannot read <b>x</b> of undefined",
         "  at src/game.ts:41:7",
         "  played by random, at 2.1 s (step 21), replayed 2 times on a fresh copy",
-        "  fix: look at what is removed in the loop",
         "  attract replay playtest/error.episode.json",
         "  npx playwright test playtest/error.spec.ts",
         "",
@@ -60,7 +59,6 @@ def test_a_finding_without_place_and_player_has_no_empty_line() -> None:
         seconds=None,
         step=7,
         confirmed=0,
-        fix=None,
         episode_file=None,
         test_file=None,
     )
@@ -72,7 +70,7 @@ def test_a_finding_without_place_and_player_has_no_empty_line() -> None:
 def test_a_games_text_moves_no_cursor() -> None:
     evil = "\x1b[2J\r\nplays: no finding"
     run = failed(
-        found(text=evil, file=evil, player=evil, fix=evil), game=evil,
+        found(text=evil, file=evil, player=evil), game=evil,
         oracles=[OracleState(oracle="nan", state="not_judged", note=evil)],
     )  # fmt: skip
     for line in text_lines(run):
