@@ -45,11 +45,15 @@ def test_figures_take_the_place_of_those_before(tmp_path: Path):
     page = tmp_path / "gpu.md"
     page.write_text(gpu_check.PAGE.read_text())
     for day in ("2027-01-01", "2027-01-02"):
-        found = [Answer("C9", "off 1e-6, on 1e-3", is_right=True), Answer("update", "3 samples/s")]
+        found = [
+            Answer("C9", "off 1e-6, on 1e-3", is_right=True),
+            Answer("update", "3 samples/s,\n  2 launches"),
+        ]
         write_page(page, table([*found, Answer("C7", "0.1", is_right=False)], "A GPU", day))
     text = page.read_text()
     assert text.count("A GPU, 2027-01-02.") == 1 and "2027-01-01" not in text
     assert "| C9 | off 1e-6, on 1e-3 | yes |" in text and "| C7 | 0.1 | **no** |" in text
+    assert "| update | 3 samples/s, 2 launches |" in text
     assert text.startswith("# On a GPU") and text.rstrip().endswith(gpu_check.END)
     page.write_text("nothing to write between")
     with pytest.raises(ValueError, match="expected <!-- measured -->"):

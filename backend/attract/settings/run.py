@@ -118,7 +118,8 @@ class RunSettings(Settings):
     """Ends the run once the mean return of the last 100 training episodes reaches this and an evaluation
     confirms it: its mean is one standard error above. None: no goal."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Device of the learner. `auto`: a CUDA GPU if torch finds one, otherwise the CPU."""
+    """Device of the learner. `auto`: a CUDA GPU if torch finds one and the network keeps it busy (with
+    convolutions, memory, attention, or 100,000 weights), otherwise the CPU."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Torch threads. 0: one, or more if cores are free at the start and matrix products are faster with
     them."""

@@ -87,7 +87,7 @@ class Learner:
         self._is_group_over = False
         self._send = send
         self._settings = settings
-        self._device = resolve_device(settings.device)
+        self._device = resolve_device(settings, begin.description)
         torch.set_num_threads(threads_for(settings))
         self._seating = Seating(settings.collection.seats or (MAIN,) * begin.description.num_agents)
         source = settings.cloning.demonstrations

@@ -3,10 +3,19 @@
 import torch
 
 from attract.learner.process.threads import measured_threads
+from attract.policy.dense_gradients import is_dense
+from attract.policy.network import Policy, build_policy
 from attract.processes.cores import usable_cores
+from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings
 
 SMALL_MACHINE_CORES = 4
+MIN_GPU_WEIGHTS = 100_000
+"""Weights of a dense network for which a minibatch computes longer than it takes to launch its 112 kernels.
+
+An H100 takes 2.5 ms for the launches, whatever the network (docs/notebook/gpu.md). A CPU takes 1.4 ms for
+4,096 steps of a network with 4,600 weights.
+"""
 
 
 def warm_up() -> None:
@@ -17,11 +26,16 @@ def warm_up() -> None:
     optimizer.step()
 
 
-def resolve_device(name: str) -> torch.device:
-    """The torch device for `auto`, `cpu` or `cuda`."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+def resolve_device(settings: RunSettings, game: GameDescription) -> torch.device:
+    """The torch device of a run's learner.
+
+    Raises: ConfigurationError: for an action space that cannot be trained.
+    """
+    if settings.device != "auto":
+        return torch.device(settings.device)
+    if not torch.cuda.is_available() or _is_small(build_policy(settings.policy, game)):
+        return torch.device("cpu")
+    return torch.device("cuda")
 
 
 def threads_for(settings: RunSettings) -> int:
@@ -34,6 +48,10 @@ def threads_for(settings: RunSettings) -> int:
     if settings.collection.schedule == "sync":
         return default_threads()
     return measured_threads(usable_cores(), settings.collection.num_workers)
+
+
+def _is_small(policy: Policy) -> bool:
+    return is_dense(policy) and sum(weight.numel() for weight in policy.parameters()) < MIN_GPU_WEIGHTS
 
 
 def default_threads() -> int:

@@ -162,4 +162,4 @@ def _join(begin: Begin, settings: RunSettings, inbox: "queue.SimpleQueue[Incomin
     from attract.learner.process.machine import resolve_device
 
     log.info("cell %d of %d, at %s:%d", cell.rank, cell.size, cell.address, cell.port)
-    return TorchGroup(cell, resolve_device(settings.device), lambda: inbox.put(GroupOverError()))
+    return TorchGroup(cell, resolve_device(settings, begin.description), lambda: inbox.put(GroupOverError()))

@@ -1,19 +1,37 @@
 import pytest
-import torch
 
 from attract.learner.process import machine
 from attract.learner.process.machine import default_threads, resolve_device, threads_for
 from attract.settings.run import RunSettings
+from learner_world import describe_signs
 
 
-def test_the_device_is_the_one_asked_for_and_one_thread_is_enough_for_a_small_machine(
+def test_one_thread_is_enough_for_a_small_machine(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     for cores, threads in ((1, 1), (2, 1), (4, 1), (16, 8)):
         monkeypatch.setattr("attract.learner.process.machine.usable_cores", lambda cores=cores: cores)
         assert default_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("device", "policy", "has_gpu", "expected"),
+    [
+        ("cpu", {}, True, "cpu"),
+        ("cuda", {}, True, "cuda"),
+        ("auto", {"recurrent": "lstm"}, False, "cpu"),
+        # A small network of dense layers is faster on the CPU.
+        ("auto", {}, True, "cpu"),
+        ("auto", {"hidden_sizes": [512, 512]}, True, "cuda"),
+        ("auto", {"recurrent": "lstm"}, True, "cuda"),
+    ],
+)
+def test_a_gpu_is_taken_where_it_is_asked_for_or_has_enough_to_do(
+    device: str, policy: dict[str, object], has_gpu: bool, expected: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
+    settings = RunSettings.model_validate({"device": device, "policy": policy})
+    assert resolve_device(settings, describe_signs()).type == expected
 
 
 @pytest.mark.parametrize(
