@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMPS := .make
 TORCH := 2.13.0
 # That run tests side by side, a file each: most tests wait as long as they compute.
-PROCESSES ?= 2
+PROCESSES ?= 3
 RUN := $(BIN)/python -m attract
 
 .PHONY: setup demo serve build test long soak check docs format mutants planted corpus ray gpu-check clean
