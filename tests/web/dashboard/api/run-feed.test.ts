@@ -294,4 +294,30 @@ describe("followRun", () => {
     await settle();
     expect(stepsShown()).toHaveLength(52);
   });
+
+  it("hands on what comes at most twice a second, and the first at once", async () => {
+    leave();
+    let numFlushes = 0;
+    leave = followRun(
+      "r",
+      (events) => {
+        numFlushes += 1;
+        state = events.reduce(reduceRun, state);
+      },
+      () => undefined,
+    );
+    await vi.advanceTimersByTimeAsync(1000);
+    newest().emit("open", null);
+    await vi.advanceTimersByTimeAsync(2000);
+    numFlushes = 0;
+    for (let update = 105; update < 125; update++) {
+      emitRows(update);
+      await vi.advanceTimersByTimeAsync(50);
+      if (update === 105) expect(stepsShown()?.at(-1)).toBe(1050);
+    }
+    expect(numFlushes).toBeGreaterThanOrEqual(2);
+    expect(numFlushes).toBeLessThanOrEqual(3);
+    await settle();
+    expect(stepsShown()?.at(-1)).toBe(1240);
+  });
 });

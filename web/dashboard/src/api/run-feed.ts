@@ -19,8 +19,10 @@ import { isOver, type RunEvent } from "../state/run-state.ts";
 import { MAX_POINTS } from "../state/series.ts";
 import { api, isNoAnswer, runPath, serverUrl } from "./client.ts";
 
-/** The server sends a few times a second, several events each time: they are gathered this long, and the page is drawn once. */
+/** The server sends several events each time: they are gathered this long, and the page is drawn once ... */
 const FLUSH_MS = 20;
+/** ... at most this often. */
+const BETWEEN_FLUSHES_MS = 500;
 const RETRY_MS = 2000;
 /** The whole view is asked for this often: events bring it only when the run's state changes. */
 const VIEW_MS = 2000;
@@ -36,6 +38,7 @@ export function followRun(
   let waiting: RunEvent[] = [];
   let rows: MetricsRow[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let flushed = Number.NEGATIVE_INFINITY;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let retrySnapshot: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource | undefined;
@@ -55,13 +58,14 @@ export function followRun(
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
+    flushed = performance.now();
     const events = rows.length === 0 ? waiting : [...waiting, { type: "metrics", rows } as const];
     waiting = [];
     rows = [];
     if (events.length > 0) onEvents(events);
   };
   const schedule = () => {
-    timer ??= setTimeout(flush, FLUSH_MS);
+    timer ??= setTimeout(flush, Math.max(FLUSH_MS, flushed + BETWEEN_FLUSHES_MS - performance.now()));
   };
   const put = (event: RunEvent) => {
     waiting.push(event);
