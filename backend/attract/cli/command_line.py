@@ -14,7 +14,7 @@ from rich.text import Text
 from attract import __version__
 from attract.cli.cluster import cluster
 from attract.cli.flags import mistake, mistake_text
-from attract.cli.games import check, ci, difficulty, look, new, probe
+from attract.cli.games import check, ci, difficulty, look, new, probe, skill
 from attract.cli.help import (
     BEGIN,
     EVERY_SETTING,
@@ -44,6 +44,7 @@ GROUPS = {
         "difficulty": difficulty,
         "look": look,
         "probe": probe,
+        "skill": skill,
         "doctor": doctor,
     },
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},

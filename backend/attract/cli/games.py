@@ -1,4 +1,4 @@
-"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`, `skill`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -43,6 +43,14 @@ def new(
     for path in written:
         print(f"wrote {folder / path}")
     print(f"\nNext:\n\n{next_steps(folder, template)}", end="")
+    return 0
+
+
+def skill() -> int:
+    """Print a SKILL.md: how a coding agent brings a game in a page to a trained agent."""
+    from attract.commands.skill import skill_text
+
+    print(skill_text(), end="")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from attract.schema.api import RandomPlay
 

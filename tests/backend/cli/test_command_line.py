@@ -126,6 +126,7 @@ def test_a_full_disk_under_the_output_is_a_sentence(tmp_path: Path) -> None:
 WITHOUT_JSON = {
     "serve": "it serves until Ctrl-C",
     "join": "it works until the run ends",
+    "skill": "it prints a text",
     "cluster": "its processes share the output",
     "results": "it writes files of JSON",
 }
