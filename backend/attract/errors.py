@@ -60,7 +60,7 @@ class ConfigurationError(AttractError):
     """A setting, flag or file is invalid; the text has the given value and a valid one."""
 
     exit_code = 2
-    advice = "give a valid value: `--help` of the command lists them"
+    advice = "give a valid value: the help of the command lists them"
 
     def __init__(
         self,

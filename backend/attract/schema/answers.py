@@ -176,9 +176,9 @@ class ImitateAnswer(WireModel):
     run_id: Name
     demonstrations: Count
     steps: Count
-    """Of all demonstrations."""
+    """Steps in all demonstrations."""
     return_mean: float
-    """Of the demonstrations."""
+    """Mean return in the demonstrations."""
     policy_version: Count
     wall_seconds: float
     export: Text

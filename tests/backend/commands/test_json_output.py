@@ -51,9 +51,9 @@ def test_an_error_has_its_code_its_place_and_what_to_do() -> None:
     answer = answer_to(given, 2)
     assert (answer.error, answer.code, answer.setting) == ("must be 1", "configuration", "--seed")
     assert (answer.fix, answer.exit_code) == ("--seed 1", 2)
-    # Of several settings the first; without a fix of its own, that of its kind.
+    # The first of several settings; without a fix of its own, that of its kind.
     several = answer_to(ConfigurationError("a, b", problems=[("ppo.gamma", "a"), ("seed", "b")]), 2)
-    assert several.setting == "ppo.gamma" and "--help" in several.fix
+    assert several.setting == "ppo.gamma" and "help" in several.fix
     assert answer_to(QueryError("no field", 3), 2).error == "character 4: no field"
     assert answer_to(GameError("hang", "it never came back"), 1).code == "game-hang"
     assert answer_to(FederationError("gone"), 1).code == "federation"
