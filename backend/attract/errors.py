@@ -2,6 +2,7 @@
 
     AttractError                    exit code 1
     ├── ConfigurationError          exit code 2: wrong usage, refused at start-up, names valid values
+    │   ├── UsageError              the command line cannot be read
     │   ├── FileError               an input file is missing, damaged or a link out of its folder
     │   └── QueryError              a search of the runs cannot be read
     ├── GameError                   a game threw, hung or returned something unusable
@@ -29,20 +30,37 @@ A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of
 """
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import ClassVar, Final
+
+from typing_extensions import override
+
+MAX_NAMES: Final = 12
+"""Names that a message lists."""
 
 
 class AttractError(Exception):
     """Something outside our code is not as it must be; the command line prints it without a traceback."""
 
     exit_code: int = 1
+    advice: ClassVar[str] = (
+        "`attract doctor` lists what this machine lacks; `attract report` packs a run's logs"
+    )
+    """What to do, if the error itself has no `fix`."""
+
+    @property
+    def error_code(self) -> str:
+        """Stable name of this kind of error, for `--json`."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__.removesuffix("Error")).lower()
 
 
 class ConfigurationError(AttractError):
     """A setting, flag or file is invalid; the text has the given value and a valid one."""
 
     exit_code = 2
+    advice = "give a valid value: the help of the command lists them"
 
     def __init__(
         self,
@@ -59,6 +77,10 @@ class ConfigurationError(AttractError):
         self.problems = tuple(problems)
         text = problem if setting is None else f"{setting}: {problem}"
         super().__init__(text if fix is None else f"{text}\n  {fix}")
+
+
+class UsageError(ConfigurationError):
+    """The command line names no command, or an option that it does not have or that lacks its value."""
 
 
 class FileError(ConfigurationError):
@@ -89,6 +111,8 @@ class GameError(AttractError):
     A game that cannot be loaded counts as wrong usage (exit code 2), like a misspelled name.
     """
 
+    advice = "mend the game or its adapter at the place that the error names; `attract look` shows the page"
+
     def __init__(
         self,
         kind: str,
@@ -112,6 +136,11 @@ class GameError(AttractError):
         if kind == "hang" and stack is None:
             trace = "\n  no stack: the game never came back"
         super().__init__(f"the game failed ({kind}){where}{which}: {name}: {text}{trace}")
+
+    @property
+    @override
+    def error_code(self) -> str:
+        return f"game-{self.kind}"
 
 
 class ProtocolError(AttractError):
@@ -231,6 +260,7 @@ class UnknownRunError(AttractError):
     """There is no such run, or it has no such thing."""
 
     exit_code = 2
+    advice = "`attract runs is:all` lists the runs"
 
 
 class DemonstrationError(AttractError):
@@ -243,6 +273,12 @@ class EpisodeWriteError(AttractError):
 
 class AccessError(AttractError):
     """The change is active now, but could not be saved: a restart of the server would undo it."""
+
+
+def few_names(names: Sequence[str]) -> str:
+    """At most `MAX_NAMES` names for a message, and how many more there are."""
+    more = [] if len(names) <= MAX_NAMES else [f"and {len(names) - MAX_NAMES} more"]
+    return ", ".join([*names[:MAX_NAMES], *more])
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

@@ -1,19 +1,20 @@
 """All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
 
+import contextlib
 import errno
 import importlib
 import importlib.util
 import os
 import sys
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 from rich.console import Console
 from rich.text import Text
 
 from attract import __version__
 from attract.cli.cluster import cluster
-from attract.cli.flags import mistake
-from attract.cli.games import check, ci, difficulty, look, new, probe
+from attract.cli.flags import mistake, mistake_text
+from attract.cli.games import check, ci, difficulty, look, new, probe, skill
 from attract.cli.help import (
     BEGIN,
     EVERY_SETTING,
@@ -30,8 +31,8 @@ from attract.cli.runs import evaluate, export, metrics, replay, report, rollback
 from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
-from attract.errors import AttractError
-from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
+from attract.errors import AttractError, UsageError
+from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED, USAGE
 from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
@@ -43,6 +44,7 @@ GROUPS = {
         "difficulty": difficulty,
         "look": look,
         "probe": probe,
+        "skill": skill,
         "doctor": doctor,
     },
     TRAIN: {"train": train, "tune": tune, "imitate": imitate, "cluster": cluster},
@@ -99,23 +101,27 @@ def main() -> None:
     with Interruption().noticed() as interruption:
         try:
             code = _run()
-        except Exception:
+        except Exception as error:
             if not interruption.has_come:
+                _answer(sys.argv, error, FAILED)
                 raise
             code = INTERRUPTED
     sys.exit(code)
 
 
 def _run() -> int:
+    words = [WRITTEN_SO.get(word, word) for word in sys.argv[1:]]
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        code = app(
-            [WRITTEN_SO.get(word, word) for word in sys.argv[1:]],
-            exit_on_error=True,
-            result_action="return_value",
-        )
+        code = app(words, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()
+    except CycloptsError as error:
+        # It is printed.
+        code = USAGE
+        command = next((word for word in words if word in COMMANDS), None)
+        fix = "attract --help lists all commands" if command is None else f"attract {command} --help"
+        _answer(words, UsageError(mistake_text(error), fix=fix), code)
     except AttractError as error:
         from attract.commands.train_display import printable
 
@@ -123,10 +129,13 @@ def _run() -> int:
         text = Text.assemble(("error:", "red"), f" {printable(str(error))}")
         Console(stderr=True).print(text, highlight=False, soft_wrap=True)
         code = error.exit_code
-    except KeyboardInterrupt:
+        _answer(words, error, code)
+    except KeyboardInterrupt as error:
         code = INTERRUPTED
-    except Terminated:
+        _answer(words, error, code)
+    except Terminated as error:
         code = TERMINATED
+        _answer(words, error, code)
     except BrokenPipeError:
         silence(sys.stdout)
         silence(sys.stderr)
@@ -134,12 +143,23 @@ def _run() -> int:
     except OSError as error:
         if error.filename is None and error.errno not in UNWRITABLE:
             raise
+        _answer(words, error, FAILED)
         # Python would flush what stdout still holds at exit, and fail again.
         silence(sys.stdout)
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"error: {where}{error.strerror}", file=sys.stderr)
         code = FAILED
     return code if isinstance(code, int) else DONE
+
+
+def _answer(words: list[str], error: BaseException, exit_code: int) -> None:
+    """Print the error as JSON, if the command line asks for JSON."""
+    from attract.commands.json_output import answer_to, is_wanted, print_answer
+
+    if is_wanted(words):
+        # A full disk or a reader that left: the exit code says it.
+        with contextlib.suppress(OSError):
+            print_answer(answer_to(error, exit_code))
 
 
 def _flags() -> dict[str, str]:

@@ -169,10 +169,11 @@ AtLeastOne = Parameter(validator=Number(gte=1))
 
 def mistake(error: CycloptsError) -> Text:
     """One line: what is wrong in a command line, and what would be valid."""
-    return Text.assemble(("error:", "red"), f" {_mistake(error)}")
+    return Text.assemble(("error:", "red"), f" {mistake_text(error)}")
 
 
-def _mistake(error: CycloptsError) -> str:
+def mistake_text(error: CycloptsError) -> str:
+    """The same without its first word."""
     name = "" if error.argument is None else error.argument.name
     if isinstance(error, CoercionError) and error.token is not None and error.target_type is not None:
         wanted = _wanted(error.target_type)

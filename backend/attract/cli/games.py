@@ -1,4 +1,4 @@
-"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`."""
+"""Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`, `skill`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +11,13 @@ from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import GameProjectDir, RunsDir
 
 
-def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure") -> int:
+def new(
+    folder: Path,
+    /,
+    *,
+    template: Literal["pure", "physics", "page"] = "pure",
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
     """Write a new game into FOLDER: the game, a page that plays it, and types for both.
 
     Parameters
@@ -21,12 +27,30 @@ def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure
     template
         pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
         lives in its page, and the adapter that trains it there.
+    json_output
+        Print one JSON object and nothing else on stdout.
     """
     from attract.commands.new import create_project, next_steps
 
-    for path in create_project(folder.resolve(), template):
+    written = create_project(folder.resolve(), template)
+    if json_output:
+        from attract.commands.json_output import print_answer
+        from attract.schema.answers import NewAnswer
+
+        steps = next_steps(folder, template).splitlines()
+        print_answer(NewAnswer(folder=str(folder.resolve()), files=list(map(str, written)), next=steps))
+        return 0
+    for path in written:
         print(f"wrote {folder / path}")
     print(f"\nNext:\n\n{next_steps(folder, template)}", end="")
+    return 0
+
+
+def skill() -> int:
+    """Print a SKILL.md: how a coding agent brings a game in a page to a trained agent."""
+    from attract.commands.skill import skill_text
+
+    print(skill_text(), end="")
     return 0
 
 

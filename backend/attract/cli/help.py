@@ -60,6 +60,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("attract probe http://localhost:5173", "a development server"),
         ("attract probe dist --size 400 600 --force", "another window size; replaces the adapter"),
     ),
+    "skill": (
+        ("attract skill", "to read"),
+        ("attract skill > SKILL.md", "beside a game"),
+        ("attract skill > .claude/skills/attract/SKILL.md", "where a coding agent looks for skills"),
+    ),
     "doctor": (
         ("attract doctor", "what is missing on this machine"),
         ("attract doctor || exit 1", "in a script"),

@@ -77,10 +77,14 @@ def metrics(
     json_output
         Print one JSON object and nothing else on stdout.
     """
-    from attract.commands.metrics import json_text, metrics_lines, run_metrics
+    from attract.commands.json_output import print_answer
+    from attract.commands.metrics import metrics_lines, run_metrics
 
     found = run_metrics(server_settings(port=0, runs_dir=runs_dir).runs_dir, run, names, points)
-    print(json_text(found) if json_output else "\n".join(metrics_lines(found)))
+    if json_output:
+        print_answer(found)
+    else:
+        print("\n".join(metrics_lines(found)))
     return DONE
 
 
@@ -192,6 +196,7 @@ def export(
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
@@ -223,10 +228,14 @@ def export(
     game
         With --page: adapter of a game in a page, or its folder; by default where it was during training.
         With --replay: another build to play it in, as of `attract replay`.
+    json_output
+        Print one JSON object and nothing else on stdout.
     """
     from attract.commands.export import export_run
     from attract.commands.exported_page import left_out_text
+    from attract.commands.json_output import print_answer
     from attract.errors import ConfigurationError
+    from attract.schema.answers import ExportAnswer
     from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
@@ -238,7 +247,7 @@ def export(
                 setting="--replay",
                 fix="attract export --page --replay EPISODE --out DIR",
             )
-        return _export_episode(replay, chosen, out, server, game)
+        return _export_episode(replay, chosen, out, server, game, json_output=json_output)
     if run is None or chosen is not None:
         raise ConfigurationError(
             "which run?" if run is None else f"--{chosen} is of a recorded episode",
@@ -248,6 +257,19 @@ def export(
     exported = run_async(
         export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
     )
+    if json_output:
+        answer = ExportAnswer(
+            run_id=exported.run_id,
+            version=exported.version,
+            episode=None,
+            # Their document lies beside the policies.
+            files=[*map(str, exported.written), str(exported.written[0].with_name("policy.json"))],
+            page=exported.page if page else None,
+            left_out=exported.left_out,
+            notes=exported.notes,
+        )
+        print_answer(answer)
+        return DONE
     shown = [out / model.relative_to(out.resolve()) for model in exported.written]
     # The policies come first, and their document lies beside them.
     document = shown[0].with_name("policy.json")
@@ -269,16 +291,36 @@ def export(
 
 
 def _export_episode(
-    replay: str, chosen: "Chosen | None", out: Path, server: "ServerSettings", game: Path | None
+    replay: str,
+    chosen: "Chosen | None",
+    out: Path,
+    server: "ServerSettings",
+    game: Path | None,
+    *,
+    json_output: bool,
 ) -> int:
     from attract.commands.exported_episode import export_episode
     from attract.commands.exported_page import left_out_text
+    from attract.commands.json_output import print_answer
+    from attract.schema.answers import ExportAnswer
     from attract.server.app_server import run_async
 
     build = None
     if game is not None:
         build, server = served_game(str(game), server)
     exported = run_async(export_episode(replay, chosen, out.resolve(), server, build))
+    if json_output:
+        answer = ExportAnswer(
+            run_id=None,
+            version=None,
+            episode=exported.name,
+            files=list(map(str, exported.written)),
+            page="index.html",
+            left_out=exported.left_out,
+            notes=exported.notes,
+        )
+        print_answer(answer)
+        return DONE
     shown = [str(out / path.relative_to(out.resolve())) for path in exported.written]
     print(f"wrote {', '.join(shown)} ({exported.name})")
     if exported.left_out:
@@ -296,7 +338,14 @@ def _say_where(out: Path, address: str) -> None:
     )
 
 
-def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: RunsDir = None) -> int:
+def rollback(
+    run: Annotated[str, RunWord],
+    /,
+    *,
+    to_version: int,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
     """Reset RUN to an earlier version, for example from before a guest sent false experience.
 
     Later versions are set aside. The run must not be active. `attract train --resume` continues from there.
@@ -307,15 +356,30 @@ def rollback(run: Annotated[str, RunWord], /, *, to_version: int, runs_dir: Runs
         A run id, or `latest`: the newest run that has a policy.
     to_version
         The last version to keep. If it no longer exists: the next older one, or else the oldest.
+    json_output
+        Print one JSON object and nothing else on stdout.
     """
     from attract.run.rollback import roll_back
 
     run, version = roll_back(server_settings(port=0, runs_dir=runs_dir).runs_dir, run, to_version)
+    if json_output:
+        from attract.commands.json_output import print_answer
+        from attract.schema.answers import RollbackAnswer
+
+        print_answer(RollbackAnswer(run_id=run, version=version))
+        return DONE
     print(f"run {run} is at version {version}; continue with `attract train --resume --run-id {run}`")
     return 0
 
 
-def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
+def report(
+    run: Annotated[str, RunWord],
+    /,
+    *,
+    out: Path | None = None,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
     """Pack RUN's logs, settings and metrics into a zip for a bug report, without secrets.
 
     Parameters
@@ -324,9 +388,16 @@ def report(run: Annotated[str, RunWord], /, *, out: Path | None = None, runs_dir
         A run id, also of a run in the trash, or `latest`: the newest run, with or without a policy.
     out
         Output file; by default <run>-report.zip in the current folder.
+    json_output
+        Print one JSON object and nothing else on stdout.
     """
-    from attract.commands.report import pack_report
+    from attract.commands.json_output import print_answer
+    from attract.commands.report import pack_report, report_lines
+    from attract.schema.answers import ReportAnswer
 
-    written, said = pack_report(run, server_settings(runs_dir=runs_dir).runs_dir, out, os.environ)
-    print(f"wrote {written}", *said, sep="\n")
+    written, parts = pack_report(run, server_settings(runs_dir=runs_dir).runs_dir, out, os.environ)
+    if json_output:
+        print_answer(ReportAnswer(file=str(written), parts=parts))
+    else:
+        print(f"wrote {written}", *report_lines(parts), sep="\n")
     return DONE

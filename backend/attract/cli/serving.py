@@ -81,26 +81,52 @@ def join(
     return run_async(join_trainer(link, workers, token, until_gone_seconds=until_gone))
 
 
-def health(url: str = DEFAULT_URL, /) -> int:
+def health(
+    url: str = DEFAULT_URL,
+    /,
+    *,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
     """Exit with 0 if the server at URL answers; for health checks of containers.
 
     Parameters
     ----------
     url
         Address of the trainer.
+    json_output
+        Print one JSON object and nothing else on stdout.
     """
     from attract.commands.join import ill_health
 
     problem = ill_health(url)
-    if problem is not None:
+    if json_output:
+        from attract.commands.json_output import print_answer
+        from attract.schema.answers import HealthAnswer
+
+        print_answer(HealthAnswer(url=url, ok=problem is None, problem=problem))
+    elif problem is not None:
         print(f"{url} is unhealthy: {problem}", file=sys.stderr)
     return DONE if problem is None else FAILED
 
 
-def doctor() -> int:
-    """Check this machine for what Attract needs, and print the command that fixes each problem."""
-    from attract.commands.doctor import examine, table_of
+def doctor(
+    *,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Check this machine for what Attract needs, and print the command that fixes each problem.
+
+    Parameters
+    ----------
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.doctor import doctor_answer, examine, table_of
+    from attract.commands.json_output import print_answer
 
     findings = examine()
-    CommandConsole().print(table_of(findings))
-    return 0 if all(finding.ok or not finding.required for finding in findings) else 1
+    answer = doctor_answer(findings)
+    if json_output:
+        print_answer(answer)
+    else:
+        CommandConsole().print(table_of(findings))
+    return DONE if answer.ok else FAILED

@@ -1,19 +1,18 @@
 """`attract check`: plays a game in a headless browser and reports what keeps agents from learning it."""
 
 import asyncio
-import json
 import re
 import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
@@ -21,6 +20,7 @@ from attract.errors import GameError
 from attract.processes.exit_codes import DONE, FAILED
 from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, written
+from attract.schema.answers import CheckAnswer, CheckedFinding
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
 from attract.schema.recorded_episode import RecordedEpisode
@@ -69,7 +69,7 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
     for line in check_lines(view, saved):
         _say(console, line)
     if order.json_output:
-        print(json.dumps(json_object(view, saved)), flush=True)
+        print_answer(check_answer(view, saved))
     return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
 
 
@@ -136,23 +136,24 @@ def check_lines(view: CheckView, saved: Saved | None = None) -> list[str]:
     return [*lines, "", f"{found} in {view.seconds:.1f} s"]
 
 
-def json_object(view: CheckView, saved: Saved | None = None) -> dict[str, Any]:
-    """The one object of `--json`; `episode` and `first_episode` are the files that were saved."""
+def check_answer(view: CheckView, saved: Saved | None = None) -> CheckAnswer:
+    """The answer of `--json`; `episode` and `first_episode` are the files that were saved."""
     saved = saved or Saved()
-    return {
-        "game": view.game,
-        "ok": all(finding.severity != "error" for finding in view.findings),
-        "findings": [
-            {
-                **finding.model_dump(mode="json", exclude={"recorded"}),
-                "episode": _text(saved.failed.get(index)),
-            }
-            for index, finding in enumerate(view.findings)
+    return CheckAnswer(
+        game=view.game,
+        ok=all(finding.severity != "error" for finding in view.findings),
+        findings=[
+            checked_finding(finding, saved.failed.get(index)) for index, finding in enumerate(view.findings)
         ],
-        "first_episode": _text(saved.first),
-        "play": None if view.play is None else view.play.model_dump(mode="json"),
-        "unplayable": view.unplayable,
-    }
+        first_episode=_text(saved.first),
+        play=view.play,
+        unplayable=view.unplayable,
+    )
+
+
+def checked_finding(finding: CheckFinding, episode: Path | None = None) -> CheckedFinding:
+    """The finding without its recorded episode; `episode`: the file that has it."""
+    return CheckedFinding(**finding.model_dump(exclude={"recorded"}), episode=_text(episode))
 
 
 def _replay_command(view: CheckView, file: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from attract.browser.chromium import require_chromium
 from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.commands.destination import check_writable, writing
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.commands.probe import SIZE, found_in_time
@@ -151,7 +152,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
     for line in lines:
         _say(console, line)
     if order.json_output:
-        print(report.model_dump_json(), flush=True)
+        print_answer(report)
     return report.exit_code
 
 

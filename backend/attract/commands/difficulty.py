@@ -19,6 +19,7 @@ from attract.commands.ci import (
     find_policies,
 )
 from attract.commands.destination import check_writable, writing
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError, ConfigurationError, GameError
@@ -108,7 +109,7 @@ async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> 
             write_atomically(order.html, page_of(report).encode())
     show(console, report)
     if order.json_output:
-        print(report.model_dump_json(), flush=True)
+        print_answer(report)
     return report.exit_code
 
 

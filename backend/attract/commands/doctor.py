@@ -17,6 +17,7 @@ from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.errors import AttractError
 from attract.processes.cores import usable_cores
 from attract.processes.descriptors import raise_open_files
+from attract.schema.answers import DoctorAnswer, DoctorFinding
 from attract.settings.base import variable
 from attract.settings.run import ServerSettings
 
@@ -53,6 +54,12 @@ def examine() -> list[Finding]:
         _shared_memory(),
         _runs_folder(),
     ]
+
+
+def doctor_answer(findings: Iterable[Finding]) -> DoctorAnswer:
+    """The answer of `--json`."""
+    rows = [DoctorFinding(**vars(finding)) for finding in findings]
+    return DoctorAnswer(ok=all(row.ok or not row.required for row in rows), findings=rows)
 
 
 def table_of(findings: Iterable[Finding]) -> Table:

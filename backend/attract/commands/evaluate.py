@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from attract.browser.chromium import require_chromium
 from attract.commands.destination import check_writable, writing
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
@@ -22,6 +22,7 @@ from attract.runs.config_file import CONFIG
 from attract.runs.directory import GAME, RunDirectory, find_run, write_atomically
 from attract.runs.episode_files import SUFFIX, written
 from attract.runs.lock import is_locked
+from attract.schema.answers import EvaluateAnswer
 from attract.schema.api import EvaluationView
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
@@ -88,17 +89,18 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     if order.save is not None:
         await asyncio.to_thread(save_episodes, order.save, recorded)
     if order.json_output:
-        values = {
-            "run_id": run_id,
-            "policy_version": view.policy_version,
-            "episodes": view.episodes,
-            "return_mean": view.return_mean,
-            "return_std": view.return_std,
-            "length_mean": view.length_mean,
-            **({} if order.save is None else {"episodes_saved": len(recorded)}),
-            **verdict.numbers(),
-        }
-        print(json.dumps(values), flush=True)
+        print_answer(
+            EvaluateAnswer(
+                run_id=run_id,
+                policy_version=view.policy_version,
+                episodes=view.episodes,
+                return_mean=view.return_mean,
+                return_std=view.return_std,
+                length_mean=view.length_mean,
+                episodes_saved=None if order.save is None else len(recorded),
+                **verdict.numbers(),
+            )
+        )
     else:
         console.print(
             f"{view.episodes} episodes of {run_id} v{view.policy_version}: "

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import math
 import time
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.errors import ConfigurationError
 from attract.games.kept_game import write_start
@@ -34,6 +34,7 @@ from attract.runs.directory import RunDirectory, discard_unused
 from attract.runs.exports import export_models
 from attract.runs.metrics import UpdateRow
 from attract.runs.run_ids import create_run_id
+from attract.schema.answers import ImitateAnswer
 from attract.schema.api import RunView
 from attract.schema.game import GameDescription
 from attract.settings.run import RunSettings, ServerSettings
@@ -255,17 +256,18 @@ def _print_result(
     run_id = directory.run_id
     _say(console, f"in {seconds:.1f} s; evaluate it: attract eval {run_id}")
     if order.json_output:
-        values = {
-            "run_id": run_id,
-            "demonstrations": len(played),
-            "steps": sum(play.episode.num_steps for play in played),
-            "return_mean": _mean_return(played),
-            "policy_version": 0,
-            "wall_seconds": seconds,
-            "export": str(directory.export),
-            "metrics": fitted.metrics(),
-        }
-        print(json.dumps(values), flush=True)
+        print_answer(
+            ImitateAnswer(
+                run_id=run_id,
+                demonstrations=len(played),
+                steps=sum(play.episode.num_steps for play in played),
+                return_mean=_mean_return(played),
+                policy_version=0,
+                wall_seconds=seconds,
+                export=str(directory.export),
+                metrics=fitted.metrics(),
+            )
+        )
 
 
 def _say(console: Console, text: str) -> None:

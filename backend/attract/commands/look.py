@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from attract.commands.destination import check_writable, shown_path, writing
-from attract.commands.look_answer import json_text, shortened, text_of
+from attract.commands.json_output import json_text, print_answer
+from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import GivenInput, frames_of
 from attract.commands.output import CommandConsole
 from attract.commands.probe import SIZE, probe_tab
@@ -82,7 +83,7 @@ async def look_at(order: LookOptions, server: ServerSettings) -> int:
     if not order.full:
         report = shortened(report, render)
     if order.json_output:
-        print(render(report), flush=True)
+        print_answer(report)
     else:
         _say(CommandConsole(), render(report))
     return DONE

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from attract.commands.json_output import plain_json
 from attract.commands.train_display import printable
 from attract.schema.look import LookGlobal, LookReport
 
@@ -47,11 +48,6 @@ def shortened(report: LookReport, render: Callable[[LookReport], str]) -> LookRe
             return _with_short_texts(report)
         report = _with_fewer(report, max(sizes, key=lambda name: sizes[name]))
     return report
-
-
-def json_text(report: LookReport) -> str:
-    """The report as one line of JSON, ASCII alone: no terminal obeys what a page says."""
-    return json.dumps(_plain(report.model_dump(mode="json")), separators=(",", ":"))
 
 
 def text_of(report: LookReport) -> str:
@@ -106,7 +102,7 @@ def look_lines(report: LookReport) -> list[str]:
     lines += _section("notes", report, [f"it {entry}" for entry in report.notes])
     if report.eval is not None:
         error, value = report.eval.error, report.eval.value
-        lines.append(f"eval: {json.dumps(_plain(value))}" if error is None else f"eval threw {error}")
+        lines.append(f"eval: {json.dumps(plain_json(value))}" if error is None else f"eval threw {error}")
     if report.png is not None:
         lines.append(f"picture: {report.png}")
     if report.left_out:
@@ -134,16 +130,16 @@ def _input_line(entry: Any) -> str:
 
 
 def _global_line(entry: LookGlobal) -> str:
-    value = json.dumps(_plain(entry.value))
+    value = json.dumps(plain_json(entry.value))
     text = f"{entry.path} = {value}"
     if entry.kind == "list":
         row = ", ".join(
-            f"{name}: {json.dumps(_plain(number))}"
+            f"{name}: {json.dumps(plain_json(number))}"
             for name, number in zip(entry.fields, entry.row, strict=False)
         )
         text = f"{entry.path}: list of {value}" + (f", first {{{row}}}" if row else "")
     elif entry.kind == "grid":
-        text = f"{entry.path}: grid of {value} cells, {json.dumps(_plain(entry.row))}"
+        text = f"{entry.path}: grid of {value} cells, {json.dumps(plain_json(entry.row))}"
     if entry.direction != "still":
         span = "" if entry.low is None or entry.high is None else f"{entry.low:g} to {entry.high:g}, "
         text += f"  ({span}{entry.direction})"
@@ -180,18 +176,7 @@ def _one_line(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_plain(value))
-
-
-def _plain(value: Any) -> Any:
-    """Whole numbers without their point."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    return value
+    return json.dumps(plain_json(value))
 
 
 def _size(entries: list[Any]) -> int:

@@ -4,15 +4,16 @@ import fnmatch
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from attract.errors import ConfigurationError, nearest_name
+from attract.commands.json_output import json_text
+from attract.errors import ConfigurationError, few_names, nearest_name
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain
+from attract.schema.answers import RunMetric, RunMetrics
 from attract.schema.api import MetricSeries, MetricsView
 
 MAX_ANSWER_BYTES: Final = 8_000
@@ -20,34 +21,6 @@ NAMED_POINTS: Final = 20
 """Values of each metric that was named."""
 WHOLE_POINTS: Final = 500
 """Points from which first, last and extremes are taken: of a shorter run, its updates."""
-
-
-@dataclass(frozen=True)
-class RunMetric:
-    """One metric of a run, to six digits."""
-
-    first: float
-    """Value of the first update; of more than `WHOLE_POINTS` updates the mean of the first part."""
-    last: float
-    """The same of the last."""
-    low: float
-    high: float
-    values: list[float | None] | None
-    """On the axis of the answer; None in it: there was none. None instead: not asked for."""
-
-
-@dataclass(frozen=True)
-class RunMetrics:
-    """The object of `attract metrics --json`."""
-
-    run_id: str
-    agent_steps: int | None
-    """Steps of the newest update; None: there is none yet."""
-    axis: list[int] | None
-    """Agent steps of each value."""
-    metrics: dict[str, RunMetric]
-    left_out: list[str] = field(default_factory=list[str])
-    """Names that were cut to keep the answer short; the last entry may say how many more there are."""
 
 
 def run_metrics(
@@ -71,7 +44,7 @@ def run_metrics(
     points = points if points is not None else NAMED_POINTS if names else 0
     with directory.naming_damage():
         if not directory.metrics_path.is_file():
-            return RunMetrics(directory.run_id, None, None, {})
+            return RunMetrics(run_id=directory.run_id, agent_steps=None, axis=None, metrics={})
         store = MetricsStore(directory.metrics_path)
         try:
             chosen = _chosen(names, store.names())
@@ -84,13 +57,8 @@ def run_metrics(
         series.name: _metric(series, values.get(series.name)) for series in whole.series if series.values
     }
     axis = None if few is None else [round(steps) for steps in few.agent_steps]
-    answer = RunMetrics(directory.run_id, whole.last_steps, axis, metrics)
+    answer = RunMetrics(run_id=directory.run_id, agent_steps=whole.last_steps, axis=axis, metrics=metrics)
     return _short(answer) if is_bounded else answer
-
-
-def json_text(answer: RunMetrics) -> str:
-    """The answer as one line of JSON."""
-    return json.dumps(asdict(answer), separators=(",", ":"))
 
 
 def metrics_lines(answer: RunMetrics) -> list[str]:
@@ -119,7 +87,7 @@ def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
             raise ConfigurationError(
                 f"this run has no metric {name!r}",
                 setting="NAME",
-                fix=f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none yet'}",
+                fix=f"did you mean {near}?" if near else f"it has {few_names(known) or 'none yet'}",
             )
         chosen |= dict.fromkeys(found)
     return list(chosen) if wanted else known
@@ -128,7 +96,9 @@ def _chosen(wanted: tuple[str, ...], known: list[str]) -> list[str]:
 def _metric(series: MetricSeries, values: list[float | None] | None) -> RunMetric:
     low, high = min(series.low or series.values), max(series.high or series.values)
     first, last = series.values[0], series.values[-1]
-    return RunMetric(_digits(first), _digits(last), _digits(low), _digits(high), values)
+    return RunMetric(
+        first=_digits(first), last=_digits(last), low=_digits(low), high=_digits(high), values=values
+    )
 
 
 def _values(series: MetricSeries, view: MetricsView) -> list[float | None]:
@@ -145,7 +115,7 @@ def _short(answer: RunMetrics) -> RunMetrics:
 
     def with_first(count: int) -> RunMetrics:
         kept = {name: answer.metrics[name] for name in names[:count]}
-        return replace(answer, metrics=kept, left_out=_named(names[count:]))
+        return answer.model_copy(update={"metrics": kept, "left_out": _named(names[count:])})
 
     def is_too_long(count: int) -> bool:
         return len(json_text(with_first(count))) > MAX_ANSWER_BYTES

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from attract.commands.destination import writing
+from attract.commands.skill import lay_skill
 from attract.errors import ConfigurationError
 
 WEB = Path(__file__).parents[1] / "web"
@@ -73,6 +74,7 @@ def _written(folder: Path, template: Template) -> list[Path]:
     for name in NAMED_FILES:
         path = folder / name
         path.write_text(path.read_text(encoding="utf-8").replace(NAME, folder.name), encoding="utf-8")
+    lay_skill(folder)
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     vendor = folder / "vendor" / "attract"
     vendor.mkdir(parents=True)

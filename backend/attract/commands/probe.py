@@ -16,6 +16,7 @@ from rich.console import Console
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
+from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import PACKAGE_DIR, refuse_project
@@ -60,6 +61,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         _say(console, line)
     write_adapter(path, place, found)
     shown = _shown(path)
+    _say(console, lay_skill(path.parent))
     _say(console, f"\nwrote {shown}: review it, then run\n  attract check {shown}\n  attract train {shown}")
     if order.json_output:
         print(

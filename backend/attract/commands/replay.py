@@ -1,18 +1,19 @@
 """`attract replay`: plays recorded episodes again in a headless browser and says which are the same."""
 
-import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from attract.browser.chromium import require_chromium
 from attract.commands.episodes import Chosen, Recorded, find_build, find_recorded, run_of
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError
 from attract.games.library import GameModule
 from attract.processes.exit_codes import DONE, FAILED, USAGE
 from attract.run.game_checker import GameChecker
+from attract.schema.answers import ReplayAnswer, ReplayedEpisode
 from attract.schema.recorded_episode import EpisodeReplay
 from attract.settings.run import ServerSettings
 
@@ -59,12 +60,12 @@ async def replay_episodes(order: ReplayOptions, server: ServerSettings) -> int:
     if problem is not None:
         console.print(f"error: {problem}", markup=False, highlight=False, soft_wrap=True)
     elif len(results) > 1:
-        equal = sum(replay.equal for _, replay in results)
-        console.print(f"{equal} of {len(results)} episodes are equal", highlight=False, soft_wrap=True)
+        num_equal = sum(replay.equal for _, replay in results)
+        console.print(f"{num_equal} of {len(results)} episodes are equal", highlight=False, soft_wrap=True)
     if order.json_output:
         rows = [_row(entry, replay, module) for entry, replay in results]
-        whole = {"game": module.reference.name, "equal": problem is None and all(r["equal"] for r in rows)}
-        print(json.dumps({**whole, "problem": problem, "episodes": rows}), flush=True)
+        equal = problem is None and all(row.equal for row in rows)
+        print_answer(ReplayAnswer(game=module.reference.name, equal=equal, problem=problem, episodes=rows))
     if problem is not None:
         return USAGE
     return DONE if all(replay.equal for _, replay in results) else FAILED
@@ -123,9 +124,5 @@ def _is_other_build(entry: Recorded, module: GameModule) -> bool:
     return entry.episode.game_sha256 not in (None, module.reference.sha256)
 
 
-def _row(entry: Recorded, replay: EpisodeReplay, module: GameModule) -> dict[str, Any]:
-    return {
-        "episode": entry.name,
-        "other_build": _is_other_build(entry, module),
-        **replay.model_dump(mode="json"),
-    }
+def _row(entry: Recorded, replay: EpisodeReplay, module: GameModule) -> ReplayedEpisode:
+    return ReplayedEpisode(**dict(replay), episode=entry.name, other_build=_is_other_build(entry, module))

@@ -10,7 +10,7 @@ import socket
 import stat
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ PARTS = {
 def pack_report(
     run: str, runs_dir: Path, out: Path | None, environment: Mapping[str, str]
 ) -> tuple[Path, list[str]]:
-    """Write the zip, readable only by its owner; its path, and lines about what it contains and omits.
+    """Write the zip, readable only by its owner; its path, and the names of its parts.
 
     Args:
         run: id of a run, also of one in the trash, or `latest`: the newest, whether it has a policy or not.
@@ -74,18 +74,22 @@ def pack_report(
             text = f"this could not be read: {_reason(error)}\n"
         if text is not None:
             packed[name] = scrub.text(text)
-    said = [
-        f"in it: {', '.join(packed)}",
-        *(f"  {name}: {PARTS[name]}" for name in packed),
+    parts = list(packed)
+    head = f"Report of run {folder.name}, made by Attract {__version__}"
+    packed["CONTENTS.txt"] = "\n".join([head, *report_lines(parts)]) + "\n"
+    _write(out, packed)
+    return out, parts
+
+
+def report_lines(parts: Sequence[str]) -> list[str]:
+    """The printed lines: what a report of these parts contains and omits."""
+    return [
+        f"in it: {', '.join(parts)}",
+        *(f"  {name}: {PARTS[name]}" for name in parts),
         "not in it:",
         *(f"  {what}" for what in LEFT_OUT),
         "Review it before you send it: a game's errors may contain anything.",
     ]
-    packed["CONTENTS.txt"] = (
-        "\n".join([f"Report of run {folder.name}, made by Attract {__version__}", *said]) + "\n"
-    )
-    _write(out, packed)
-    return out, said
 
 
 def _reason(error: Exception) -> str:

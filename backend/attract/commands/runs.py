@@ -1,12 +1,12 @@
 """`attract runs`: the runs of a runs folder as a table, or as JSON."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
+from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
@@ -35,8 +35,7 @@ def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunL
 def print_runs(found: RunList, *, json_output: bool) -> None:
     """Print the runs as one JSON object, or as a table with a line that counts them."""
     if json_output:
-        # ASCII: a terminal obeys some characters that JSON takes as they are.
-        print(json.dumps(found.model_dump(mode="json"), indent=1))
+        print_answer(found)
         return
     console = CommandConsole()
     if not console.is_terminal:

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import functools
-import json
 import logging
 import math
 import os
@@ -20,6 +19,8 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.check import checked_finding
+from attract.commands.json_output import json_text, print_answer
 from attract.commands.output import GuardedOutput, Unread
 from attract.commands.resuming import goes_on
 from attract.commands.train_display import (
@@ -40,6 +41,7 @@ from attract.run.progress import RunResult
 from attract.run.service import RunService
 from attract.runs.directory import discard_unused
 from attract.runs.exports import export_models
+from attract.schema.answers import TrainAnswer, TrainLine
 from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.in_process import Gateway, running_gateway
@@ -169,7 +171,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     if not stayed:
         _print_result(console, result, started, server.runs_dir)
     if order.json_output:
-        print(json.dumps(_json_object(result, started.goal)), flush=True)
+        print_answer(train_answer(result, started.goal))
     if follows:
         if result.error is not None:
             print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
@@ -218,7 +220,7 @@ async def _watch(
             run = service.view(run_id)
             display.updated(run, body.values)
             if order.json_lines:
-                lines.write(json.dumps(_json_line(body, run)) + "\n")
+                lines.write(json_text(train_line(body, run)) + "\n")
                 lines.flush()
         elif isinstance(body, LessonView):
             display.say(lesson_text(body))
@@ -409,32 +411,32 @@ def _runs_dir_option(runs_dir: Path) -> str:
     return "" if runs_dir.resolve() == usual.resolve() else f" --runs-dir {shlex.quote(str(runs_dir))}"
 
 
-def _json_line(row: MetricsRow, run: RunView) -> dict[str, Any]:
-    return {
-        "update": row.update,
-        "agent_steps": row.agent_steps,
-        "wall_seconds": row.seconds,
-        "episode_return_mean": run.episode_return_mean,
-    }
+def train_line(row: MetricsRow, run: RunView) -> TrainLine:
+    """A line of `--json-lines`."""
+    return TrainLine(
+        update=row.update,
+        agent_steps=row.agent_steps,
+        wall_seconds=row.seconds,
+        episode_return_mean=run.episode_return_mean,
+    )
 
 
-def _json_object(result: RunResult, goal: float | None) -> dict[str, Any]:
-    return {
-        "run_id": result.run_id,
-        "agent_steps": result.agent_steps,
-        "updates": result.updates,
-        "policy_version": result.policy_version,
-        "wall_seconds": result.wall_seconds,
-        "steps_per_second": result.steps_per_second,
-        "episode_return_mean": result.episode_return_mean,
+def train_answer(result: RunResult, goal: float | None) -> TrainAnswer:
+    """The answer of `--json`."""
+    return TrainAnswer(
+        run_id=result.run_id,
+        agent_steps=result.agent_steps,
+        updates=result.updates,
+        policy_version=result.policy_version,
+        wall_seconds=result.wall_seconds,
+        steps_per_second=result.steps_per_second,
+        episode_return_mean=result.episode_return_mean,
+        goal_reached=None if goal is None else result.goal_reached,
+        export=result.export,
+        state=result.state,
+        error=result.error,
+        waited_seconds=result.waited_seconds,
+        findings=result.findings,
+        check=None if result.check is None else [checked_finding(finding) for finding in result.check],
         **result.verdict.numbers(),
-        "goal_reached": None if goal is None else result.goal_reached,
-        "export": result.export,
-        "state": result.state,
-        "error": result.error,
-        "waited_seconds": result.waited_seconds,
-        "findings": [finding.model_dump(mode="json") for finding in result.findings],
-        "check": None
-        if result.check is None
-        else [finding.model_dump(mode="json") for finding in result.check],
-    }
+    )

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import importlib.util
-import json
 import shlex
 import signal
 import sys
@@ -16,6 +15,7 @@ from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.commands.destination import check_writable, writing
+from attract.commands.json_output import print_answer
 from attract.commands.output import GuardedOutput
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
@@ -161,7 +161,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
     for line in result_lines(view):
         print(line, file=cast("IO[str]", output))
     if order.json_output:
-        print(json.dumps(view.model_dump(mode="json")), flush=True)
+        print_answer(view)
     if isinstance(error, TrialError):
         return USAGE if error.refused else FAILED
     return DONE if view.state == "finished" else interrupts.exit_code or FAILED

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from attract.schema.api import RandomPlay
 
@@ -43,7 +43,7 @@ class Verdict:
     is_open: bool = False
     """Whether the returns of other episodes than these may show that it learned."""
 
-    def numbers(self) -> dict[str, float | int | bool | None]:
+    def numbers(self) -> dict[str, Any]:
         """The fields that `--json` prints."""
         trained, random = self.trained, self.random
         return {

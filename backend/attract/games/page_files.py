@@ -23,6 +23,7 @@ NOT_SHIPPED: Final = (
     "*.page.ts",
     "*.page.js",
     "*.train.yaml",
+    "SKILL.md",
     "package.json",
     "package-lock.json",
     "pnpm-lock.yaml",

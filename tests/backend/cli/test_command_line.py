@@ -1,5 +1,6 @@
 """How the command ends: exit codes, and what is told of an error."""
 
+import json
 import re
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from attract.commands import doctor
 from attract.processes.exit_codes import INTERRUPTED, TERMINATED
 from attract.processes.interrupt import Terminated
 from attract.runs.directory import RunDirectory
+from attract.schema.answers import DoctorAnswer, ErrorAnswer, NewAnswer, ReportAnswer, RunMetrics
+from attract.schema.run_list import RunList
 
 
 def test_every_command_is_listed_with_its_first_sentence(
@@ -118,3 +121,112 @@ def test_a_full_disk_under_the_output_is_a_sentence(tmp_path: Path) -> None:
                 check=False,
             )
             assert (ended.returncode, ended.stderr) == (1, "error: No space left on device\n")
+
+
+WITHOUT_JSON = {
+    "serve": "it serves until Ctrl-C",
+    "join": "it works until the run ends",
+    "skill": "it prints a text",
+    "cluster": "its processes share the output",
+    "results": "it writes files of JSON",
+}
+"""Commands that have no `--json`, and why."""
+WRONG_WITH_JSON = {
+    "new": ("full", "already exists"),
+    "check": ("nothere.ts", "there is no file "),
+    "ci": ("nothere.ts", "there is no file "),
+    "difficulty": ("nothere.ts --over size=1,2", "there is no file "),
+    "look": ("nothere.ts", "there is no "),
+    "probe": ("nothere", "nothere"),
+    "doctor": ("there", "there"),
+    "train": ("nothere.ts", "there is no file "),
+    "tune": ("nothere.ts", "there is no file "),
+    "imitate": ("nothere.ts", "there is no file "),
+    "runs": ("nothing:x", "nothing"),
+    "metrics": ("gone", "there is no run gone"),
+    "eval": ("gone", "there is no run gone"),
+    "replay": ("gone --worst", "there is no run gone"),
+    "export": ("gone --out x", "there is no run gone"),
+    "bench": ("--only nothing", "nothing"),
+    "health": ("nothing://here", "nothing"),
+    "report": ("gone", "there is no run gone"),
+    "rollback": ("gone --to-version 1", "there is no run gone"),
+}
+
+
+def test_each_command_has_json_or_a_reason() -> None:
+    with_json = {
+        name
+        for name in COMMANDS
+        if any("--json" in argument.names for argument in cli.app[name].assemble_argument_collection())
+    }
+    assert with_json == set(WRONG_WITH_JSON)
+    assert set(COMMANDS) - with_json == set(WITHOUT_JSON)
+
+
+@pytest.mark.parametrize("name", WRONG_WITH_JSON)
+def test_wrong_input_with_json_is_one_object_with_a_code_and_a_fix(
+    name: str,
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTRACT_RUNS_DIR", str(tmp_path / "runs"))
+    words, expected = WRONG_WITH_JSON[name]
+    for given in (words.split(), ["--no-such-option"], ["--json-lines=maybe"]):
+        code = attract(name, *given, "--json")
+        printed = capsys.readouterr()
+        assert printed.out.count("\n") == 1, printed.out
+        answer = json.loads(printed.out)
+        if name == "health" and given[0].startswith("nothing"):
+            assert (code, answer["ok"]) == (1, False)
+            continue
+        assert "Traceback" not in printed.err
+        assert code == answer["exit_code"] == 2, printed.err
+        assert answer.keys() == set(ErrorAnswer.model_fields)
+        assert answer["error"] and answer["code"] and answer["fix"]
+        if given == words.split():
+            assert expected in f"{answer['setting']}: {answer['error']}"
+        else:
+            assert answer["code"] == "usage"
+
+
+def test_commands_that_need_no_browser_answer_in_their_schema(
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    directory = RunDirectory.create(tmp_path / "runs", "first")
+    directory.write_config("cartpole", {})
+    directory.close()
+    answers = {
+        "doctor": DoctorAnswer,
+        "new mine": NewAnswer,
+        "runs is:all": RunList,
+        "metrics first": RunMetrics,
+        "report first": ReportAnswer,
+    }
+    for words, model in answers.items():
+        attract(*words.split(), "--json")
+        printed = capsys.readouterr()
+        assert printed.out.count("\n") == 1, printed
+        model.model_validate_json(printed.out)
+
+
+def test_a_fault_of_ours_is_an_object_too(
+    attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def examine() -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    monkeypatch.setattr("sys.argv", ["attract", "doctor", "--json"])
+    with pytest.raises(ZeroDivisionError):
+        cli.main()
+    assert json.loads(capsys.readouterr().out)["code"] == "internal"

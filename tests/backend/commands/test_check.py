@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.check import Saved, check_lines, json_object, save_checked
+from attract.commands.check import Saved, check_answer, check_lines, save_checked
 from attract.errors import ConfigurationError
 from attract.runs.episode_files import read_episode
 from attract.schema.api import CheckFinding, CheckView
@@ -61,10 +61,10 @@ def test_a_game_that_was_not_played_has_findings_alone() -> None:
 
 
 def test_the_object_is_ok_without_errors() -> None:
-    assert json_object(VIEW)["ok"] is False
-    assert json_object(VIEW)["findings"][0]["line"] == 6
+    assert check_answer(VIEW).ok is False
+    assert check_answer(VIEW).findings[0].line == 6
     warning = VIEW.model_copy(update={"findings": VIEW.findings[1:]})
-    assert json_object(warning)["ok"] is True
+    assert check_answer(warning).ok is True
 
 
 FAILED = FINDING.model_copy(update={"id": "contract", "recorded": recorded(error="lost")})
@@ -97,7 +97,7 @@ def test_each_episode_is_a_file_that_can_be_read_and_the_lines_say_what_plays_it
 
 
 def test_the_object_names_the_files_and_has_no_episode() -> None:
-    values = json_object(RECORDED, Saved(Path("a.json"), {0: Path("b.json")}))
+    values = check_answer(RECORDED, Saved(Path("a.json"), {0: Path("b.json")})).model_dump()
     assert [found["episode"] for found in values["findings"]] == ["b.json", None, None]
     assert values["first_episode"] == "a.json"
     assert not any("recorded" in found for found in values["findings"])

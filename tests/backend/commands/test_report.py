@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.report import pack_report
+from attract.commands.report import pack_report, report_lines
 from attract.errors import ConfigurationError
 from gateway_world import gateway
 from waiting import WAIT_SECONDS
@@ -59,7 +59,7 @@ def unpacked(path: Path) -> dict[str, str]:
 def test_watched_a_report_has_what_an_issue_needs_and_no_planted_secret(trained: Path, tmp_path: Path):
     out = tmp_path / "report.zip"
     environment = {"MY_API_KEY": PLANTED["variable"]}
-    written, said = pack_report(trained.name, trained.parent, out, environment)
+    written, parts = pack_report(trained.name, trained.parent, out, environment)
     assert written == out
     assert out.stat().st_mode & 0o077 == 0
     found = unpacked(out)
@@ -82,7 +82,7 @@ def test_watched_a_report_has_what_an_issue_needs_and_no_planted_secret(trained:
     assert "checkpoints/1/checkpoint.json" in json.loads(found["files.json"])
     # It says what is in it, and what is not; neither the game's code nor a model is.
     assert all(name in found["CONTENTS.txt"] for name in found if name != "CONTENTS.txt")
-    assert "not in it:" in said
+    assert "not in it:" in report_lines(parts)
     assert not [name for name in found if name.endswith((".js", ".onnx", ".safetensors"))]
     assert "export default" not in everything
     assert "what the game wrote to its console" in found["CONTENTS.txt"]

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from attract.commands.train import (
     TrainOptions,
-    _json_object,  # pyright: ignore[reportPrivateUsage]
     _Plan,  # pyright: ignore[reportPrivateUsage]
     _print_result,  # pyright: ignore[reportPrivateUsage]
     _Standing,  # pyright: ignore[reportPrivateUsage]
     exit_code,
     of_cell,
+    train_answer,
 )
 from attract.commands.train_display import create_display
 from attract.diagnosis.verdict import Measured, judge
@@ -99,13 +99,13 @@ def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     result = dataclasses.replace(_result("finished"), episode_return_mean=936.0, verdict=verdict)
     lines = _printed(result, None, Path("runs")).splitlines()
     assert "return 936, random play 1,142: not better than random play" in lines
-    printed = _json_object(result, None)
+    printed = train_answer(result, None).model_dump()
     names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
     assert [printed[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
     assert printed["learned"] is False
     # It is no failure: how a run ended is one thing, what came of it another.
     assert exit_code(result, None) == 0
-    assert _json_object(_result("finished"), None)["learned"] is None
+    assert train_answer(_result("finished"), None).learned is None
 
 
 def test_an_end_that_training_episodes_leave_open_names_the_evaluation_that_decides(tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_the_end_names_its_evaluation_and_the_next_three_commands(
 
 def test_whether_the_goal_is_reached_is_null_without_a_goal() -> None:
     reached = _result("finished", goal_reached=True)
-    assert _json_object(reached, 9.0)["goal_reached"] is True
-    assert _json_object(_result("finished"), 9.0)["goal_reached"] is False
-    assert _json_object(_result("finished"), None)["goal_reached"] is None
+    assert train_answer(reached, 9.0).goal_reached is True
+    assert train_answer(_result("finished"), 9.0).goal_reached is False
+    assert train_answer(_result("finished"), None).goal_reached is None
 
 
 def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own(tmp_path: Path) -> None:

@@ -1,0 +1,80 @@
+"""Answers of commands as JSON: one object on one line of stdout, also in place of an error."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from attract.errors import AttractError, ConfigurationError
+from attract.processes.interrupt import Terminated
+from attract.schema.answers import ErrorAnswer
+
+MAX_ERROR_LENGTH: Final = 2_000
+OPTIONS: Final = ("--json", "--json-lines")
+TRUE: Final = ("", "true", "yes", "y", "1", "on")
+OTHER_ERRORS: Final[dict[type[BaseException], tuple[str, str]]] = {
+    KeyboardInterrupt: ("interrupted", "run the command again"),
+    Terminated: ("terminated", "run the command again"),
+    OSError: ("file-system", "make room, or name files and folders that can be read and written"),
+    BaseException: ("internal", "a fault of Attract: report it with what stderr says"),
+}
+"""Code and fix of errors that are not ours; the first that fits."""
+
+
+def is_wanted(words: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON, even where the rest of it cannot be read."""
+    given = words[: words.index("--")] if "--" in words else words
+    options = (word.partition("=") for word in given)
+    return any(name in OPTIONS and value.lower() in TRUE for name, _, value in options)
+
+
+def print_answer(answer: BaseModel) -> None:
+    """Print the answer as one line."""
+    print(json_text(answer), flush=True)
+
+
+def json_text(answer: BaseModel) -> str:
+    """One line of valid JSON, ASCII alone: no terminal obeys what a page or a run says.
+
+    A whole number has no point; what is not finite is null.
+    """
+    return json.dumps(plain_json(answer.model_dump(mode="json")), separators=(",", ":"))
+
+
+def plain_json(value: Any) -> Any:
+    """The value with whole numbers as integers, and null in place of NaN and infinities."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, list):
+        return [plain_json(entry) for entry in value]
+    if isinstance(value, dict):
+        return {name: plain_json(entry) for name, entry in value.items()}
+    return value
+
+
+def answer_to(error: BaseException, exit_code: int) -> ErrorAnswer:
+    """The answer of a command that ended by `error`: its text without the fix, which stands beside it."""
+    if not isinstance(error, AttractError):
+        kinds = (kind for kind in OTHER_ERRORS if isinstance(error, kind))
+        code, fix = OTHER_ERRORS[next(kinds)]
+        text = str(error) or type(error).__name__
+        return ErrorAnswer(error=_short(text), code=code, setting=None, fix=fix, exit_code=exit_code)
+    problem = error.problem if isinstance(error, ConfigurationError) else str(error)
+    setting: str | None = getattr(error, "setting", None)
+    if setting is None and isinstance(error, ConfigurationError) and error.problems:
+        setting = error.problems[0][0]
+    return ErrorAnswer(
+        error=_short(problem),
+        code=error.error_code,
+        setting=None if setting is None else _short(setting),
+        fix=_short(getattr(error, "fix", None) or error.advice),
+        exit_code=exit_code,
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_ERROR_LENGTH else f"{text[: MAX_ERROR_LENGTH - 3]}..."
