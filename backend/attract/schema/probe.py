@@ -178,7 +178,7 @@ class ProbePlay(FiniteModel):
 
 
 class ProbeVerified(FiniteModel):
-    """The adapter as it was written, played at random; beside it what the probe saw itself is in `candidates`."""
+    """The adapter as it was written, played at random; what the probe saw itself is in `candidates`."""
 
     play: ProbePlay
     tried: Annotated[list[ProbePlay], Field(max_length=40)]

@@ -1440,7 +1440,7 @@ export interface ProbeReport {
   };
 }
 /**
- * The adapter as it was written, played at random; beside it what the probe saw itself is in `candidates`.
+ * The adapter as it was written, played at random; what the probe saw itself is in `candidates`.
  */
 export interface ProbeVerified {
   play: ProbePlay;
