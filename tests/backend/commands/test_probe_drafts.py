@@ -12,7 +12,7 @@ from attract.schema.probe import ProbeChoice, ProbeDraft, ProbeVerified
 from probed import probed
 from socket_fleet import DESCRIPTION
 
-# In 1,000 frames the score grew 40 times; each play below has 1,000 steps of at least one frame: 40 are expected.
+# The score grew 40 times in 1,000 frames; each play below has 1,000 steps or more, so 40 are expected.
 FOUND = probed(
     score="w.first",
     end="w.isFirst",
@@ -103,9 +103,7 @@ async def test_a_wrong_first_end_gives_way_to_the_next() -> None:
     assert (verified.play.choice, verified.open) == (ProbeChoice(end=1), [])
 
 
-async def test_episodes_far_shorter_than_in_the_probe_are_over_at_once_though_not_in_their_first_step() -> (
-    None
-):
+async def test_episodes_far_shorter_than_in_the_probe_are_over_at_once() -> None:
     # 1,000 frames of 10 plays are 100 each; an episode of a step or two is a twentieth of that and less.
     short = 4 / DESCRIPTION.ticks_per_step
     _, verified = await settled(lambda choice: play() if choice.restart == 1 else play(length=short))
