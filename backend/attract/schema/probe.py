@@ -28,15 +28,15 @@ class ProbeStarter(FiniteModel):
     ticks: Count
     """Frames until it has started."""
     code: Words | None
-    """Of a key."""
+    """The key, where one is pressed."""
     x: Number | None
-    """Of a click, in CSS pixels; as `y`."""
+    """The place of a click, in CSS pixels; as `y`."""
     y: Number | None
     selector: Selector | None
-    """Of an element; of several menu pages their buttons, separated by commas."""
+    """The element; of several menu pages their buttons, separated by commas."""
     text: Words | None
     name: Words | None
-    """Of a spot."""
+    """The spot."""
 
 
 class ProbeStart(FiniteModel):
@@ -68,7 +68,7 @@ class ProbePlace(FiniteModel):
     path: Expression
     kind: Literal["number", "truth", "word", "list", "grid"]
     first: Scalar
-    """Of a list its length, of a grid the number of its cells; as all below."""
+    """A list has its length here, a grid the number of its cells; as all below."""
     low: Number | None
     high: Number | None
     ups: Count

@@ -6,7 +6,7 @@ import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
-import type { Move, ResponsiveInputs } from "./inputs.ts";
+import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
@@ -134,17 +134,6 @@ function observeOf(seen: readonly Seen[], observed: readonly string[]): string {
   return observed.length === 0
     ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
     : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`;
-}
-
-/** Elements may bear the same words: each move has a label of its own. */
-function withOwnLabels(moves: readonly Move[]): Move[] {
-  const taken = new Set(["nothing"]);
-  return moves.map(({ label, input }) => {
-    let own = label;
-    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
-    taken.add(own);
-    return { label: own, input };
-  });
 }
 
 /** The adapter of a page that is an environment already. */

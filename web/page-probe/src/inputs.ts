@@ -440,3 +440,14 @@ export function labelOf(code: string): string {
     .replace(/(Left|Right)$/, (side) => (/^(Shift|Control)/.test(code) ? "" : side))
     .toLowerCase();
 }
+
+/** Elements may bear the same words: each move has a label of its own. */
+export function withOwnLabels(moves: readonly Move[]): Move[] {
+  const taken = new Set(["nothing"]);
+  return moves.map(({ label, input }) => {
+    let own = label;
+    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
+    taken.add(own);
+    return { label: own, input };
+  });
+}

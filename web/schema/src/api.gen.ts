@@ -1133,21 +1133,21 @@ export interface ProbeStarter {
    */
   ticks: number;
   /**
-   * Of a key.
+   * The key, where one is pressed.
    */
   code: string | null;
   /**
-   * Of a click, in CSS pixels; as `y`.
+   * The place of a click, in CSS pixels; as `y`.
    */
   x: number | null;
   y: number | null;
   /**
-   * Of an element; of several menu pages their buttons, separated by commas.
+   * The element; of several menu pages their buttons, separated by commas.
    */
   selector: string | null;
   text: string | null;
   /**
-   * Of a spot.
+   * The spot.
    */
   name: string | null;
 }
@@ -1238,7 +1238,7 @@ export interface ProbePlace {
   path: string;
   kind: "number" | "truth" | "word" | "list" | "grid";
   /**
-   * Of a list its length, of a grid the number of its cells; as all below.
+   * A list has its length here, a grid the number of its cells; as all below.
    */
   first: number | boolean | string | null;
   low: number | null;
