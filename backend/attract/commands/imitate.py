@@ -139,7 +139,7 @@ def _fit(
 
     # Without experience there is nothing to explore.
     algorithm = choose_algorithm(settings.model_copy(update={"exploration": "none"}))
-    return clone(game, settings, algorithm, played, plan, resolve_device(settings.device), on_epoch)
+    return clone(game, settings, algorithm, played, plan, resolve_device(settings, game), on_epoch)
 
 
 async def _keep(

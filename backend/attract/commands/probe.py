@@ -1,7 +1,8 @@
-"""`attract probe`: opens a page in a headless browser, prints what it found, and writes a first adapter."""
+"""`attract probe`: opens a page in a headless browser, prints what it found, and writes an adapter."""
 
 import asyncio
 import json
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,18 +12,26 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, async_playwright
+from pydantic import ValidationError
 from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.json_output import plain_json
+from attract.commands.look_answer import MAX_ANSWER_BYTES
 from attract.commands.output import CommandConsole
+from attract.commands.own_host import gateway_with_host
+from attract.commands.probe_drafts import EPISODES, PLAY_SECONDS, Write, first_choice, settle
 from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
-from attract.errors import ConfigurationError, GameError
+from attract.errors import AttractError, ConfigurationError, GameError
 from attract.games.library import PACKAGE_DIR, refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
+from attract.playtest.unadapted import playable
 from attract.processes.exit_codes import DONE
+from attract.schema.api import CheckView
+from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeReport, ProbeVerified
 from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
@@ -31,8 +40,20 @@ SIZE: Final = (800, 600)
 PROBE_MS: Final = 240_000
 CONNECT_SECONDS: Final = 5.0
 KEY: Final = "0" * 32
-WANTED: Final = {"keys": "what it may press", "observe": "what an agent sees", "score": "the score"}
+HOST_SECONDS: Final = 30.0
+WANTED: Final = {
+    "keys": "what it may press",
+    "observe": "what an agent sees",
+    "score": "the score",
+    "over": "when it is over",
+    "playing": "when it has begun",
+}
 """The options of an adapter that training needs, in words."""
+UNPLAYABLE: Final = {"keys", "observe"}
+"""Without these an adapter is not played."""
+RELOADS: Final = "the page reloads itself"
+CUT: Final = ("seen", "unheld", "errors", "contracts")
+"""Lists of a report that are cut beside those of its candidates."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +68,7 @@ class ProbeOptions:
 
 
 async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
-    """Probe the page, print what was found and write its adapter; 0.
+    """Probe the page, print what was found, and write its adapter; 0.
 
     Raises:
         ConfigurationError: there is no such page, or an adapter is there already.
@@ -56,18 +77,75 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
     console = CommandConsole(stderr=order.json_output)
     place = page_place(order.page, server.runs_dir)
     path = _adapter_path(place, order.out, force=order.force)
-    found = await found_in(place, server, order.size)
-    for line in found_lines(found):
-        _say(console, line)
-    write_adapter(path, place, found)
-    shown = _shown(path)
+    report = await draft_adapter(place, path, server, order.size, console)
+    shown = shown_path(path)
     _say(console, lay_skill(path.parent))
-    _say(console, f"\nwrote {shown}: review it, then run\n  attract check {shown}\n  attract train {shown}")
+    unfinished = f"add {', '.join(missing(report.unfinished))} there and delete `unfinished`, "
+    _say(
+        console,
+        f"\nwrote {shown}: {unfinished if report.unfinished else ''}review it, then run\n"
+        f"  attract check {shown}\n  attract train {shown}",
+    )
     if order.json_output:
-        print(
-            json.dumps({"adapter": str(path), **{name: found[name] for name in found if name != "adapter"}})
-        )
+        print(json_text(report))
     return DONE
+
+
+async def draft_adapter(
+    place: PagePlace, path: Path, server: ServerSettings, size: tuple[int, int], console: CommandConsole
+) -> ProbeReport:
+    """Probe the page, write its adapter, and play that at random until it plays as the page did.
+
+    Raises: GameError: kind `load`, when the page cannot be loaded.
+    """
+    async with probe_tab(place.files, server) as tab:
+        found = await _found(tab, {"page": place.page, "size": size})
+        for line in found_lines(found):
+            _say(console, line)
+
+        async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
+            text = await tab.evaluate(
+                "(given) => attractProbe.write(...given)", [choice.model_dump(mode="json"), unfinished]
+            )
+            return ProbeDraft.model_validate(text)
+
+        draft, verified = await write(first_choice(found), []), None
+        if not set(draft.unfinished) & UNPLAYABLE:
+            _say(console, "playing the adapter at random")
+            try:
+                draft, verified = await _settled(found, place, path, server, write, console)
+            except AttractError as error:
+                _say(console, f"  not played: {error}")
+        write_adapter(path, place, draft.adapter)
+    for line in [] if verified is None else verified_lines(verified, draft):
+        _say(console, line)
+    written = {name: getattr(draft, name) for name in ("score", "end", "restart", "taps", "unfinished")}
+    if found.end == RELOADS and draft.end is not None:
+        written["end"] = found.end
+    return ProbeReport(**{**dict(found), **written}, adapter=str(path), verified=verified, left_out={})
+
+
+async def _settled(
+    found: PageProbe,
+    place: PagePlace,
+    path: Path,
+    server: ServerSettings,
+    write: Write,
+    console: CommandConsole,
+) -> tuple[ProbeDraft, ProbeVerified]:
+    """As `settle`, by a browser that checks what lies at `path`."""
+    # A check leaves nothing behind.
+    with tempfile.TemporaryDirectory() as folder:
+        checking = server.model_copy(update={"runs_dir": Path(folder)})
+        async with gateway_with_host(checking, console) as gateway:
+
+            async def play(draft: ProbeDraft) -> CheckView:
+                write_adapter(path, place, playable(draft.adapter, draft.unfinished))
+                module = await gateway.service.games.resolve(str(path))
+                checker = gateway.service.membership.checker
+                return await checker.try_out(module, EPISODES, PLAY_SECONDS, {}, HOST_SECONDS)
+
+            return await settle(found, write, play)
 
 
 async def adapter_of(given: str, server: ServerSettings) -> Path:
@@ -85,41 +163,30 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
         raise ConfigurationError(
             f"{given} has {len(known)} adapters",
             setting="game",
-            fix=f"name one: {', '.join(map(_shown, known))}",
+            fix=f"name one: {', '.join(map(shown_path, known))}",
         )
     if known:
-        _say(console, f"{given} is played with the adapter {_shown(known[0])}")
+        _say(console, f"{given} is played with the adapter {shown_path(known[0])}")
         return known[0]
     path = place.folder / ADAPTER
     if path.exists():
         raise ConfigurationError(
-            f"{_shown(path)} is for another page than {given}",
+            f"{shown_path(path)} is for another page than {given}",
             setting="game",
             fix=f"write `page: {json.dumps(place.page)}` there, or move it away to have a new one written",
         )
     # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
     refuse_project(Path(given), given)
     _say(console, f"{given} has no adapter yet: probing the page")
-    found = await found_in(place, server, SIZE)
-    for line in found_lines(found):
-        _say(console, line)
-    write_adapter(path, place, found)
-    if found["unfinished"]:
+    report = await draft_adapter(place, path, server, SIZE, console)
+    if report.unfinished:
         raise ConfigurationError(
-            f"wrote {_shown(path)}, which is incomplete: {', '.join(missing(found))}",
+            f"wrote {shown_path(path)}, which is incomplete: {', '.join(missing(report.unfinished))}",
             setting="game",
-            fix=f"add it there and delete `unfinished`, then: attract train {_shown(path)}",
+            fix=f"add it there and delete `unfinished`, then: attract train {shown_path(path)}",
         )
-    _say(console, f"wrote {_shown(path)}; its score and end are guesses: review it\n")
+    _say(console, f"wrote {shown_path(path)}; its score and end are guesses: review it\n")
     return path
-
-
-async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
-    """Probe the page in a headless browser: a `ProbeReport` of `web/page-probe`.
-
-    Raises: GameError: kind `load`, when the page cannot be loaded.
-    """
-    return await _report(place, server, {"page": place.page, "size": size})
 
 
 async def found_in_time(
@@ -129,7 +196,7 @@ async def found_in_time(
     budget_seconds: float,
     limit_seconds: float,
 ) -> dict[str, Any] | None:
-    """As `found_in`, in a limited time; None: it took longer.
+    """What a probe finds and the adapter of it, in a limited time and not played; None: it took longer.
 
     Args:
         budget_seconds: after which nothing further is tried; what is tried then is finished.
@@ -139,19 +206,26 @@ async def found_in_time(
     """
     page = {"page": place.page, "size": size, "budgetMs": 1000 * budget_seconds}
     try:
-        async with asyncio.timeout(limit_seconds):
-            return await _report(place, server, page)
+        async with asyncio.timeout(limit_seconds), probe_tab(place.files, server) as tab:
+            found = await _found(tab, page)
+            adapter = await tab.evaluate(
+                "(given) => attractProbe.write(...given)", [first_choice(found).model_dump(mode="json"), []]
+            )
+            return {**found.model_dump(mode="json"), **adapter}
     except TimeoutError:
         return None
 
 
-async def _report(place: PagePlace, server: ServerSettings, page: dict[str, Any]) -> dict[str, Any]:
-    async with probe_tab(place.files, server) as tab:
-        try:
-            return await tab.evaluate("(page) => attractProbe.run(page)", page)
-        except PlaywrightError as error:
-            text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
-            raise GameError("load", f"the page could not be probed: {text}") from None
+async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
+    try:
+        return PageProbe.model_validate(await tab.evaluate("(page) => attractProbe.run(page)", page))
+    except PlaywrightError as error:
+        text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
+        raise GameError("load", f"the page could not be probed: {text}") from None
+    except ValidationError as error:
+        raise GameError(
+            "load", f"what was found in the page cannot be read: {error.errors()[0]['msg']}"
+        ) from None
 
 
 @asynccontextmanager
@@ -203,50 +277,94 @@ class _One:
         return self._files if key == KEY else None
 
 
-def found_lines(found: dict[str, Any]) -> list[str]:
-    """The printed lines of a `ProbeReport`."""
-    starter = found["starter"]
+def found_lines(found: PageProbe) -> list[str]:
+    """The printed lines of what was found."""
+    starter, seen = found.starter, found.seen
     begun = {
-        "none": "by itself"
-        if found["restart"] is None or found["restartsByMenu"]
-        else f"by {found['restart']}",
-        "key": f"by the key {starter.get('code')}",
+        "none": "by itself" if found.restart is None or found.restarts_by_menu else f"by {found.restart}",
+        "key": f"by the key {starter.code}",
         "click": "by a click in the middle of the page",
-        "spot": f"by a click on {starter.get('name')!r}, which it draws",
-        "element": f"by a click on {starter.get('selector')} ({starter.get('text')!r})",
-    }[starter["kind"]]
-    seen = found["seen"]
+        "spot": f"by a click on {starter.name!r}, which it draws",
+        "element": f"by a click on {starter.selector} ({starter.text!r})",
+    }[starter.kind]
     lines = [
-        f"{found['title']}: made with {found['engine'] or 'no known engine'}",
-        f"  api:      {', '.join(found['contracts']) or 'none known'}",
+        f"{found.title}: made with {found.engine or 'no known engine'}",
+        f"  api:      {', '.join(found.contracts) or 'none known'}",
         f"  start:    {begun}",
-        f"  controls: {', '.join(found['moves']) or 'no responsive key or pointer was found'}"
-        + (" (each press counts once)" if found["taps"] else ""),
-        f"  state:    {found['numPlaces']} readable variables; the observation takes {len(seen)}"
-        + ("; the agent observes its canvas (train with --preset pixels)" if found["seesPixels"] else ""),
+        f"  controls: {', '.join(found.moves) or 'no responsive key or pointer was found'}"
+        + (" (each press counts once)" if found.taps else ""),
+        f"  state:    {found.num_places} readable variables; the observation takes {len(seen)}"
+        + ("; the agent observes its canvas (train with --preset pixels)" if found.sees_pixels else ""),
         *(f"            {text}" for text in seen[:8]),
         *([f"            and {len(seen) - 8} more"] if len(seen) > 8 else []),
-        f"  score:    {found['score'] or 'not found'}",
-        f"  end:      {found['end'] or 'not found: an episode ends by its time limit'}",
-        f"  restart:  {found['restart'] or 'not found: each episode loads a new page'}",
+        f"  score:    {found.score or 'not found'}",
+        f"  end:      {found.end or 'not found: an episode ends by its time limit'}",
+        f"  restart:  {found.restart or 'not found: each episode loads a new page'}",
     ]
-    lines += [f"  note:     it {what}" for what in found["unheld"]]
-    lines += [f"  threw:    {text}" for text in found["errors"][:3]]
+    lines += [f"  note:     it {what}" for what in found.unheld]
+    lines += [f"  threw:    {text}" for text in found.errors[:3]]
     return [printable(line) for line in lines]
 
 
-def missing(found: dict[str, Any]) -> list[str]:
-    """The missing parts of the adapter."""
-    names: list[str] = found["unfinished"]
-    return [WANTED.get(name, name) for name in names]
+def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
+    """The printed lines of how the adapter plays, and what was changed to that end."""
+    first, play = verified.tried[0], verified.play
+    mean = "no episode ended" if play.return_mean is None else f"mean return {play.return_mean:.4g}"
+    error = "" if play.standard_error is None else f" +- {play.standard_error:.2g} (standard error)"
+    length = "" if play.length_mean is None else f", mean length {play.length_mean:.4g} steps"
+    lines = [
+        f"  random play: {play.episodes} episodes, {mean}{error}{length}; "
+        f"the game ended {play.ended} of them, the score grew in {play.paid_steps} of {play.steps} steps"
+    ]
+    if play.choice != first.choice:
+        lines.append(f"  changed:  {'; '.join(first.problems)}")
+        lines.append(
+            f"            now: score {draft.score}, end {draft.end or 'by time'}, "
+            f"restart {draft.restart or 'by a fresh page'}, {'taps' if draft.taps else 'held keys'}"
+        )
+    lines += [f"  open:     {problem}" for problem in play.problems]
+    return [printable(line) for line in lines]
 
 
-def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
+def missing(unfinished: list[str]) -> list[str]:
+    """The missing parts of the adapter, in words."""
+    return [WANTED.get(name, name) for name in unfinished]
+
+
+def json_text(report: ProbeReport) -> str:
+    """The report as one line of JSON of at most `MAX_ANSWER_BYTES`; `left_out` counts what went."""
+
+    def render(cut: dict[str, int]) -> str:
+        lists: dict[str, Any] = {**found, "candidates": {**candidates}}
+        for name, count in cut.items():
+            holder: dict[str, Any] = lists["candidates"] if name in candidates else lists
+            holder[name] = holder[name][: len(holder[name]) - count]
+        return json.dumps({**lists, "left_out": cut}, separators=(",", ":"))
+
+    found: dict[str, Any] = plain_json(report.model_dump(mode="json"))
+    candidates: dict[str, Any] = found["candidates"]
+    cut: dict[str, int] = {}
+    while len(text := render(cut)) > MAX_ANSWER_BYTES:
+        sizes = {
+            name: len(json.dumps(entries[: len(entries) - cut.get(name, 0)]))
+            for name, entries in [*candidates.items(), *((name, found[name]) for name in CUT)]
+            if len(entries) > cut.get(name, 0)
+        }
+        if not sizes:
+            break
+        longest = max(sizes, key=lambda name: sizes[name])
+        entries = candidates.get(longest, found.get(longest, []))
+        left = len(entries) - cut.get(longest, 0)
+        cut[longest] = cut.get(longest, 0) + max(1, left // 4)
+    return text
+
+
+def write_adapter(path: Path, place: PagePlace, text: str) -> None:
     """Write the adapter; the path of its page is relative to the adapter's folder."""
     page = place.page
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()
-    text = found["adapter"].replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
+    text = text.replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
     with writing(path):
         path.write_text(text, encoding="utf-8")
 
@@ -265,17 +383,12 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
         )
     if path.exists() and not force:
         raise ConfigurationError(
-            f"{_shown(path)} already exists",
+            f"{shown_path(path)} already exists",
             setting="--out",
             fix="give another --out, or --force to replace it",
         )
     check_writable(path)
     return path
-
-
-def _shown(path: Path) -> str:
-    """`path`, relative to the working directory where it is below it."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _say(console: Console, text: str) -> None:

@@ -91,6 +91,20 @@ class GameChecker:
 
         Raises: AttractError: as `check`.
         """
+        return (await self.try_out(module, episodes, budget_seconds, parameters)).play
+
+    async def try_out(
+        self,
+        module: GameModule,
+        episodes: int,
+        budget_seconds: float,
+        parameters: Mapping[str, ParameterDistribution],
+        wait_seconds: float = HOST_SECONDS,
+    ) -> CheckView:
+        """As `play`, with what it found.
+
+        Raises: AttractError: as `check`.
+        """
         order = CheckGame(
             check_id=next(self._ids),
             game=module.reference,
@@ -98,7 +112,7 @@ class GameChecker:
             random_episodes=episodes,
             parameters=dict(parameters),
         )
-        return (await self._check(module, order, HOST_SECONDS)).play
+        return self._view(module, await self._check(module, order, wait_seconds))
 
     async def replay(
         self,

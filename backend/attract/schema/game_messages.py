@@ -80,6 +80,10 @@ class CheckedPlay(FiniteModel):
     return_std: float | None = None
     """Standard deviation over those episodes, each the mean over its agents; None without one."""
     length_mean: float | None
+    terminated: Count = 0
+    """Episodes that the game ended itself."""
+    paid_steps: Count = 0
+    """Steps with a reward above 0."""
     microseconds_per_tick: float
     create_milliseconds: float
 

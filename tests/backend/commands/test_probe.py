@@ -1,36 +1,32 @@
 """What `attract probe` prints and writes of a report; tests/end_to_end has a browser make one."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from attract.commands.look_answer import MAX_ANSWER_BYTES
 from attract.commands.new import create_project
-from attract.commands.probe import adapter_of, found_lines, missing, write_adapter
+from attract.commands.probe import adapter_of, found_lines, json_text, missing, write_adapter
 from attract.errors import ConfigurationError
 from attract.games.page_places import page_place
+from attract.schema.probe import ProbePlace, ProbeReport
 from attract.settings.run import ServerSettings
 from free_port import free_port
+from probed import STARTER, probed
 
-FOUND: dict[str, Any] = {
-    "title": "Flappy",
-    "engine": None,
-    "contracts": ["advanceTime(ms)"],
-    "starter": {"kind": "element", "selector": "#go", "text": "Play"},
-    "moves": ["space"],
-    "taps": True,
-    "numPlaces": 31,
-    "seen": [f"w.game.n{i}" for i in range(10)],
-    "score": None,
-    "end": None,
-    "restart": None,
-    "restartsByMenu": False,
-    "unheld": ["asks example.com for something, which it does not get"],
-    "errors": ["no sound"],
-    "unfinished": ["score"],
-    "seesPixels": False,
-    "adapter": 'export default definePageGame({\n  page: "dist/index.html",\n});\n',
-}
+FOUND = probed(
+    title="Flappy",
+    contracts=["advanceTime(ms)"],
+    starter={**STARTER, "kind": "element", "selector": "#go", "text": "Play"},
+    moves=["space"],
+    taps=True,
+    num_places=31,
+    seen=[f"w.game.n{i}" for i in range(10)],
+    unheld=["asks example.com for something, which it does not get"],
+    errors=["no sound"],
+    unfinished=["score"],
+)
+ADAPTER = 'export default definePageGame({\n  page: "dist/index.html",\n});\n'
 
 
 def test_what_was_found_is_said_line_by_line() -> None:
@@ -43,15 +39,12 @@ def test_what_was_found_is_said_line_by_line() -> None:
     assert "score:    not found" in text
     assert "end:      not found: an episode ends by its time limit" in text
     assert "it asks example.com" in text and "threw:    no sound" in text
-    assert missing(FOUND) == ["the score"]
-    assert missing({**FOUND, "unfinished": ["keys", "observe"]}) == [
-        "what it may press",
-        "what an agent sees",
-    ]
+    assert missing(FOUND.unfinished) == ["the score"]
+    assert missing(["keys", "observe"]) == ["what it may press", "what an agent sees"]
 
 
 def test_where_nothing_is_in_reach_the_canvas_is_what_an_agent_sees() -> None:
-    found: dict[str, Any] = {**FOUND, "seen": [], "seesPixels": True}
+    found = FOUND.model_copy(update={"seen": [], "sees_pixels": True})
     assert "the agent observes its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
 
 
@@ -59,7 +52,7 @@ def test_the_adapter_names_its_page_as_from_where_it_lies(tmp_path: Path) -> Non
     (tmp_path / "web" / "dist").mkdir(parents=True)
     (tmp_path / "web" / "dist" / "index.html").write_text("<html></html>")
     place = page_place(str(tmp_path / "web" / "dist"), tmp_path / "runs")
-    write_adapter(tmp_path / "flappy.page.ts", place, FOUND)
+    write_adapter(tmp_path / "flappy.page.ts", place, ADAPTER)
     assert 'page: "web/dist/index.html"' in (tmp_path / "flappy.page.ts").read_text()
 
 
@@ -103,3 +96,26 @@ async def test_a_page_that_plays_a_game_of_its_folder_is_not_looked_into(tmp_pat
         await adapter_of(str(tmp_path / "my-game"), ServerSettings(runs_dir=tmp_path / "runs"))
     assert refused.value.fix is not None and refused.value.fix.endswith("my-game/src/game.ts")
     assert not (tmp_path / "my-game" / "game.page.ts").exists()
+
+
+def test_an_answer_is_cut_to_its_length_and_says_what_went() -> None:
+    place = ProbePlace(
+        path="w.game.stones",
+        kind="list",
+        first=1.0,
+        low=0.0,
+        high=8.0,
+        ups=5,
+        downs=4,
+        moved_by={"left": "down"},
+        at_end=3.0,
+    )
+    candidates = FOUND.candidates.model_copy(update={"places": [place] * 100})
+    report = ProbeReport(
+        **{**dict(FOUND), "candidates": candidates}, adapter="game.page.ts", verified=None, left_out={}
+    )
+    text = json_text(report)
+    assert len(text) <= MAX_ANSWER_BYTES
+    read = ProbeReport.model_validate_json(text)
+    assert len(read.candidates.places) + read.left_out["places"] == 100
+    assert read.candidates.places[0] == place

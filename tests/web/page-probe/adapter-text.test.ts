@@ -62,8 +62,8 @@ const FOUND: Findings = {
       },
       { place: place("w.board", "grid"), scales: [2], fields: ["2", "2"], count: 4 },
     ],
-    otherScores: [],
-    otherEnds: [],
+    scores: [],
+    ends: [],
   },
   seesPixels: false,
   restart: "w.newGame()",
@@ -74,6 +74,8 @@ const FOUND: Findings = {
   variables: ["ship", "stones", "score", "state", "unused"],
   advances: false,
   isAnimated: false,
+  ticksPerStep: 4,
+  open: [],
 };
 
 test("a score that is shown is what it was where the end is written in its place", async () => {
@@ -215,7 +217,7 @@ test("what was not found is named in the adapter, which nothing plays until that
 });
 
 test("where nothing was found the adapter stands all the same once it is called finished, and says what to name", async () => {
-  const reading = { score: null, end: null, seen: [], otherScores: [], otherEnds: [] };
+  const reading = { score: null, end: null, seen: [], scores: [], ends: [] };
   const inputs = { ...FOUND.inputs, moves: [] };
   const text = adapterText({ ...FOUND, reading, inputs, early: [], restart: null });
   expect(text).toContain("No score was found");

@@ -42,23 +42,23 @@ const SECRET = `
   }`;
 
 test("a page that keeps all to itself is begun as it says, and seen by what it draws", async () => {
-  const { starter, moves, seen, seesPixels, unfinished, adapter } = await found(`
+  const { starter, moves, seen, sees_pixels, unfinished, adapter } = await found(`
     const rectangle = (...box) => context.fillRect(...box);
     ${SECRET}`);
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
   const looks = ['drawn(w).things("rect #000000 10x10")', 'drawn(w).things("rect #000000 10x12")'];
-  expect([new Set(seen), seesPixels, unfinished]).toEqual([new Set(looks), false, ["score"]]);
+  expect([new Set(seen), sees_pixels, unfinished]).toEqual([new Set(looks), false, ["score"]]);
   expect(adapter).toContain("prepare: (w) => void drawn(w)");
 });
 
 test("one that sets each pixel itself is seen by its canvas", async () => {
-  const { starter, seen, seesPixels, adapter } = await found(`
+  const { starter, seen, sees_pixels, adapter } = await found(`
     const block = new ImageData(new Uint8ClampedArray(400).fill(255), 10, 10);
     const rectangle = (x, y) => context.putImageData(block, x, y);
     ${SECRET}`);
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
-  expect([seen, seesPixels]).toEqual([[], true]);
+  expect([seen, sees_pixels]).toEqual([[], true]);
   expect(adapter).toContain("pixels: {}");
 });
 

@@ -1,12 +1,17 @@
 /** A page made for a test, and what `attract probe` finds in it. */
 
+import type { Writer } from "../../../web/page-probe/src/draft.ts";
 import { probe } from "../../../web/page-probe/src/probe.ts";
+import type { PageProbe, ProbeDraft } from "../../../web/schema/src/api.gen.ts";
 import "../worker/page/hop-page.ts";
 
 const CANVAS = '<canvas width="200" height="100"></canvas>';
 
 /** @param script of the page, which calls `tick` in each frame. */
-export function found(script: string, body = CANVAS): ReturnType<typeof probe> {
+export async function found(
+  script: string,
+  body = CANVAS,
+): Promise<PageProbe & ProbeDraft & { draft: Writer }> {
   const page = `<!doctype html><title>Test</title>${body}<script>
     parent.attractTestClock(window);
   </script><script>{
@@ -17,5 +22,6 @@ export function found(script: string, body = CANVAS): ReturnType<typeof probe> {
     (function frame() { tick(); requestAnimationFrame(frame); })();
   }</script>`;
   const address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
-  return probe({ page: address, size: [200, 100] }, () => undefined);
+  const { report, draft } = await probe({ page: address, size: [200, 100] }, () => undefined);
+  return { ...(await draft.write(draft.first)), ...report, draft };
 }

@@ -31,7 +31,7 @@ function read(described: Described[], changed: string[] = [], ticks = TICKS) {
 const DIES = (tick: number) => tick >= 40;
 
 test("the score is what is called so and grows, not the best one and not a clock", () => {
-  const { score, otherScores } = read([
+  const { score, scores } = read([
     ["w.game.score", (tick) => Math.floor(tick / 10)],
     ["w.game.bestScore", (tick) => Math.floor(tick / 10)],
     ["w.game.time", (tick) => tick * 17],
@@ -39,7 +39,7 @@ test("the score is what is called so and grows, not the best one and not a clock
   ]);
   expect(score?.place.text).toBe("w.game.score");
   expect(score?.why).toBe("it grew 10 times in random play");
-  expect(otherScores).toEqual(["w.game.coins"]);
+  expect(scores.map(({ place }) => place.text)).toEqual(["w.game.score", "w.game.coins"]);
 });
 
 test("without a name, what grows now and then is the score; what stands in a list is not", () => {
@@ -239,8 +239,8 @@ test("of a large board so many marks are seen as an agent can be given", () => {
 });
 
 test("a name that only hints is no score where it stays as it is", () => {
-  const { score, otherScores } = read([["w.drawDistance", () => 300]]);
-  expect([score, otherScores]).toEqual([null, ["w.drawDistance"]]);
+  const { score, scores } = read([["w.drawDistance", () => 300]]);
+  expect([score, scores.map(({ place }) => place.text)]).toEqual([null, ["w.drawDistance"]]);
   expect(read([["w.score", () => 0]]).score?.place.text).toBe("w.score");
 });
 

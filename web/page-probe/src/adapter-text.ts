@@ -6,7 +6,7 @@ import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
-import type { Move, ResponsiveInputs } from "./inputs.ts";
+import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
@@ -15,6 +15,8 @@ import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
 const LARGEST = 5;
+/** As the SDK has it. */
+export const DEFAULT_TICKS_PER_STEP = 4;
 
 export interface Findings extends PageToProbe {
   readonly title: string;
@@ -38,6 +40,10 @@ export interface Findings extends PageToProbe {
   readonly advances: boolean;
   /** Whether style sheets move what is played with. */
   readonly isAnimated: boolean;
+  /** Frames of a step. */
+  readonly ticksPerStep: number;
+  /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
+  readonly open: readonly string[];
 }
 
 /** The options that training needs and that were not found; an end is none of them, since each adapter has a time limit. */
@@ -45,11 +51,13 @@ export function unfinishedOf({
   inputs,
   reading,
   seesPixels,
-}: Pick<Findings, "inputs" | "reading" | "seesPixels">): string[] {
+  open,
+}: Pick<Findings, "inputs" | "reading" | "seesPixels" | "open">): string[] {
   const wanted: [name: string, isFound: boolean][] = [
     ["keys", inputs.moves.length > 0],
     ["observe", seesPixels || reading.seen.length > 0],
-    ["score", reading.score !== null],
+    ["score", reading.score !== null && !open.includes("score")],
+    ...open.filter((name) => name !== "score").map((name): [string, boolean] => [name, false]),
   ];
   return wanted.filter(([, isFound]) => !isFound).map(([name]) => name);
 }
@@ -58,7 +66,7 @@ export function unfinishedOf({
 function unfinishedText(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   return [
-    `// Not found. Write ${names.length === 1 ? "it" : "them"}, then delete this line: nothing plays the adapter before.\n  unfinished: ${JSON.stringify(names)}`,
+    `// Not found, or not as it was seen. Write ${names.length === 1 ? "it" : "them"}, then delete this line: nothing plays the adapter before.\n  unfinished: ${JSON.stringify(names)}`,
   ];
 }
 
@@ -83,6 +91,9 @@ export function adapterText(all: Findings): string {
     ...unfinishedText(unfinishedOf(all)),
     `size: [${size.join(", ")}]`,
     "maxSeconds: 120",
+    ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
+      ? []
+      : [`// In shorter steps a press was too short for the game.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
       ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
@@ -114,7 +125,7 @@ export function adapterText(all: Findings): string {
     scoreOf(reading),
     reading.end === null
       ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
-      : `// ${sentence(reading.end.why)}${others(reading.otherEnds)}\n  over: (w) => ${reading.end.text}`,
+      : `// ${sentence(reading.end.why)}${others(reading.ends.map(({ text }) => text).filter((text) => text !== reading.end?.text))}\n  over: (w) => ${reading.end.text}`,
   ];
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
 }
@@ -123,17 +134,6 @@ function observeOf(seen: readonly Seen[], observed: readonly string[]): string {
   return observed.length === 0
     ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
     : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`;
-}
-
-/** Elements may bear the same words: each move has a label of its own. */
-function withOwnLabels(moves: readonly Move[]): Move[] {
-  const taken = new Set(["nothing"]);
-  return moves.map(({ label, input }) => {
-    let own = label;
-    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
-    taken.add(own);
-    return { label: own, input };
-  });
 }
 
 /** The adapter of a page that is an environment already. */
@@ -362,10 +362,10 @@ function beginsAnew({ end }: Reading): boolean {
 }
 
 function scoreOf(reading: Reading): string {
-  const { score, otherScores } = reading;
+  const { score, scores } = reading;
   if (score === null)
     return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
-  const why = `// ${sentence(score.why)}${others(otherScores)}\n  `;
+  const why = `// ${sentence(score.why)}${others(scores.map(({ place }) => place.text).filter((text) => text !== score.place.text))}\n  `;
   const { text, isShown, kind } = score.place;
   if (beginsAnew(reading)) return `${why}score: (w) => gained(w, Number(${text} ?? 0))`;
   if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted)

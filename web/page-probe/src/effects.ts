@@ -5,7 +5,7 @@ import { numberOf, wordsOf } from "./json-value.ts";
 import { NOTED, type Place, type Value } from "./places.ts";
 import { isSame, type Samples } from "./trial.ts";
 
-type Direction = LookGlobal["direction"];
+export type Direction = LookGlobal["direction"];
 
 const MAX_ROW = 16;
 const MAX_LISTED = 400;
@@ -93,14 +93,14 @@ function readable(text: string): string {
   return text;
 }
 
-function scalarOf(kind: Place["kind"], value: Value): LookGlobal["value"] {
+export function scalarOf(kind: Place["kind"], value: Value): LookGlobal["value"] {
   if (kind === "grid" && Array.isArray(value)) return Math.max(0, value.length - 2);
   if (typeof value === "string") return wordsOf(value);
   return typeof value === "boolean" ? value : amountOf(value);
 }
 
 /** A number, or how many elements there are; null where there is no such order. */
-function amountOf(value: Value): number | null {
+export function amountOf(value: Value): number | null {
   return numberOf(Array.isArray(value) ? value[0] : value);
 }
 

@@ -1,6 +1,7 @@
 /** Finds how a page starts, and which keys and pointer positions change its state compared with the same play without them. */
 
 import { clickGroupsOf } from "./clicks.ts";
+import { type Direction, effectsOf } from "./effects.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing } from "./readings.ts";
@@ -64,6 +65,8 @@ export interface Move {
   readonly input: Input;
   /** Whether it has an effect only after other moves. Default: no. */
   readonly isLate?: boolean;
+  /** Expressions of the places that it changes, and how. */
+  readonly effects?: ReadonlyMap<string, Direction>;
 }
 
 export interface ResponsiveInputs {
@@ -75,6 +78,8 @@ export interface ResponsiveInputs {
   readonly isMoving: boolean;
   /** Places that any of the moves changes. */
   readonly changed: ReadonlySet<Place>;
+  /** All that was tried to start the game, the likeliest first. */
+  readonly tried?: readonly ResponsiveInputs[];
 }
 
 /** Tries the start actions one by one; returns the one after which most moves have an effect. */
@@ -85,6 +90,7 @@ export async function findInputs(
   isTimeUp: () => boolean,
 ): Promise<ResponsiveInputs> {
   let best = null as ResponsiveInputs | null;
+  const tried: ResponsiveInputs[] = [];
   let unstarted: Samples | null = null;
   /** Texts that prompt for a start while nothing is pressed. */
   let prompts: readonly string[] = [];
@@ -93,6 +99,7 @@ export async function findInputs(
   let hasChanged = false;
   const tryOut = async (tests: Tests): Promise<void> => {
     const inputs = await tests.run(isTimeUp);
+    tried.push(inputs);
     if (best === null || worth(inputs) > worth(best)) best = inputs;
   };
   const tryWaiting = async (): Promise<void> => {
@@ -133,7 +140,8 @@ export async function findInputs(
     await tryOut(tests);
   }
   await tryWaiting();
-  return best as ResponsiveInputs;
+  tried.sort((a, b) => worth(b) - worth(a));
+  return { ...(best as unknown as ResponsiveInputs), tried };
 }
 
 /** Rates a start action. A game that moves has begun; what moves and reacts to no key is an intro, or decoration. */
@@ -197,7 +205,9 @@ class Tests {
       if ([...differing(await this.idle(), samples)].some(({ text }) => PAUSED.test(text))) return true;
       if (await this.#pauses(input, samples)) return true;
       for (const place of places) changed.add(place);
-      moves.push({ label, input, ...(this.#prelude !== null && { isLate: true }) });
+      const all = effectsOf(samples, await this.idle());
+      const moved = new Map([...all].map(([place, direction]) => [place.text, direction]));
+      moves.push({ label, input, effects: moved, ...(this.#prelude !== null && { isLate: true }) });
       return true;
     };
     const without: string[] = [];
@@ -429,4 +439,15 @@ export function labelOf(code: string): string {
     .replace(/^(Arrow|Key|Digit)/, "")
     .replace(/(Left|Right)$/, (side) => (/^(Shift|Control)/.test(code) ? "" : side))
     .toLowerCase();
+}
+
+/** Elements may bear the same words: each move has a label of its own. */
+export function withOwnLabels(moves: readonly Move[]): Move[] {
+  const taken = new Set(["nothing"]);
+  return moves.map(({ label, input }) => {
+    let own = label;
+    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
+    taken.add(own);
+    return { label: own, input };
+  });
 }

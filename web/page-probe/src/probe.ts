@@ -1,19 +1,22 @@
 /** Opens a page, plays it at random under its clock, and reports what it found: for `attract probe`. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { adapterText, environmentText, type Findings, unfinishedOf } from "./adapter-text.ts";
-import { begunText } from "./begun.ts";
+import type { PageProbe, ProbeCandidates, ProbeDraft } from "../../schema/src/api.gen.ts";
+import { environmentText } from "./adapter-text.ts";
 import { marksIn } from "./boards.ts";
+import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
 import { engineOf, environmentOf, textState } from "./contracts.ts";
+import { beginningsOf, beginningText, Draft, pressesOf, type Writer } from "./draft.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
+import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import { isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
-import { againText, findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
+import { candidatesOf, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
+import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
 import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {
   BY_ITSELF,
@@ -52,34 +55,16 @@ const RELOAD: End = {
   isOver: () => false,
 };
 
-export interface ProbeReport {
-  title: string;
-  engine: string | null;
-  /** What the page offers agents by itself; empty: nothing that is known. */
-  contracts: string[];
-  starter: StartAction;
-  moves: string[];
-  taps: boolean;
-  /** Number of readable state variables: numbers, booleans, lists and grids. */
-  numPlaces: number;
-  seen: string[];
-  /** Whether the agent sees the canvas instead: what the page keeps is out of reach. */
-  seesPixels: boolean;
-  score: string | null;
-  end: string | null;
-  restart: string | null;
-  /** Whether that is its own menu, once it is over. */
-  restartsByMenu: boolean;
-  /** What the page does outside the clock's control, and its errors. */
-  unheld: string[];
-  errors: string[];
-  /** Options that the adapter lacks: see `unfinishedOf`. */
-  unfinished: string[];
-  adapter: string;
+type Common = Pick<PageProbe, "title" | "engine" | "contracts" | "unheld" | "errors" | "num_places">;
+
+export interface Probed {
+  readonly report: PageProbe;
+  /** Writes the adapter. */
+  readonly draft: Writer;
 }
 
 /** Raises Error when the page does not load, or goes to another address. */
-export async function probe(page: PageToProbe, report: (phase: string) => void): Promise<ProbeReport> {
+export async function probe(page: PageToProbe, report: (phase: string) => void): Promise<Probed> {
   try {
     return await new Probe(page, report).run();
   } catch (error) {
@@ -113,7 +98,7 @@ class Probe {
     this.#deadline = performance.now() + this.#budgetMs;
   }
 
-  async run(): Promise<ProbeReport> {
+  async run(): Promise<Probed> {
     this.#report("loading the page");
     const first = await Trial.open(this.#page);
     const { window } = first;
@@ -138,12 +123,12 @@ class Probe {
     const { errors, unheld } = first.seen;
     first.close();
     const common = {
-      title,
-      engine,
-      contracts,
-      unheld: [...unheld],
-      errors: errors.map((error) => String((error as Error)?.message ?? error)),
-      numPlaces: early.length,
+      title: wordsOf(title),
+      engine: engine === null ? null : wordsOf(engine),
+      contracts: linesOf(contracts),
+      unheld: linesOf(unheld),
+      errors: linesOf(errors.map((error) => String((error as Error)?.message ?? error))),
+      num_places: early.length,
     };
     if (environment !== null) return this.#environmentReport(common, environment);
     const advances = advance && (await this.#standsStill(early, startActions));
@@ -181,38 +166,40 @@ class Probe {
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
-    const startAction = restart?.isEnough ? BY_ITSELF : inputs.startAction;
-    const playing = await begunText(this.#page, startAction, reading.end, restart !== null, hooks);
-    const findings: Findings = {
+    const beginnings = beginningsOf(restart, again, inputs.startAction);
+    const presses = pressesOf(inputs.taps);
+    const draft = new Draft({
       ...this.#page,
       title,
-      inputs: { ...inputs, startAction },
+      inputs,
       reading,
       seesPixels,
-      restart: restart?.text ?? null,
+      hooks,
       seed: hooks?.seed ?? null,
-      playing,
-      again,
-      early: earlyOf(reading, early),
+      earlyPlaces: early,
       variables: this.#variables.map(({ name }) => name),
       advances,
       isAnimated: this.#isAnimated,
-    };
-    return {
+      presses,
+      beginnings,
+    });
+    const { unfinished } = await draft.write(draft.first);
+    const report: PageProbe = {
       ...common,
-      starter: startAction,
-      moves: inputs.moves.map(({ label }) => label),
+      starter: starterOf(beginnings[0].startAction),
+      moves: linesOf(inputs.moves.map(({ label }) => label)),
       taps: inputs.taps,
-      numPlaces: places.length,
+      num_places: places.length,
       seen: seesPixels ? [] : seen.map(({ place }) => place.text),
-      seesPixels,
+      sees_pixels: seesPixels,
       score: score?.place.text ?? null,
       end: end === RELOAD ? "the page reloads itself" : (end?.text ?? null),
-      restart: restart?.text ?? (again === null ? null : againText(again)),
-      restartsByMenu: again !== null,
-      unfinished: unfinishedOf(findings),
-      adapter: adapterText(findings),
+      restart: beginningText(beginnings[0]),
+      restarts_by_menu: again !== null,
+      unfinished,
+      candidates: candidatesIn({ inputs, reading, plays, presses, beginnings }),
     };
+    return { report, draft };
   }
 
   /** A page that says it is loading may show its button only then. */
@@ -241,25 +228,40 @@ class Probe {
     }
   }
 
-  #environmentReport(
-    common: Pick<ProbeReport, "title" | "engine" | "contracts" | "unheld" | "errors" | "numPlaces">,
-    environment: NonNullable<ReturnType<typeof environmentOf>>,
-  ): ProbeReport {
-    const { text, numActions, observation, end } = environment;
-    return {
-      ...common,
-      starter: BY_ITSELF,
-      moves: Array.from({ length: numActions }, (_, i) => String(i)),
-      taps: false,
-      seesPixels: false,
-      seen: [`${text}.step(action).${observation}`],
+  #environmentReport(common: Common, environment: NonNullable<ReturnType<typeof environmentOf>>): Probed {
+    const { text, numActions, observation, end, length } = environment;
+    const said = {
       score: `${text}.step(action).reward`,
       end: `${text}.step(action).${end}`,
       restart: `${text}.reset()`,
-      restartsByMenu: false,
-      unfinished: environment.length > 0 ? [] : ["observe"],
-      adapter: environmentText({ ...this.#page, title: common.title }, environment),
+      taps: false,
     };
+    const none: ProbeCandidates = {
+      start: [],
+      moves: [],
+      press: [],
+      places: [],
+      score: [],
+      end: [],
+      restart: [],
+    };
+    const missing = length > 0 ? [] : ["observe"];
+    const report: PageProbe = {
+      ...common,
+      ...said,
+      starter: starterOf(BY_ITSELF),
+      moves: linesOf(Array.from({ length: numActions }, (_, i) => String(i))),
+      sees_pixels: false,
+      seen: [`${text}.step(action).${observation}`],
+      restarts_by_menu: false,
+      unfinished: missing,
+      candidates: none,
+    };
+    const adapter = environmentText({ ...this.#page, title: common.title }, environment);
+    const first = { press: 0, score: null, end: null, restart: 0 };
+    // It says all itself: there is nothing to choose from.
+    const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
+    return { report, draft: { first, write } };
   }
 
   /** All readable places: the page's state first, then what it shows. */
@@ -371,7 +373,9 @@ class Probe {
     // A game without a score rewards a win.
     const score = all.score ?? this.#victory();
     const end = all.end ?? (this.#reloads ? RELOAD : null);
-    const whole = { ...all, score, end, seen: this.#seen(plays, changed, all) };
+    const scores = all.score === null && score !== null ? [score, ...all.scores] : all.scores;
+    const ends = end === RELOAD ? [RELOAD] : all.ends;
+    const whole = { ...all, score, end, scores, ends, seen: this.#seen(plays, changed, all) };
     if (!this.#hasText) return whole;
     const own = readingOf(
       plays.map((play) => among(play, ({ text }) => text.startsWith("state(w)"))),
@@ -383,6 +387,8 @@ class Probe {
       seen: own.seen.length > 0 ? own.seen : whole.seen,
       score: own.score ?? whole.score,
       end: own.end ?? whole.end,
+      scores: candidatesOf([own.score, whole.score, ...own.scores, ...scores], ({ place }) => place.text),
+      ends: candidatesOf([own.end, whole.end, ...own.ends, ...ends], ({ text }) => text),
     };
   }
 
@@ -421,16 +427,6 @@ class Probe {
 function among({ places, rows }: Samples, is: (place: Place) => boolean): Samples {
   const kept = places.map((place, at) => (is(place) ? at : -1)).filter((at) => at >= 0);
   return { places: kept.map((at) => places[at]), rows: rows.map((row) => kept.map((at) => row[at])) };
-}
-
-/** Places that the adapter reads, and that are there once the page has loaded. */
-function earlyOf({ seen, score, end }: Reading, early: readonly Place[]): string[] {
-  const known = new Set(early.filter(({ isShown }) => !isShown).map(({ text }) => text));
-  const used = [end?.place.text, score?.place.text, ...seen.map(({ place }) => place.text)];
-  return [...new Set(used.filter((text): text is string => text !== undefined && known.has(text)))].slice(
-    0,
-    2,
-  );
 }
 
 /** What the page's elements say, shown or not. */

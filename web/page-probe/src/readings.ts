@@ -53,10 +53,12 @@ const RECORDS =
 const NO_SCORE =
   /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?count)?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 const LARGEST = 1e7;
+/** Scores and ends that are reported, and tried in this order. */
+const MAX_CANDIDATES = 4;
 /** A number with only two values that falls more often is no score that restarts. */
 const MAX_FALLS = 3;
 
-interface Score extends Chosen {
+export interface Score extends Chosen {
   readonly rank: number;
   readonly isLikely: boolean;
 }
@@ -74,9 +76,9 @@ export interface Reading {
   readonly score: Chosen | null;
   readonly end: End | null;
   readonly seen: readonly Seen[];
-  /** Further candidates for each, the likeliest first. */
-  readonly otherScores: readonly string[];
-  readonly otherEnds: readonly string[];
+  /** Candidates for each, the likeliest first, and the chosen one before the others. */
+  readonly scores: readonly Chosen[];
+  readonly ends: readonly End[];
 }
 
 /** Places that changed in a play, and those whose names say that they matter. */
@@ -136,12 +138,16 @@ export function readingOf(
     score,
     end,
     seen: seenOf(places, seriesOf, changed, size, score?.place ?? null),
-    otherScores: scores
-      .filter((one) => one !== score)
-      .slice(0, 3)
-      .map(({ place }) => place.text),
-    otherEnds: ends.slice(1, 4).map(({ text }) => text),
+    scores: candidatesOf([score, ...scores], ({ place }) => place.text),
+    ends: candidatesOf([end, ...ends, newGame], ({ text }) => text),
   };
+}
+
+/** Each once, as `textOf` has it; the first stays the first. */
+export function candidatesOf<T>(all: readonly (T | null)[], textOf: (one: T) => string): T[] {
+  const known = new Map<string, T>();
+  for (const one of all) if (one !== null && !known.has(textOf(one))) known.set(textOf(one), one);
+  return [...known.values()].slice(0, MAX_CANDIDATES);
 }
 
 function scoreOf(place: Place, series: readonly Series[]): Score | null {

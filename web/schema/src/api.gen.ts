@@ -1060,6 +1060,247 @@ export interface PageLook {
   episode: LookEpisode | null;
 }
 /**
+ * What the browser found; `ProbeReport` has the rest.
+ */
+export interface PageProbe {
+  title: string;
+  engine: string | null;
+  /**
+   * What the page offers agents: `render_game_to_text()`, say.
+   *
+   * @maxItems 100
+   */
+  contracts: string[];
+  starter: ProbeStarter;
+  /**
+   * Labels of what has an effect.
+   *
+   * @maxItems 100
+   */
+  moves: string[];
+  /**
+   * Whether only the first moment of a press has an effect.
+   */
+  taps: boolean;
+  /**
+   * All values that can be read.
+   */
+  num_places: number;
+  /**
+   * What the agent observes.
+   *
+   * @maxItems 100
+   */
+  seen: string[];
+  /**
+   * Whether the agent sees the canvas, in the place of values.
+   */
+  sees_pixels: boolean;
+  score: string | null;
+  end: string | null;
+  restart: string | null;
+  restarts_by_menu: boolean;
+  /**
+   * What the page does that does not follow the clock.
+   *
+   * @maxItems 100
+   */
+  unheld: string[];
+  /**
+   * What the page threw.
+   *
+   * @maxItems 100
+   */
+  errors: string[];
+  /**
+   * Options that the adapter lacks: nothing plays it before they are written.
+   *
+   * @maxItems 100
+   */
+  unfinished: string[];
+  candidates: ProbeCandidates;
+}
+/**
+ * How a game starts from its menu.
+ */
+export interface ProbeStarter {
+  /**
+   * `spot`: something that is drawn on a canvas.
+   */
+  kind: "none" | "key" | "click" | "element" | "spot";
+  /**
+   * Frames until it has started.
+   */
+  ticks: number;
+  /**
+   * The key, where one is pressed.
+   */
+  code: string | null;
+  /**
+   * The place of a click, in CSS pixels; as `y`.
+   */
+  x: number | null;
+  y: number | null;
+  /**
+   * The element; of several menu pages their buttons, separated by commas.
+   */
+  selector: string | null;
+  text: string | null;
+  /**
+   * The spot.
+   */
+  name: string | null;
+}
+/**
+ * What was found for each part of the adapter: the likeliest first, which is also tried first.
+ */
+export interface ProbeCandidates {
+  /**
+   * @maxItems 8
+   */
+  start: ProbeStart[];
+  /**
+   * @maxItems 100
+   */
+  moves: ProbeMove[];
+  /**
+   * @maxItems 8
+   */
+  press: ProbePress[];
+  /**
+   * Those that a move changes, then those that change by themselves, then the others.
+   *
+   * @maxItems 100
+   */
+  places: ProbePlace[];
+  /**
+   * @maxItems 8
+   */
+  score: ProbeScore[];
+  /**
+   * @maxItems 8
+   */
+  end: ProbeEnd[];
+  /**
+   * @maxItems 8
+   */
+  restart: ProbeRestart[];
+}
+/**
+ * A way to start the game that was tried.
+ */
+export interface ProbeStart {
+  starter: ProbeStarter;
+  why: string;
+  /**
+   * Keys and places of the pointer that had an effect afterwards.
+   */
+  num_moves: number;
+  /**
+   * Whether anything moved without input.
+   */
+  is_moving: boolean;
+}
+/**
+ * A key or a place of the pointer that has an effect.
+ */
+export interface ProbeMove {
+  label: string;
+  /**
+   * @maxItems 16
+   */
+  keys: string[];
+  /**
+   * x and y in CSS pixels, and whether the button is down.
+   */
+  pointer: unknown[] | null;
+  why: string;
+  /**
+   * Places that it changes.
+   */
+  num_moved: number;
+}
+/**
+ * How long a move is pressed.
+ */
+export interface ProbePress {
+  /**
+   * Whether it is released halfway through a step.
+   */
+  taps: boolean;
+  ticks_per_step: number;
+  why: string;
+}
+/**
+ * A value that can be read, and what random play saw of it.
+ */
+export interface ProbePlace {
+  path: string;
+  kind: "number" | "truth" | "word" | "list" | "grid";
+  /**
+   * A list has its length here, a grid the number of its cells; as all below.
+   */
+  first: number | boolean | string | null;
+  low: number | null;
+  high: number | null;
+  /**
+   * Frames in which it grew; as `downs`.
+   */
+  ups: number;
+  downs: number;
+  /**
+   * Moves that change it, by their labels, and how.
+   */
+  moved_by: {
+    [k: string]: "up" | "down" | "both" | "changed" | "still";
+  };
+  /**
+   * In the frame in which the game was over; without an end in the last frame.
+   */
+  at_end: number | boolean | string | null;
+}
+/**
+ * A number that may be the score.
+ */
+export interface ProbeScore {
+  text: string;
+  why: string;
+  /**
+   * Frames in which it grew, of `frames` of random play.
+   */
+  ups: number;
+  frames: number;
+  low: number | null;
+  high: number | null;
+}
+/**
+ * A sign that the game is over.
+ */
+export interface ProbeEnd {
+  text: string;
+  why: string;
+  /**
+   * Plays in which it came; None: this cannot be known from a play.
+   */
+  ended: number | null;
+  plays: number;
+  /**
+   * Frames of all plays until it came.
+   */
+  frames: number;
+}
+/**
+ * A way to begin the next episode.
+ */
+export interface ProbeRestart {
+  /**
+   * A function of the game's, its own menu, or a fresh page.
+   */
+  kind: "call" | "menu" | "page";
+  text: string;
+  why: string;
+}
+/**
  * Server-sent event `policy`: a version was announced.
  */
 export interface PolicyView {
@@ -1081,6 +1322,141 @@ export interface PresetView {
    * When to take it.
    */
   help: string;
+}
+/**
+ * Which of the candidates an adapter has, each by its index.
+ */
+export interface ProbeChoice {
+  press: number;
+  /**
+   * None: none was found, and each frame alive is worth a little.
+   */
+  score: number | null;
+  /**
+   * None: an episode ends by its time limit alone.
+   */
+  end: number | null;
+  restart: number;
+}
+/**
+ * An adapter of certain candidates.
+ */
+export interface ProbeDraft {
+  adapter: string;
+  score: string | null;
+  end: string | null;
+  restart: string | null;
+  taps: boolean;
+  /**
+   * @maxItems 100
+   */
+  unfinished: string[];
+}
+/**
+ * Random play by an adapter.
+ */
+export interface ProbePlay {
+  choice: ProbeChoice;
+  steps: number;
+  frames: number;
+  episodes: number;
+  /**
+   * None: no episode ended.
+   */
+  return_mean: number | null;
+  standard_error: number | null;
+  /**
+   * Steps of an episode.
+   */
+  length_mean: number | null;
+  /**
+   * Episodes that the game ended; the others ended by time.
+   */
+  ended: number;
+  /**
+   * Steps in which the score grew.
+   */
+  paid_steps: number;
+  /**
+   * How it differs from what the probe saw, or why it could not be played.
+   *
+   * @maxItems 4
+   */
+  problems: string[];
+}
+/**
+ * The object of `attract probe --json`.
+ */
+export interface ProbeReport {
+  title: string;
+  engine: string | null;
+  /**
+   * @maxItems 100
+   */
+  contracts: string[];
+  starter: ProbeStarter;
+  /**
+   * @maxItems 100
+   */
+  moves: string[];
+  taps: boolean;
+  num_places: number;
+  /**
+   * @maxItems 100
+   */
+  seen: string[];
+  sees_pixels: boolean;
+  score: string | null;
+  end: string | null;
+  restart: string | null;
+  restarts_by_menu: boolean;
+  /**
+   * @maxItems 100
+   */
+  unheld: string[];
+  /**
+   * @maxItems 100
+   */
+  errors: string[];
+  /**
+   * @maxItems 100
+   */
+  unfinished: string[];
+  candidates: ProbeCandidates;
+  version: 1;
+  /**
+   * File that was written.
+   */
+  adapter: string;
+  /**
+   * None: it lacks what it takes to be played, or there was no browser for it.
+   */
+  verified: ProbeVerified | null;
+  /**
+   * Entries that were cut to keep the answer short, by the list's name.
+   */
+  left_out: {
+    [k: string]: number;
+  };
+}
+/**
+ * The adapter as it was written, played at random; what the probe saw itself is in `candidates`.
+ */
+export interface ProbeVerified {
+  play: ProbePlay;
+  /**
+   * All plays, in their order.
+   *
+   * @maxItems 40
+   */
+  tried: ProbePlay[];
+  /**
+   * Options of the adapter for which no candidate played as the probe saw it.
+   *
+   * @maxItems 100
+   */
+  open: string[];
+  seconds: number;
 }
 /**
  * Body of every 4xx and 5xx answer.

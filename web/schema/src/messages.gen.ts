@@ -342,6 +342,8 @@ export interface CheckedPlay {
   return_mean: number | null;
   return_std: number | null;
   length_mean: number | null;
+  terminated: number;
+  paid_steps: number;
   microseconds_per_tick: number;
   create_milliseconds: number;
 }

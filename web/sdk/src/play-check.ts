@@ -45,6 +45,8 @@ export interface PlaySummary {
   /** Standard deviation over those episodes, each the mean over its agents; NaN without one. */
   returnStd: number;
   lengthMean: number;
+  /** Steps in which any agent's reward was above 0. */
+  paidSteps: number;
 }
 
 /** A play that is measured and not judged. */
@@ -76,7 +78,7 @@ export function* playingAtRandom(
   const unread = watchResults(instance.game);
   const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
-  const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
+  const summary = { steps: 0, ticks: 0, episodes: 0, paidSteps: 0, endReasons: {} as PlaySummary["endReasons"] };
   let isNobodyReported = false;
   const returns: number[] = [];
   let lengths = 0;
@@ -85,11 +87,14 @@ export function* playingAtRandom(
   for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
     yield* stepped(instance, drawActions(instance, player));
     summary.ticks += instance.executedTicks;
+    let isPaid = false;
     for (let agent = 0; agent < instance.numAgents; agent++) {
       if (instance.valid[agent] === 0) continue;
       rewards.lowest = Math.min(rewards.lowest, instance.rewards[agent]);
       rewards.highest = Math.max(rewards.highest, instance.rewards[agent]);
+      isPaid ||= instance.rewards[agent] > 0;
     }
+    if (isPaid) summary.paidSteps++;
     watch.look("update", `in step ${summary.steps}`);
     earned.look(instance);
     if (!instance.episodeOver) continue;

@@ -85,6 +85,8 @@ function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNul
     return_mean: play.episodes === 0 ? null : play.returnMean,
     return_std: play.episodes === 0 ? null : play.returnStd,
     length_mean: play.episodes === 0 ? null : play.lengthMean,
+    terminated: play.endReasons.terminated ?? 0,
+    paid_steps: play.paidSteps,
     microseconds_per_tick: play.microsecondsPerTick,
     create_milliseconds: play.createMilliseconds,
   };

@@ -1,0 +1,128 @@
+"""Which candidates are tried where the adapter of a probe does not play as the page did."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from attract.commands.probe_drafts import settle
+from attract.schema.api import CheckFinding, CheckView
+from attract.schema.game_messages import CheckedPlay
+from attract.schema.probe import ProbeChoice, ProbeDraft, ProbeVerified
+from probed import probed
+from socket_fleet import DESCRIPTION
+
+# The score grew 40 times in 1,000 frames; each play below has 1,000 steps or more, so 40 are expected.
+FOUND = probed(
+    score="w.first",
+    end="w.isFirst",
+    candidates={
+        "press": [
+            {"taps": True, "ticks_per_step": 4, "why": "seen"},
+            {"taps": True, "ticks_per_step": 10, "why": "longer"},
+            {"taps": False, "ticks_per_step": 10, "why": "held"},
+        ],
+        "score": [
+            {"text": f"w.{name}", "why": "grew", "ups": 40, "frames": 1000, "low": 0, "high": 40}
+            for name in ("first", "second")
+        ],
+        "end": [
+            {"text": f"w.{name}", "why": "came", "ended": 10, "plays": 10, "frames": 1000}
+            for name in ("isFirst", "isSecond")
+        ],
+        "restart": [
+            {"kind": "call", "text": "w.begin()", "why": "works"},
+            {"kind": "page", "text": "a fresh page", "why": "works"},
+        ],
+    },
+)
+
+
+def play(paid: int = 100, ended: int = 10, length: float = 100.0, finding: str | None = None) -> CheckView:
+    found = [] if finding is None else [finding_of(finding)]
+    checked = CheckedPlay(
+        steps=1000,
+        episodes=10,
+        return_mean=2.0,
+        return_std=3.0,
+        length_mean=length,
+        terminated=ended,
+        paid_steps=paid,
+        microseconds_per_tick=1.0,
+        create_milliseconds=1.0,
+    )
+    return CheckView(
+        game="g", findings=found, description=DESCRIPTION, play=checked, unplayable=False, seconds=1.0
+    )
+
+
+def finding_of(name: str) -> CheckFinding:
+    values: dict[str, Any] = {"id": name, "severity": "error", "text": name, "fix": "fix it"}
+    return CheckFinding(**values, file=None, line=None, column=None, stack=None)
+
+
+async def settled(
+    playing: Callable[[ProbeChoice], CheckView], seconds: float = 60.0
+) -> tuple[ProbeDraft, ProbeVerified]:
+    async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
+        text = choice.model_dump_json()
+        return ProbeDraft(adapter=text, score=None, end=None, restart=None, taps=False, unfinished=unfinished)
+
+    async def playing_of(draft: ProbeDraft) -> CheckView:
+        return playing(ProbeChoice.model_validate_json(draft.adapter))
+
+    clock = iter(range(100))
+    return await settle(FOUND, write, playing_of, now=lambda: float(next(clock)), seconds=seconds)
+
+
+async def test_what_plays_as_it_was_seen_is_kept_and_played_once() -> None:
+    draft, verified = await settled(lambda _: play())
+    assert (verified.play.choice, len(verified.tried), verified.open) == (ProbeChoice(), 1, [])
+    # 3 over the root of 10 episodes.
+    assert verified.play.standard_error == pytest.approx(0.9487, abs=1e-4)
+    assert draft.unfinished == []
+
+
+async def test_taps_that_are_too_short_become_longer() -> None:
+    _, verified = await settled(lambda choice: play(paid=100 if choice.press == 2 else 0))
+    assert verified.play.choice == ProbeChoice(press=2)
+    assert [tried.choice.press for tried in verified.tried] == [0, 1, 2]
+
+
+async def test_a_wrong_first_score_gives_way_to_the_next_after_the_safer_remedies() -> None:
+    _, verified = await settled(lambda choice: play(paid=100 if choice.score == 1 else 0))
+    assert verified.play.choice == ProbeChoice(score=1)
+    assert ProbeChoice(restart=1) in [tried.choice for tried in verified.tried]
+
+
+async def test_a_wrong_first_end_gives_way_to_the_next() -> None:
+    def playing(choice: ProbeChoice) -> CheckView:
+        return play() if choice.end == 1 else play(length=1.0, finding="over-at-once")
+
+    _, verified = await settled(playing)
+    assert (verified.play.choice, verified.open) == (ProbeChoice(end=1), [])
+
+
+async def test_episodes_far_shorter_than_in_the_probe_are_over_at_once() -> None:
+    # 1,000 frames of 10 plays are 100 each; an episode of a step or two is a twentieth of that and less.
+    short = 4 / DESCRIPTION.ticks_per_step
+    _, verified = await settled(lambda choice: play() if choice.restart == 1 else play(length=short))
+    assert verified.play.choice == ProbeChoice(restart=1)
+
+
+async def test_what_no_candidate_mends_is_unfinished() -> None:
+    draft, verified = await settled(lambda _: play(paid=0))
+    assert (draft.unfinished, verified.open) == (["score"], ["score"])
+    assert verified.play.choice == ProbeChoice()
+
+
+async def test_an_end_that_never_comes_leaves_the_time_limit_and_nothing_unfinished() -> None:
+    draft, verified = await settled(lambda _: play(ended=0))
+    assert (draft.unfinished, verified.play.choice) == ([], ProbeChoice())
+    assert verified.play.problems == ["the end does not come, and came in the probe"]
+
+
+async def test_nothing_further_is_tried_once_the_time_is_over() -> None:
+    _, verified = await settled(lambda _: play(paid=0), seconds=2.0)
+    # The clock says 0 at first, and 1 and 2 before each further try.
+    assert len(verified.tried) == 2
