@@ -151,9 +151,9 @@ class PageGameMiddleware:
             return PlainTextResponse("a page game has no service worker", 403)
         if asked.path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
             file = self._web_dir / "page" / asked.path.removeprefix(OWN)
-            return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
+            return FileResponse(file, media_type="text/javascript", headers=_file_headers(scope))
         if asked.path == f"{OWN}{PORTAL}":
-            return Response(PORTAL_TEXT, media_type="text/javascript", headers=FILE_HEADERS)
+            return Response(PORTAL_TEXT, media_type="text/javascript", headers=_file_headers(scope))
         if asked.path == PROBE_PAGE:
             return Response(
                 PROBE_TEXT, media_type="text/html", headers={"content-security-policy": PROBE_POLICY}
@@ -169,7 +169,8 @@ class PageGameMiddleware:
             file = files.find(_with_query(scope, asked.path), is_visitors=asked.is_visitors)
         if file is None:
             return PlainTextResponse(f"there is no file {asked.path}", 404)
-        return _file_response(file) if isinstance(file, Path) else _fetched_response(file)
+        headers = _file_headers(scope)
+        return _file_response(file, headers) if isinstance(file, Path) else _fetched_response(file, headers)
 
     def _is_open(self, scope: Scope, asked: _Asked) -> bool:
         if asked.is_visitors:
@@ -209,6 +210,14 @@ async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
 """The file may be rebuilt at any time: the browser revalidates and gets 304 if it is unchanged."""
 PAGE_HEADERS: Final = FILE_HEADERS | {"origin-agent-cluster": "?1"}
+KEPT_KINDS: Final = ("script", "style", "image", "font", "audio")
+"""What elements of a page load, in the words of the header `Sec-Fetch-Dest`; `fetch` asks with `empty`."""
+KEPT_HEADERS: Final = FILE_HEADERS | {"cache-control": "max-age=2", "vary": "sec-fetch-dest"}
+"""For two seconds the browser uses the file, and its compiled script, for further pages without a request."""
+
+
+def _file_headers(scope: Scope) -> dict[str, str]:
+    return KEPT_HEADERS if Headers(scope=scope).get("sec-fetch-dest") in KEPT_KINDS else FILE_HEADERS
 
 
 def _with_query(scope: Scope, path: str) -> str:
@@ -227,18 +236,18 @@ def _redirect(scope: Scope) -> Response:
     )
 
 
-def _file_response(file: Path) -> Response:
+def _file_response(file: Path, headers: dict[str, str]) -> Response:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     if kind != "text/html" or file.stat().st_size > MAX_PAGE_BYTES:
-        return FileResponse(file, media_type=kind, headers=FILE_HEADERS)
+        return FileResponse(file, media_type=kind, headers=headers)
     return Response(with_clock(file.read_bytes()), media_type=kind, headers=PAGE_HEADERS)
 
 
-def _fetched_response(file: FetchedFile) -> Response:
+def _fetched_response(file: FetchedFile, headers: dict[str, str]) -> Response:
     if file.location is not None:
         return Response(status_code=302, headers={"location": file.location, "cache-control": "no-cache"})
     if not file.media_type.startswith("text/html"):
-        return Response(file.body, headers=FILE_HEADERS | {"content-type": file.media_type})
+        return Response(file.body, headers=headers | {"content-type": file.media_type})
     return Response(with_clock(file.body), headers=PAGE_HEADERS | {"content-type": file.media_type})
 
 

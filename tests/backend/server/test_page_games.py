@@ -130,6 +130,24 @@ def test_the_clock_comes_first_in_pages_of_any_shape(page: bytes, clocked: bytes
 
 
 @pytest.mark.parametrize(
+    ("path", "kind", "kept"),
+    [
+        ("/site/img/ship.png", "image", "max-age=2"),
+        ("/.attract/page-clock.js", "script", "max-age=2"),
+        # What its own code fetches, the page itself, and a browser that does not say.
+        ("/site/img/ship.png", "empty", "no-cache"),
+        ("/site/", "iframe", "no-cache"),
+        ("/site/img/ship.png", None, "no-cache"),
+    ],
+)
+def test_further_pages_load_the_same_elements_without_a_request(
+    world: World, path: str, kind: str | None, kept: str
+) -> None:
+    answer = world.get(path, headers={} if kind is None else {"sec-fetch-dest": kind})
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, kept)
+
+
+@pytest.mark.parametrize(
     "path",
     [
         ".env",
