@@ -78,7 +78,13 @@ export function* playingAtRandom(
   const unread = watchResults(instance.game);
   const earned = new RewardWatch(definition);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
-  const summary = { steps: 0, ticks: 0, episodes: 0, paidSteps: 0, endReasons: {} as PlaySummary["endReasons"] };
+  const summary = {
+    steps: 0,
+    ticks: 0,
+    episodes: 0,
+    paidSteps: 0,
+    endReasons: {} as PlaySummary["endReasons"],
+  };
   let isNobodyReported = false;
   const returns: number[] = [];
   let lengths = 0;
