@@ -263,3 +263,35 @@ describe("what is written", () => {
     expect(eyes.texts()).toEqual(["12", "12"]);
   });
 });
+
+describe("texts of several canvases and calls", () => {
+  test("a small canvas beside the game is read, one that is hidden is not; its things are left out", () => {
+    const { page, context, eyes } = world();
+    context.fillRect(20, 10, 40, 20);
+    for (const display of ["block", "none"]) {
+      const side = page.document.createElement("canvas");
+      Object.assign(side, { width: 60, height: 30 });
+      side.style.display = display;
+      page.document.body.append(side);
+      const beside = side.getContext("2d")!;
+      beside.fillText(`Lives: ${display.length}`, 5, 20);
+      beside.fillRect(0, 0, 5, 5);
+    }
+    expect(eyes.texts()).toEqual(["Lives: 5"]);
+    expect(eyes.number("Lives: #")).toBe(5);
+    expect(eyes.looks()).toEqual(["rect #000000 40x20"]);
+  });
+
+  test("a label and its number are one line as well; other lines and columns are not", () => {
+    const { context, eyes } = world();
+    context.font = "10px sans-serif";
+    context.fillText("Score: ", 10, 20);
+    context.fillText("12", 10 + context.measureText("Score: ").width, 20);
+    context.fillText("Level", 10, 40);
+    context.textAlign = "right";
+    context.fillText("7", 195, 40);
+    expect(eyes.texts()).toEqual(["Score: ", "12", "Level", "7", "Score: 12"]);
+    expect([eyes.number("Score: #"), eyes.number("#", 1)]).toEqual([12, 7]);
+    expect(eyes.says("Score: 12")).toBe(true);
+  });
+});

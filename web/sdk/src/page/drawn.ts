@@ -2,8 +2,9 @@
 
 import type { PageWindow } from "../page-adapter.ts";
 import { ElementThings } from "./drawn/elements.ts";
+import { linesOf } from "./drawn/lines.ts";
 import { numbersIn, patternOf } from "./drawn/looks.ts";
-import type { Mark, Marks } from "./drawn/marks.ts";
+import type { Mark } from "./drawn/marks.ts";
 import { type DrawnThing, moved, type Shares, sharesOf } from "./drawn/movement.ts";
 import { DrawRecorder } from "./drawn/recorder.ts";
 import { made } from "./made.ts";
@@ -32,7 +33,7 @@ export interface Drawn {
   says(text: string): boolean;
   /** Looks of the things that are there, as specific as they can be distinguished. */
   looks(): string[];
-  /** Texts that are there. */
+  /** Texts that are there, on every visible canvas; at the end each line that several of them make up: "Score: " and "12" are "Score: 12", too. */
   texts(): string[];
   /** The same with the middle of each, in pixels of the page's window. */
   written(): Spot[];
@@ -96,18 +97,24 @@ class Eyes implements Drawn {
   }
 
   looks(): string[] {
-    return this.#shownMarks()
+    return this.#recorder
+      .shown()
+      .flatMap(({ marks }) => marks.now)
       .filter(({ text }) => text === null)
       .map(({ look, size, part }) => [look, size, part].filter((word) => word !== "").join(" "));
   }
 
   texts(): string[] {
     const objects = phaserTexts(this.#window).map(({ name }) => name);
-    return [...this.#shownMarks().flatMap(({ text }) => (text === null ? [] : [text])), ...objects];
+    const canvases = this.#recorder.read();
+    const texts = canvases.flatMap(({ marks }) =>
+      marks.now.flatMap(({ text }) => (text === null ? [] : [text])),
+    );
+    return [...texts, ...objects, ...canvases.flatMap(({ marks }) => linesOf(marks.now))];
   }
 
   written(): Spot[] {
-    const marked = this.#recorder.shown().flatMap(({ canvas, marks }) => {
+    const marked = this.#recorder.read().flatMap(({ canvas, marks }) => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const [across, down] = [width / canvas.width, height / canvas.height];
       return marks.now.flatMap(({ text, middle }) =>
@@ -117,10 +124,6 @@ class Eyes implements Drawn {
       );
     });
     return [...marked, ...phaserTexts(this.#window)];
-  }
-
-  #shownMarks(): readonly Mark[] {
-    return this.#recorder.shown().flatMap(({ marks }: { marks: Marks }) => marks.now);
   }
 }
 

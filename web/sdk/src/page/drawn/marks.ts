@@ -16,6 +16,8 @@ export interface Mark {
   readonly text: string | null;
   /** The middle of a text, which stands where it begins. */
   readonly middle?: readonly [x: number, y: number];
+  /** Where a text begins and ends, and the height of its font. */
+  readonly span?: { readonly from: number; readonly to: number; readonly height: number };
 }
 
 /** Older ones go: of a page that never clears, and of one that draws single pixels. */

@@ -2,7 +2,7 @@
 
 import type { PageWindow } from "../../page-adapter.ts";
 import { lookOfImage, paintOf, sizeOf } from "./looks.ts";
-import { Marks } from "./marks.ts";
+import { type Mark, Marks } from "./marks.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: contexts of a window that is not ours, on the screen and off it
 type Context = any;
@@ -55,6 +55,14 @@ export class DrawRecorder {
     const areas = found.map(({ canvas }) => canvas.width * canvas.height);
     const least = Math.max(0, ...areas) / 4;
     return found.filter((_, i) => areas[i] > 0 && areas[i] >= least);
+  }
+
+  /** All canvases to be seen: words are often written on a small one beside the game. */
+  read(): { canvas: HTMLCanvasElement; marks: Marks }[] {
+    return this.#attached().filter(
+      ({ canvas: { width, height, hidden, style } }) =>
+        width * height > 0 && !hidden && style.display !== "none" && style.visibility !== "hidden",
+    );
   }
 
   #attached(): { canvas: HTMLCanvasElement; marks: Marks }[] {
@@ -207,6 +215,11 @@ export class DrawRecorder {
           top: box[1] + (mark.top - from[1]) * down,
           right: box[0] + (mark.right - from[0]) * across,
           bottom: box[1] + (mark.bottom - from[1]) * down,
+          span: mark.span && {
+            from: box[0] + (mark.span.from - from[0]) * across,
+            to: box[0] + (mark.span.to - from[0]) * across,
+            height: mark.span.height * down,
+          },
           ...(mark.middle !== undefined && {
             middle: [
               box[0] + (mark.middle[0] - from[0]) * across,
@@ -237,7 +250,8 @@ export class DrawRecorder {
     // Its outline, or its shadow beside it.
     if (last?.text === text && Math.abs(last.left - left) < 4 && Math.abs(last.top - top) < 4) return;
     const middle = middleOf(context, text, x, y);
-    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text, middle });
+    const span = spanOf(context, text, middle[0]);
+    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text, middle, span });
   }
 
   #paint(context: Context, [path]: unknown[], paint: unknown): void {
@@ -289,10 +303,35 @@ const ABOVE_BASELINE = -0.35;
 const LETTER = 0.5;
 
 function middleOf(context: Context, text: string, x: number, y: number): [number, number] {
-  const height = Number(/([\d.]+)px/.exec(context.font)?.[1] ?? 10);
+  const height = heightOf(context);
   const across = (ACROSS[context.textAlign] ?? 0.5) * LETTER * height * text.length;
   const down = (DOWN[context.textBaseline] ?? ABOVE_BASELINE) * height;
   return pointOf(context, x + across, y + down);
+}
+
+const MAX_WIDTHS = 1000;
+const widths = new Map<string, number>();
+
+/** Where a text that is not turned begins and ends; its middle is estimated, its width is measured once. */
+function spanOf(context: Context, text: string, middle: number): Mark["span"] {
+  const { a, b, d } = context.getTransform() as DOMMatrix;
+  if (b !== 0) return undefined;
+  const key = `${context.font} ${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    width = Number(context.measureText(text).width);
+    if (widths.size === MAX_WIDTHS) widths.clear();
+    widths.set(key, width);
+  }
+  const height = heightOf(context);
+  // The middle is where the estimated width has it.
+  const start = middle - (ACROSS[context.textAlign] ?? 0.5) * LETTER * height * text.length * a;
+  const from = start + ((ACROSS[context.textAlign] ?? 0.5) - 0.5) * width * a;
+  return { from, to: from + width * a, height: height * Math.abs(d) };
+}
+
+function heightOf(context: Context): number {
+  return Number(/([\d.]+)px/.exec(context.font)?.[1] ?? 10);
 }
 
 function pointOf(context: Context, x: number, y: number): [number, number] {
