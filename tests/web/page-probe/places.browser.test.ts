@@ -237,3 +237,29 @@ test("the entities of melonJS and its end are reached by what it calls itself", 
   window.eval(`(w) => ${hooks?.begin("")}`)(window);
   expect(window.me.state.current).toBe(1);
 });
+
+test("what a sprite is by its engine's classes is found, up to the first of the browser's own", async () => {
+  const [, found] = await kept(`
+    class Emitter { get listened() { return 1; } }
+    class Container extends Emitter { get x() { return 7; } }
+    class View extends Container { get alpha() { return 0.5; } }
+    class Sprite extends View { get tint() { return 3; } }
+    class Hero extends Sprite { vx = 2; }
+    var hero = new Hero();
+    var blobs = [new Hero()];
+  `);
+  expect(found).toMatchObject({ "w.hero?.x": 7, "w.hero?.alpha": 0.5, "w.hero?.vx": 2 });
+  // How many there are, then their numbers, the place first.
+  expect((found["w.blobs"] as number[]).slice(0, 2)).toEqual([1, 7]);
+});
+
+test("what p5 documents and keeps for itself is not the game's, also on an instance of its own", async () => {
+  const [, found] = await kept(`
+    function p5() { this._downKeys = { a: 1 }; this.movedX = 1; }
+    p5.prototype.pmouseX = 2;
+    p5.instance = new p5();
+    var pmouseX = 2, movedX = 1, _downKeys = p5.instance._downKeys, score = 5;
+    var sketch = Object.assign(new p5(), { lives: 3 });
+  `);
+  expect(found).toEqual({ "w.score": 5, "w.sketch?.lives": 3 });
+});

@@ -1,6 +1,7 @@
 /** The state variables of a page: numbers, booleans, words, lists and grids, and how an adapter reads them. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { engineNames } from "./engine-names.ts";
 
 export type Kind = "number" | "truth" | "word" | "list" | "grid";
 
@@ -36,6 +37,8 @@ const MAX_OBJECTS = 4_000;
 const MAX_PLACES = 4_000;
 const MAX_KEYS = 200;
 const MAX_DEPTH = 6;
+/** A game's own class, and the classes of an engine's sprite. */
+const MAX_PROTOTYPES = 5;
 const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
 /** Elements of a list that are read and may be observed. */
@@ -95,7 +98,9 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
       queue.push({ value: step(value, calls), root, path: [...path, calls] });
       if (calls === "values()") continue;
     }
+    const engines = engineNames(window, value as object);
     for (const key of keysOf(window, value as object, path.length === 0)) {
+      if (engines.has(String(key))) continue;
       if (path.length === 0 && root.skipped?.test(String(key))) continue;
       const child = attempt(() => (value as Record<Segment, unknown>)[key]);
       if (child !== undefined && child !== null) queue.push({ value: child, root, path: [...path, key] });
@@ -255,7 +260,7 @@ function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
   for (const key of attempt(() => Object.keys(value)) ?? []) keys.add(key);
   if (typeof value !== "function") {
     let prototype = attempt(() => Object.getPrototypeOf(value)) as object | null | undefined;
-    for (let depth = 0; depth < 2 && prototype && !isBuiltIn(window, prototype); depth++) {
+    for (let depth = 0; depth < MAX_PROTOTYPES && prototype && !isBuiltIn(window, prototype); depth++) {
       for (const [key, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
         if (get !== undefined) keys.add(key);
       prototype = Object.getPrototypeOf(prototype) as object | null;

@@ -2,6 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { PROMPT } from "./end-words.ts";
+import { engineNames } from "./engine-names.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 
 /** Declarations of a script at any depth; the page then shows which of them are global. */
@@ -21,8 +22,9 @@ const LONGEST_PROMPT = 80;
 
 /** The page's own globals that are not a browser's. */
 export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
+  const engines = engineNames(window, window);
   const names = (Object.getOwnPropertyNames(window) as string[]).filter(
-    (name) => !pristine.has(name) && !/^\d+$/.test(name) && !name.startsWith("attract"),
+    (name) => !pristine.has(name) && !engines.has(name) && !/^\d+$/.test(name) && !name.startsWith("attract"),
   );
   return names.map((name) => ({ text: `w.${name}`, name, read: (page) => page[name] }));
 }
