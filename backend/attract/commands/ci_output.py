@@ -1,4 +1,4 @@
-"""The files that `attract ci` writes: report, episodes, Playwright tests, JUnit, HTML; and what GitHub is told."""
+"""The files that `attract ci` writes: report, episodes, tests, JUnit, HTML; and what GitHub is told."""
 
 import os
 from collections.abc import Sequence

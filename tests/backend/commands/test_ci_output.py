@@ -44,7 +44,7 @@ def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path
     _, lines = write_outputs(Outputs(out), report(), BUILD, game)
     assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
     assert lines[-1] == "plays: no finding"
-    # Of a game that cannot be loaded there is no build.
+    # A game that cannot be loaded has no build.
     stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
     write_outputs(Outputs(out), stopped, None, game)
     assert Report.model_validate_json((out / "report.json").read_text()).problem == "no browser"
