@@ -1,9 +1,10 @@
-"""The files that `attract ci` writes: episodes, Playwright tests, JUnit, HTML; and what GitHub is told."""
+"""The files that `attract ci` writes: report, episodes, tests, JUnit, HTML; and what GitHub is told."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from attract.commands.destination import check_writable, writing
 from attract.playtest.findings import Build
@@ -17,13 +18,16 @@ from attract.playtest.report_text import text_lines
 from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, written
 
+REPORT: Final = "report.json"
+"""Name of the report in the output folder: what `--json` prints."""
+
 
 @dataclass(frozen=True)
 class Outputs:
     """What is written beside the text."""
 
     folder: Path
-    """For the findings' episodes and tests; made only if there is one."""
+    """For `REPORT`, and the findings' episodes and tests."""
     junit: Path | None = None
     html: Path | None = None
     github: bool = False
@@ -66,6 +70,8 @@ def write_outputs(
     folder = outputs.folder
     if build is not None:
         report = _save_findings(folder, report, build, game)
+    # Also of a build that plays: the report of an earlier one would stay.
+    _write(folder / REPORT, report.model_dump_json(indent=1).encode())
     shown = os.path.relpath(folder)
     lines = text_lines(report, shown)
     if outputs.junit is not None:

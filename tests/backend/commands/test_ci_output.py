@@ -7,6 +7,7 @@ from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.errors import ConfigurationError
 from attract.games.library import GameModule
 from attract.playtest.findings import Build
+from attract.playtest.report import Report
 from attract.runs.episode_files import read_episode
 from fake_worker import counting_game
 from playtest_reports import failed, found, report
@@ -31,11 +32,22 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     assert any("attract replay" in line and "02-error.episode.json" in line for line in lines)
 
 
-def test_a_build_that_plays_leaves_no_folder(tmp_path: Path) -> None:
+def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path) -> None:
     out = tmp_path / "attract-ci"
-    _, lines = write_outputs(Outputs(out), report(), BUILD, TestedGame(None, None, []))
-    assert not out.exists()
+    error = found(recorded(error="gone"), episode_file=None, test_file=None)
+    game = TestedGame(None, None, [])
+    written, _ = write_outputs(Outputs(out), failed(error), BUILD, game)
+    kept = Report.model_validate_json((out / "report.json").read_text())
+    assert kept.version == 1
+    assert [finding.episode_file for finding in kept.findings] == ["01-error.episode.json"]
+    assert kept.model_dump() == written.model_dump()
+    _, lines = write_outputs(Outputs(out), report(), BUILD, game)
+    assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
     assert lines[-1] == "plays: no finding"
+    # A game that cannot be loaded has no build.
+    stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
+    write_outputs(Outputs(out), stopped, None, game)
+    assert Report.model_validate_json((out / "report.json").read_text()).problem == "no browser"
 
 
 def test_every_form_that_is_asked_for_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
