@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import math
+import os
 import sqlite3
 import threading
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -366,10 +367,20 @@ def _put_fact(connection: sqlite3.Connection, key: str, data: Any) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    # A database with a log beside it is read where that log can be created, or as one that nothing changes.
+    is_writable = os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    if not is_writable and _has_open_log(path):
+        raise FileError(
+            path, "was not closed and its folder is read-only: copy the run's folder to one that is not"
+        )
+    name = str(path) if is_writable else f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(
+        name, BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=not is_writable
+    )
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-        connection.execute("PRAGMA journal_mode=WAL")
+        if is_writable:
+            connection.execute("PRAGMA journal_mode=WAL")
         # A commit survives the death of the process (D1) without an fsync that would delay the announcement.
         connection.execute("PRAGMA synchronous=NORMAL")
         # KiB per connection; the system caches the rest, and a server's memory does not grow with its runs.
@@ -383,6 +394,13 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _has_open_log(path: Path) -> bool:
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:

@@ -1,7 +1,11 @@
 import math
+import os
+import shutil
 import sqlite3
+import tempfile
 import threading
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,6 +34,51 @@ def store(tmp_path: Path):
     store = MetricsStore(tmp_path / "metrics.db")
     yield store
     store.close()
+
+
+@contextmanager
+def read_only_folder() -> Generator[Path]:
+    """A folder that the block cannot write once it has called `chmod` on it, also where tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="read only?#"))
+    folder.chmod(0o755)
+    user = os.geteuid()
+    try:
+        yield folder
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def lock(folder: Path) -> None:
+    """Take away the right to write, also from the superuser."""
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65_534)
+
+
+def test_a_run_in_a_read_only_folder_is_read():
+    with read_only_folder() as folder:
+        with closing(MetricsStore(folder / "metrics.db")) as store:
+            store.commit_update(row(1, rollout__ep_rew_mean=20.5), {"view": {"state": "finished"}})
+        lock(folder)
+        with closing(MetricsStore(folder / "metrics.db")) as store:
+            assert store.query("r").series[0].values == [20.5]
+            assert store.fact("view") == {"state": "finished"}
+            with pytest.raises(FileError, match="cannot be opened"):
+                store.commit_update(row(2), {})
+
+
+def test_a_run_that_was_not_closed_is_not_read_in_part_from_a_read_only_folder():
+    with read_only_folder() as folder:
+        with closing(MetricsStore(folder / "metrics.db")) as store:
+            store.commit_update(row(1, rollout__ep_rew_mean=20.5), {})
+            shutil.copytree(folder, folder / "copy")
+        lock(folder / "copy")
+        with pytest.raises(FileError, match="copy the run's folder"):
+            MetricsStore(folder / "copy" / "metrics.db")
 
 
 def test_a_committed_row_is_there_after_the_database_is_opened_again(tmp_path: Path, store: MetricsStore):
