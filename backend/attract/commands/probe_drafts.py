@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from attract.schema.api import CheckView
 from attract.schema.probe import (
+    MAX_TRIED,
     PageProbe,
     ProbeChoice,
     ProbeDraft,
@@ -84,7 +85,9 @@ async def settle(
             choices = alternatives(found, best.choice, problems)
     options = sorted({OPEN[problem] for problem in problems if problem in OPEN})
     draft = await write(best.choice, options)
-    return draft, ProbeVerified(play=best, tried=tried, open=options, seconds=round(now() - began, 1))
+    return draft, ProbeVerified(
+        play=best, tried=tried[:MAX_TRIED], open=options, seconds=round(now() - began, 1)
+    )
 
 
 def first_choice(found: PageProbe) -> ProbeChoice:

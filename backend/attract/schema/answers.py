@@ -1,4 +1,4 @@
-"""What commands print with `--json`; `docs/json.md` lists the fields from here."""
+"""What commands print with `--json`: see docs/commands.md, "Answers as JSON"."""
 
 from typing import Literal
 

@@ -13,6 +13,7 @@ MAX_PLACES: Final = 100
 MAX_MOVES: Final = 100
 MAX_CANDIDATES: Final = 8
 MAX_LINES: Final = 100
+MAX_TRIED: Final = 12
 
 Expression = Annotated[str, Field(max_length=10_000)]
 """JavaScript of the page's window `w`, as the adapter has it."""
@@ -181,8 +182,8 @@ class ProbeVerified(FiniteModel):
     """The adapter as it was written, played at random; what the probe saw itself is in `candidates`."""
 
     play: ProbePlay
-    tried: Annotated[list[ProbePlay], Field(max_length=40)]
-    """All plays, in their order."""
+    tried: Annotated[list[ProbePlay], Field(max_length=MAX_TRIED)]
+    """The first plays, in their order."""
     open: Lines
     """Options of the adapter for which no candidate played as the probe saw it."""
     seconds: Number

@@ -70,6 +70,9 @@ class ProcessRunner:
             assert process.stdout is not None
             async for line in process.stdout:
                 said: dict[str, Any] = json.loads(line)
+                # The command was refused: its exit code and the end of its log say so.
+                if "exit_code" in said:
+                    continue
                 if "state" in said:
                     final = said
                     continue

@@ -1445,9 +1445,9 @@ export interface ProbeReport {
 export interface ProbeVerified {
   play: ProbePlay;
   /**
-   * All plays, in their order.
+   * The first plays, in their order.
    *
-   * @maxItems 40
+   * @maxItems 12
    */
   tried: ProbePlay[];
   /**
