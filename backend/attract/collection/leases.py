@@ -46,6 +46,14 @@ class Recordings:
     episodes: list[RecordedEpisode] = field(default_factory=list[RecordedEpisode])
     done: int = -1
     """The newest version whose episodes were handed on: its later leases are not asked."""
+    asked: int = -1
+    """The newest version whose leases ask for episodes."""
+
+    def ask(self, version: int, every: int) -> bool:
+        """Whether a lease of this version asks: of each `every` versions the first that a lease has."""
+        if version // every > self.asked // every:
+            self.asked = version
+        return version == self.asked and version > self.done
 
 
 @dataclass(eq=False)

@@ -202,7 +202,7 @@ class CollectionState:
             return evaluation.record
         version = worker.sent_version or 0
         every = self.config.recorded_every if purpose == "train" else 0
-        return "extremes" if every and version % every == 0 and version > self.recordings.done else "none"
+        return "extremes" if every and self.recordings.ask(version, every) else "none"
 
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
         """Tell a worker of its lease; a worker plays none twice, so saying it again does no harm."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from attract.collection import effects, evaluation, inputs
+from attract.collection.leases import Recordings
 from attract.errors import ProtocolError
 from attract.schema.messages import EpisodeRecorded, Lease, Recording, Seed
 from attract.schema.recorded_episode import RecordedEpisode
@@ -44,6 +45,14 @@ def started(recording: RecordingSettings, tier: str = "local") -> DrivenCore:
     driven.join(SECOND, 1)
     driven.ready()
     return driven
+
+
+def test_a_version_that_no_lease_has_leaves_no_gap():
+    recordings = Recordings()
+    asked = [recordings.ask(version, 4) for version in (0, 0, 1, 5, 5, 6, 8)]
+    assert asked == [True, True, False, True, True, False, True]
+    recordings.done = 8
+    assert not recordings.ask(8, 4)
 
 
 def trained_leases(**changes: int) -> list[Recording]:
