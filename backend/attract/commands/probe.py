@@ -20,7 +20,6 @@ from attract.commands.destination import check_writable, shown_path, writing
 from attract.commands.json_output import plain_json
 from attract.commands.look_answer import MAX_ANSWER_BYTES
 from attract.commands.output import CommandConsole
-from attract.commands.own_host import gateway_with_host
 from attract.commands.probe_drafts import EPISODES, PLAY_SECONDS, Write, first_choice, settle
 from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
@@ -137,6 +136,9 @@ async def _settled(
     # A check leaves nothing behind.
     with tempfile.TemporaryDirectory() as folder:
         checking = server.model_copy(update={"runs_dir": Path(folder)})
+        # The gateway takes half a second to load, and `attract look` does without it.
+        from attract.commands.own_host import gateway_with_host
+
         async with gateway_with_host(checking, console) as gateway:
 
             async def play(draft: ProbeDraft) -> CheckView:
