@@ -96,6 +96,7 @@ def test_eval_in_the_browser_agrees(outcomes: list[Outcome], runs_dir: Path) -> 
     assert result.json["run_id"] == "cartpole-1"
     assert set(result.json) - {"run_id", "policy_version"} == {
         "episodes",
+        "episodes_saved",
         "return_mean",
         "return_std",
         "length_mean",
