@@ -282,6 +282,18 @@ describe("texts of several canvases and calls", () => {
     expect(eyes.looks()).toEqual(["rect #000000 40x20"]);
   });
 
+  test("a line is one on a second buffer that is shown at half its size", () => {
+    const { page, context, eyes } = world();
+    const buffer = page.document.createElement("canvas");
+    Object.assign(buffer, { width: 2 * context.canvas.width, height: 2 * context.canvas.height });
+    const behind = buffer.getContext("2d")!;
+    behind.font = "20px monospace";
+    behind.fillText("Score:", 20, 40);
+    behind.fillText("12", 20 + behind.measureText("Score: ").width, 40);
+    context.drawImage(buffer, 0, 0, context.canvas.width, context.canvas.height);
+    expect(eyes.texts()).toEqual(["Score:", "12", "Score: 12"]);
+  });
+
   test("a label and its number are one line as well; other lines and columns are not", () => {
     const { context, eyes } = world();
     context.font = "10px sans-serif";

@@ -110,7 +110,8 @@ class Eyes implements Drawn {
     const texts = canvases.flatMap(({ marks }) =>
       marks.now.flatMap(({ text }) => (text === null ? [] : [text])),
     );
-    return [...texts, ...objects, ...canvases.flatMap(({ marks }) => linesOf(marks.now))];
+    const widthOf = this.#recorder.widthOf.bind(this.#recorder);
+    return [...texts, ...objects, ...canvases.flatMap(({ marks }) => linesOf(marks.now, widthOf))];
   }
 
   written(): Spot[] {

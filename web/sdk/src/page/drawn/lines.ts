@@ -16,17 +16,26 @@ interface Line {
   end: number;
 }
 
-/** The lines of two texts or more, each as it is read. */
-export function linesOf(marks: readonly Mark[]): string[] {
-  const written = marks.flatMap(({ text, middle, span }) =>
-    text === null || middle === undefined || span === undefined ? [] : [{ text, y: middle[1], ...span }],
+/**
+ * The lines of two texts or more, each as it is read.
+ *
+ * @param widthOf of a text in a font, in pixels; asked only of texts that are as high as another.
+ */
+export function linesOf(marks: readonly Mark[], widthOf: (font: string, text: string) => number): string[] {
+  const written = marks.flatMap(({ text, middle, left, font }) =>
+    text === null || middle === undefined || font === undefined ? [] : [{ text, y: middle[1], left, font }],
   );
-  if (written.length < 2) return [];
+  const spans = written
+    .filter((one) => written.some((other) => other !== one && isLevel(other.y, one.y, one.font.height)))
+    .map(({ text, y, left, font: { name, height, scale, before } }) => {
+      const width = widthOf(name, text) * scale;
+      return { text, y, height, from: left - before * width, to: left + (1 - before) * width };
+    });
   const lines: Line[] = [];
-  for (const { text, y, from, to, height } of written.sort((a, b) => a.from - b.from)) {
+  for (const { text, y, from, to, height } of spans.sort((a, b) => a.from - b.from)) {
     const line = lines.find((one) => {
       const gap = (from - one.end) / one.height;
-      return Math.abs(y - one.y) <= MAX_SHIFT * one.height && gap >= MIN_GAP && gap <= MAX_GAP;
+      return isLevel(y, one.y, one.height) && gap >= MIN_GAP && gap <= MAX_GAP;
     });
     if (line === undefined) {
       lines.push({ texts: [text], y, height, end: to });
@@ -37,4 +46,8 @@ export function linesOf(marks: readonly Mark[]): string[] {
     line.end = to;
   }
   return lines.filter(({ texts }) => texts.length > 1).map(({ texts }) => texts.join(""));
+}
+
+function isLevel(y: number, other: number, height: number): boolean {
+  return Math.abs(y - other) <= MAX_SHIFT * height;
 }

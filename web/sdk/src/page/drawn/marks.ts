@@ -16,8 +16,19 @@ export interface Mark {
   readonly text: string | null;
   /** The middle of a text, which stands where it begins. */
   readonly middle?: readonly [x: number, y: number];
-  /** Where a text begins and ends, and the height of its font. */
-  readonly span?: { readonly from: number; readonly to: number; readonly height: number };
+  /** How a text that is not turned is written, from `left`. */
+  readonly font?: Font;
+}
+
+export interface Font {
+  /** As a canvas has it: "10px sans-serif". */
+  readonly name: string;
+  /** Its height in pixels of the canvas. */
+  readonly height: number;
+  /** Pixels of the canvas for one of the text's own, along the line. */
+  readonly scale: number;
+  /** Share of the text's width that lies before `left`. */
+  readonly before: number;
 }
 
 /** Older ones go: of a page that never clears, and of one that draws single pixels. */

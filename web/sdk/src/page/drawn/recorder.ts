@@ -2,7 +2,7 @@
 
 import type { PageWindow } from "../../page-adapter.ts";
 import { lookOfImage, paintOf, sizeOf } from "./looks.ts";
-import { type Mark, Marks } from "./marks.ts";
+import { type Font, Marks } from "./marks.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: contexts of a window that is not ours, on the screen and off it
 type Context = any;
@@ -29,6 +29,7 @@ export class DrawRecorder {
   readonly #paths = new WeakMap<object, Path>();
   /** The same by the contexts that draw there. */
   readonly #marksByContext = new WeakMap<object, Marks>();
+  #measure: Context;
 
   /** Follows `window` from now on. */
   constructor(window: PageWindow) {
@@ -63,6 +64,13 @@ export class DrawRecorder {
       ({ canvas: { width, height, hidden, style } }) =>
         width * height > 0 && !hidden && style.display !== "none" && style.visibility !== "hidden",
     );
+  }
+
+  /** Width of a text in a font of the page, as far as that is loaded: what the page would measure now. */
+  widthOf(font: string, text: string): number {
+    this.#measure ??= new this.#window.OffscreenCanvas(1, 1).getContext("2d");
+    this.#measure.font = font;
+    return this.#measure.measureText(text).width;
   }
 
   #attached(): { canvas: HTMLCanvasElement; marks: Marks }[] {
@@ -215,10 +223,10 @@ export class DrawRecorder {
           top: box[1] + (mark.top - from[1]) * down,
           right: box[0] + (mark.right - from[0]) * across,
           bottom: box[1] + (mark.bottom - from[1]) * down,
-          span: mark.span && {
-            from: box[0] + (mark.span.from - from[0]) * across,
-            to: box[0] + (mark.span.to - from[0]) * across,
-            height: mark.span.height * down,
+          font: mark.font && {
+            ...mark.font,
+            height: mark.font.height * down,
+            scale: mark.font.scale * across,
           },
           ...(mark.middle !== undefined && {
             middle: [
@@ -250,8 +258,8 @@ export class DrawRecorder {
     // Its outline, or its shadow beside it.
     if (last?.text === text && Math.abs(last.left - left) < 4 && Math.abs(last.top - top) < 4) return;
     const middle = middleOf(context, text, x, y);
-    const span = spanOf(context, text, middle[0]);
-    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text, middle, span });
+    const font = fontOf(context);
+    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text, middle, font });
   }
 
   #paint(context: Context, [path]: unknown[], paint: unknown): void {
@@ -309,25 +317,16 @@ function middleOf(context: Context, text: string, x: number, y: number): [number
   return pointOf(context, x + across, y + down);
 }
 
-const MAX_WIDTHS = 1000;
-const widths = new Map<string, number>();
-
-/** Where a text that is not turned begins and ends; its middle is estimated, its width is measured once. */
-function spanOf(context: Context, text: string, middle: number): Mark["span"] {
+/** Undefined where the text is turned: it is on no line. */
+function fontOf(context: Context): Font | undefined {
   const { a, b, d } = context.getTransform() as DOMMatrix;
   if (b !== 0) return undefined;
-  const key = `${context.font} ${text}`;
-  let width = widths.get(key);
-  if (width === undefined) {
-    width = Number(context.measureText(text).width);
-    if (widths.size === MAX_WIDTHS) widths.clear();
-    widths.set(key, width);
-  }
-  const height = heightOf(context);
-  // The middle is where the estimated width has it.
-  const start = middle - (ACROSS[context.textAlign] ?? 0.5) * LETTER * height * text.length * a;
-  const from = start + ((ACROSS[context.textAlign] ?? 0.5) - 0.5) * width * a;
-  return { from, to: from + width * a, height: height * Math.abs(d) };
+  return {
+    name: context.font,
+    height: heightOf(context) * Math.abs(d),
+    scale: a,
+    before: 0.5 - (ACROSS[context.textAlign] ?? 0.5),
+  };
 }
 
 function heightOf(context: Context): number {
