@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import attract.commands.look as look_module
+from attract.commands.json_output import MAX_ANSWER_BYTES
 from attract.commands.look import LookOptions, look
-from attract.commands.look_answer import MAX_ANSWER_BYTES
 from attract.commands.look_inputs import given_inputs
 from attract.errors import GameError
 from attract.schema.look import LookGlobal, LookReport

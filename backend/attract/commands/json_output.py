@@ -11,6 +11,8 @@ from attract.errors import AttractError, ConfigurationError
 from attract.processes.interrupt import Terminated
 from attract.schema.answers import ErrorAnswer
 
+MAX_ANSWER_BYTES: Final = 8_000
+"""The length to which long answers are cut: what a coding agent reads at once."""
 MAX_ERROR_LENGTH: Final = 2_000
 OPTIONS: Final = ("--json", "--json-lines")
 TRUE: Final = ("", "true", "yes", "y", "1", "on")

@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from attract.commands.json_output import plain_json
+from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
 from attract.commands.train_display import printable
 from attract.schema.look import LookGlobal, LookReport
 
-MAX_ANSWER_BYTES: Final = 8_000
 MAX_EVAL_LENGTH: Final = 3_000
 """Characters of a value's JSON; a longer one is cut, as a text that has as many in JSON."""
 MIN_TEXT_LENGTH: Final = 60

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from attract.commands.json_output import json_text
+from attract.commands.json_output import MAX_ANSWER_BYTES, json_text
 from attract.errors import ConfigurationError, few_names, nearest_name
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
@@ -16,7 +16,6 @@ from attract.runs.plain_text import plain
 from attract.schema.answers import RunMetric, RunMetrics
 from attract.schema.api import MetricSeries, MetricsView
 
-MAX_ANSWER_BYTES: Final = 8_000
 NAMED_POINTS: Final = 20
 """Values of each metric that was named."""
 WHOLE_POINTS: Final = 500

@@ -17,8 +17,7 @@ from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.destination import check_writable, shown_path, writing
-from attract.commands.json_output import plain_json
-from attract.commands.look_answer import MAX_ANSWER_BYTES
+from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
 from attract.commands.output import CommandConsole
 from attract.commands.probe_drafts import EPISODES, PLAY_SECONDS, Write, first_choice, settle
 from attract.commands.skill import lay_skill

@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from attract.commands.json_output import json_text
-from attract.commands.look_answer import MAX_ANSWER_BYTES, look_lines, shortened, text_of
+from attract.commands.json_output import MAX_ANSWER_BYTES, json_text
+from attract.commands.look_answer import look_lines, shortened, text_of
 from attract.schema.look import LookReport
 
 ESCAPES = "\x1b]0;owned\x07 \x1b[31mred\x9b31m \u202edesrever\u2028line"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.json_output import json_text
-from attract.commands.metrics import MAX_ANSWER_BYTES, metrics_lines, run_metrics
+from attract.commands.json_output import MAX_ANSWER_BYTES, json_text
+from attract.commands.metrics import metrics_lines, run_metrics
 from attract.errors import ConfigurationError, DamagedRunError
 from attract.runs.metrics import MetricsStore, UpdateRow
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.look_answer import MAX_ANSWER_BYTES
+from attract.commands.json_output import MAX_ANSWER_BYTES
 from attract.commands.new import create_project
 from attract.commands.probe import adapter_of, found_lines, json_text, missing, write_adapter
 from attract.errors import ConfigurationError
