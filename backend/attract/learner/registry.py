@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
@@ -12,11 +12,13 @@ from attract.learner.exploration.rnd import WithRnd
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
+from attract.learner.sac.algorithm import Sac
 from attract.settings.cloning import CloningSettings
 from attract.settings.dqn import DqnSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 from attract.settings.run import RunSettings
+from attract.settings.sac import SacSettings
 
 
 def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
@@ -28,16 +30,32 @@ def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
 
 def _dqn(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
     settings = cast("DqnSettings", run.hyperparameters)
-    return AlgorithmChoice(
-        "dqn",
-        settings.normalize_observations,
-        lambda learnable: Dqn(learnable, settings),
-        resume_note="the replay buffer is not in the checkpoint and fills again; "
-        f"learning goes on once it has {settings.learning_starts:,} steps",
+    create = partial(_with_settings, Dqn, settings)
+    return AlgorithmChoice("dqn", settings.normalize_observations, create, _refills(settings.learning_starts))
+
+
+def _sac(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
+    settings = cast("SacSettings", run.hyperparameters)
+    create = partial(_with_settings, Sac, settings)
+    return AlgorithmChoice("sac", settings.normalize_observations, create, _refills(settings.learning_starts))
+
+
+def _with_settings(kind: Any, settings: Any, learnable: Learnable) -> Algorithm:
+    return kind(learnable, settings)
+
+
+def _refills(learning_starts: int) -> str:
+    return (
+        "the replay buffer is not in the checkpoint and fills again; "
+        f"learning goes on once it has {learning_starts:,} steps"
     )
 
 
-ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {"ppo": _ppo, "dqn": _dqn}
+ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {
+    "ppo": _ppo,
+    "dqn": _dqn,
+    "sac": _sac,
+}
 """By the name of `ALGORITHM_SETTINGS`."""
 
 

@@ -25,6 +25,7 @@ from attract.settings.dqn import DqnSettings
 from attract.settings.errors import dotted, refusal
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
+from attract.settings.sac import SacSettings
 
 
 def _sizes(given: Any) -> Any:
@@ -144,11 +145,13 @@ class RunSettings(Settings):
     """A named set of hyperparameters; settings given explicitly override it. None: what the game
     recommends."""
     policy: Annotated[PolicySettings, Field(title="Network")] = PolicySettings()
-    algorithm: Literal["ppo", "dqn"] = "ppo"
+    algorithm: Literal["ppo", "dqn", "sac"] = "ppo"
     """Training algorithm; its settings are in the section of its name. `ppo`: for games that give thousands
-    of steps a second. `dqn`: learns more from each step, for pages that give few; discrete actions only."""
+    of steps a second. `dqn`: learns more from each step, for pages that give few; discrete actions only.
+    `sac`: the same for actions that are real numbers."""
     ppo: Annotated[PpoSettings, Field(title="Learning (PPO)")] = PpoSettings()
     dqn: Annotated[DqnSettings, Field(title="Learning (DQN)")] = DqnSettings()
+    sac: Annotated[SacSettings, Field(title="Learning (SAC)")] = SacSettings()
     exploration: Literal["none", "rnd"] = "none"
     """`rnd`: add an intrinsic reward for novel observations (random network distillation). Use it for goals
     that random play never finds."""
@@ -218,7 +221,11 @@ class RunSettings(Settings):
         return self
 
 
-ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSettings, "dqn": DqnSettings}
+ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {
+    "ppo": PpoSettings,
+    "dqn": DqnSettings,
+    "sac": SacSettings,
+}
 """By the algorithm's name: a field of `RunSettings`, and a key of the learner's registry."""
 
 

@@ -169,8 +169,9 @@ class ReplayBuffer:
         return {key: array[rows].to(device) for key, array in self._observations.items()}
 
     def actions(self, rows: Tensor, device: torch.device) -> Tensor:
-        """[N] or [N, components] int64."""
-        return self._actions[rows].to(device, torch.int64)
+        """[N] or [N, components] int64; float32 as they were drawn, where actions are real numbers."""
+        kept = self._actions[rows].to(device)
+        return kept if kept.is_floating_point() else kept.to(torch.int64)
 
     def masks(self, rows: Tensor, device: torch.device) -> Tensor | None:
         """[N, choices] bool; None where the game has no masks."""
@@ -203,7 +204,8 @@ class ReplayBuffer:
         self._observations = {
             key: _zeros((rows, *array.shape[2:]), array.dtype) for key, array in batch.observation.items()
         }
-        self._actions = _zeros((rows, *batch.action.shape[2:]), torch.int32)
+        kind = torch.float32 if batch.action.is_floating_point() else torch.int32
+        self._actions = _zeros((rows, *batch.action.shape[2:]), kind)
         self._reward = _zeros((rows,), torch.float32)
         self._terminated, self._leads = _zeros((rows,), torch.bool), _zeros((rows,), torch.bool)
         self._next = _zeros((rows,), torch.int64)

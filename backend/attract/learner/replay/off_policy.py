@@ -1,0 +1,269 @@
+"""The state between updates of an algorithm that learns from a replay buffer, and the order of one update."""
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+from attract.algorithm.annealing import scheduled
+from attract.algorithm.normalisation import RunningMoments
+from attract.algorithm.returns import reward_divisor
+from attract.errors import NonFiniteUpdateError
+from attract.experience.batch import Batch
+from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
+from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns
+from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.dqn.replay_buffer import ReplayBuffer, Transitions
+from attract.settings.off_policy import OffPolicySettings
+
+RETURNS = "return_statistics"
+"""The moments of discounted returns, by which rewards are scaled (rule P11)."""
+_SLOTS = f"{RETURNS}.slots."
+_ONLINE = "values.online."
+_TARGET = "values.target."
+ADAM_EPSILON = 1e-5
+
+
+class ValueNetwork(Protocol):
+    """A module that holds the policy as its `policy`, and the values of actions beside it."""
+
+    def learned(self) -> list[nn.Parameter]:
+        """What gradient steps change."""
+        ...
+
+    def followed(self) -> list[nn.Parameter]:
+        """The part of `learned` that the target network follows."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `torch.nn.Module`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What an update's batch adds, which counts from `commit` on."""
+
+    batch: Batch
+    returns: SeenReturns | None
+    owed: float
+
+
+class OffPolicy(ABC):
+    """`Algorithm`: gradient steps on steps that are drawn from a replay buffer of one policy.
+
+    A batch goes into the buffer once its update counts, so an update draws from the batches before. Each
+    agent step of the batch pays for `replay_ratio` gradient steps.
+
+    Args:
+        learnable: the policy.
+        settings: of the algorithm.
+        network: on the policy's device; holds the policy.
+        target: a copy of it whose `followed` parameters follow those of the network.
+    """
+
+    metric_names: ClassVar[tuple[str, ...]]
+    """Names of what `_gradient_step` gives, without `train/`."""
+
+    def __init__(
+        self, learnable: Learnable, settings: OffPolicySettings, network: nn.Module, target: nn.Module
+    ) -> None:
+        self._policy = learnable.policy
+        self._device = learnable.device
+        self._common = settings
+        self._network, self._target = network, target
+        self._pairs = list(zip(_values(target).followed(), _values(network).followed(), strict=True))
+        self.optimizer = torch.optim.Adam(
+            _values(network).learned(), lr=settings.learning_rate, eps=ADAM_EPSILON, fused=True
+        )
+        self.generator = learnable.generator("replay")
+        """Draws from the buffer; on the CPU whatever the device."""
+        self.buffer = ReplayBuffer(settings.buffer_size, settings.buffer_mebibytes << 20)
+        self.moments: Mapping[str, RunningMoments] = (
+            {RETURNS: RunningMoments.empty(())} if settings.normalize_rewards else {}
+        )
+        self._slot_returns = SlotReturns()
+        self._owed = 0.0
+        """Gradient steps paid for and not taken, below 1."""
+        self._seen: _Seen | None = None
+
+    @abstractmethod
+    def _gradient_step(self, drawn: Transitions) -> Tensor:
+        """One step of the optimizer; the numbers of `metric_names`."""
+
+    @abstractmethod
+    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], float | None, dict[str, float]]:
+        """After the gradient steps: metrics, the entropy in nats where it is known, and shared metrics."""
+
+    def can_learn_from(self, batch: Batch) -> bool:
+        """See `Algorithm`."""
+        return bool(batch.valid.any())
+
+    def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+        """See `Algorithm`.
+
+        Raises: RuntimeError: an extra loss or a bonus, which settings refuse.
+        """
+        if extra_loss is not None or batch.reward_bonus is not None or batch.advantage_bonus is not None:
+            raise RuntimeError("expected experience alone, got what a wrapper adds, which is not replayed")
+        _check_finite(batch)
+        settings, divisor, returns = self._common, 1.0, None
+        if settings.normalize_rewards:
+            returns = self._slot_returns.see(batch, settings.gamma)
+            divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
+        num_steps = int(batch.valid.sum())
+        owed, taken = self._owed, 0
+        metrics: dict[str, float] = {}
+        entropy, shared = None, dict[str, float]()
+        rate = scheduled(
+            settings.learning_rate,
+            settings.learning_rate_schedule,
+            progress.agent_steps,
+            progress.schedule_steps,
+        )
+        if self.buffer.num_steps >= max(1, settings.learning_starts):
+            owed += settings.replay_ratio * num_steps
+            taken = int(owed)
+            undo = self.undo_point()
+            try:
+                metrics |= self._learn(taken, rate, divisor)
+                written, entropy, shared = self._write_policy(progress)
+                metrics |= written
+                self._check_weights()
+            except BaseException:
+                undo()
+                raise
+        self._seen = _Seen(batch, returns, owed - taken)
+        metrics |= {
+            "train/num_minibatches": float(taken),
+            "train/replay_ratio": taken / num_steps,
+            "train/buffer_steps": float(self.buffer.num_steps),
+            "train/buffer_mebibytes": self.buffer.num_bytes / 2**20,
+        }
+        if settings.normalize_rewards:
+            metrics["train/reward_divisor"] = divisor
+        return Report(metrics, {"train/learning_rate": rate, **shared}, entropy)
+
+    def commit(self) -> Mapping[str, RunningMoments]:
+        """See `Algorithm`: from here on the batch is in the buffer.
+
+        Raises: ConfigurationError: the buffer has no room for it.
+        """
+        if self._seen is None:
+            return {}
+        seen, self._seen = self._seen, None
+        self.buffer.add(seen.batch)
+        self._owed = seen.owed
+        if seen.returns is None:
+            return {}
+        self._slot_returns.take_over(seen.returns)
+        return {RETURNS: seen.returns.moments}
+
+    def undo_point(self) -> Callable[[], None]:
+        """See `Algorithm`."""
+        networks = [
+            (network, {name: tensor.clone() for name, tensor in network.state_dict().items()})
+            for network in (self._network, self._target)
+        ]
+        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
+        random_state, seen = self.generator.get_state(), self._seen
+
+        def undo() -> None:
+            self._seen = seen
+            for network, state in networks:
+                network.load_state_dict(state)
+            self.restore_optimizer(optimizer)
+            self.optimizer.zero_grad(set_to_none=True)
+            self.generator.set_state(random_state)
+
+        return undo
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`."""
+        return adam_tensors(self.optimizer, self._network)
+
+    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        """See `Algorithm`."""
+        restore_adam(self.optimizer, self._network, tensors)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`: values, the target network, and the returns of running episodes."""
+        online = {n: t for n, t in self._network.state_dict().items() if not n.startswith("policy.")}
+        own = {f"{_ONLINE}{name}": tensor for name, tensor in online.items()}
+        own |= {f"{_TARGET}{name}": tensor for name, tensor in self._target.state_dict().items()}
+        if RETURNS in self.moments:
+            own |= {f"{_SLOTS}{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
+        return own
+
+    def document(self) -> dict[str, Any]:
+        """See `Algorithm`."""
+        replay = base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
+        return {"random_state": {"replay": replay}, "owed_gradient_steps": self._owed}
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """See `Algorithm`; the buffer is not kept, and fills again."""
+        state = bytearray(base64.b64decode(document["random_state"]["replay"]))
+        self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        self._owed = float(document["owed_gradient_steps"])
+        own = self._network.state_dict()
+        self._network.load_state_dict({**own, **within(tensors, _ONLINE)})
+        self._target.load_state_dict(within(tensors, _TARGET))
+        if slots := within(tensors, _SLOTS):
+            self._slot_returns.restore(slots)
+
+    def _learn(self, num_steps: int, rate: float, divisor: float) -> dict[str, float]:
+        """So many gradient steps; means of their numbers. Raises: NonFiniteUpdateError."""
+        if num_steps == 0:
+            return {}
+        settings = self._common
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        drawn = self.buffer.draw(
+            num_steps * settings.batch_size,
+            self.generator,
+            gamma=settings.gamma,
+            n_steps=settings.n_steps,
+            divisor=divisor,
+        )
+        rows: list[Tensor] = []
+        for part in _parts(drawn, settings.batch_size):
+            rows.append(self._gradient_step(part))
+            self._follow()
+        means = torch.stack(rows).double().mean(0).tolist()
+        if not all(value - value == 0 for value in means):
+            raise NonFiniteUpdateError("a loss or gradient")
+        return {f"train/{name}": value for name, value in zip(self.metric_names, means, strict=True)}
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """The target network's parameters move by `tau` of the way."""
+        followers, own = [list(side) for side in zip(*self._pairs, strict=True)]
+        torch._foreach_lerp_(followers, own, self._common.tau)
+
+    def _check_weights(self) -> None:
+        """Raises: NonFiniteUpdateError: a weight is not finite."""
+        for name, tensor in self._network.state_dict().items():
+            if not bool(torch.isfinite(tensor).all()):
+                raise NonFiniteUpdateError(f"weight {name}")
+
+
+def _values(network: nn.Module) -> ValueNetwork:
+    return cast("ValueNetwork", network)
+
+
+def _parts(drawn: Transitions, size: int) -> list[Transitions]:
+    columns = (drawn.start, drawn.rewards, drawn.discount, drawn.end)
+    return [Transitions(*part) for part in zip(*(column.split(size) for column in columns), strict=True)]
+
+
+def _check_finite(batch: Batch) -> None:
+    """Raises: NonFiniteUpdateError: a valid reward or observation is not; the buffer would keep it."""
+    if not bool(torch.isfinite(batch.reward[batch.valid]).all()):
+        raise NonFiniteUpdateError("a reward")
+    for key, array in batch.observation.items():
+        if array.is_floating_point() and not bool(torch.isfinite(array[batch.valid]).all()):
+            raise NonFiniteUpdateError(f"observation {key!r}")

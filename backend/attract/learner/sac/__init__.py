@@ -1,0 +1,1 @@
+"""Soft actor-critic: continuous actions, learned from a replay buffer."""

@@ -1,0 +1,58 @@
+"""SAC's hyperparameters: what algorithms with a replay buffer share, and the entropy that it keeps."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import Field
+
+from attract.settings.off_policy import OffPolicySettings, around
+
+ADVICE: Final[Mapping[str, tuple[str, str]]] = {
+    "return-fell": ("Lower the learning rate: `{setting}`", "--sac.learning-rate 0.0003"),
+    "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--sac.gamma 0.99"),
+    "workers-wait": ("Take fewer gradient steps: `{setting}`", "--sac.replay-ratio 0.25"),
+}
+_CHOICES = "sac moves real numbers; for choices algorithm 'dqn' or 'ppo' works"
+REFUSES: Final[Mapping[str, str]] = {
+    "policy.recurrent": "sac learns from single steps of its replay buffer; "
+    "a recurrent policy needs algorithm 'ppo', and policy.recurrent 'none' works",
+    "exploration": "sac explores by itself and its buffer keeps rewards as they were; 'none' works",
+    "cloning.demonstrations": "sac does not fit demonstrations; algorithm 'ppo' does",
+    "federated": "the replay buffer of sac is not averaged; algorithm 'ppo' averages",
+    "cells": "sac trains in one cell; remove RANK and WORLD_SIZE, or train by algorithm 'ppo'",
+    "discrete": _CHOICES,
+    "multi_discrete": _CHOICES,
+    "multi_binary": _CHOICES,
+}
+
+
+class SacSettings(OffPolicySettings):
+    """Settings of SAC (soft actor-critic): it learns continuous actions from few steps."""
+
+    section: ClassVar[str] = "sac"
+    advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
+    refuses: ClassVar[Mapping[str, str]] = REFUSES
+
+    temperature: Annotated[float, Field(gt=0, title="Initial temperature")] = 0.1
+    """Weight of the entropy at the start. It changes so that the entropy is `target_entropy`."""
+    target_entropy: float = -1.0
+    """Entropy that the policy keeps, nats for each number of an action, where the box goes from -1 to 1. -1 is
+    a standard deviation of 0.09, 0 is 0.24."""
+
+    @property
+    def search_space(self) -> dict[str, Any]:
+        """See `AlgorithmSettings`."""
+        rate = self.learning_rate
+        return {
+            "learning_rate": {"low": rate / 5, "high": min(rate * 4, 0.02), "log": True},
+            "gamma": around(self.gamma, 0.97, 0.98, 0.99, 0.995),
+            "replay_ratio": around(self.replay_ratio, 0.25, 0.5, 1.0),
+            "n_steps": around(self.n_steps, 1, 3, 5),
+            "batch_size": around(self.batch_size, 64, 128, 256),
+            "target_entropy": around(self.target_entropy, -1.5, -1.0, -0.5, 0.0),
+        }
+
+    @staticmethod
+    def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """See `AlgorithmSettings`: none was measured."""
+        return []
