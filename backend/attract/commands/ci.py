@@ -357,6 +357,7 @@ async def _judged(
     new = [finding for finding in findings if not is_known(finding, known)]
     return Report(
         game=order.game,
+        game_id=description.id,
         build=build.sha256,
         baseline_build=None if baseline is None else baseline.build,
         verdict="findings" if new else "plays",

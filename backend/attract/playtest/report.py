@@ -85,6 +85,8 @@ class Report(FiniteModel):
     version: Literal[1] = REPORT_VERSION
     game: Text
     """As it was named."""
+    game_id: Text = ""
+    """The id in its description; empty: it could not be loaded."""
     build: Annotated[str, Field(max_length=64)]
     """SHA-256 of the module; of a page also of its files."""
     baseline_build: Annotated[str, Field(max_length=64)] | None = None

@@ -96,7 +96,7 @@ def add_routes(
     add_run_list_routes(app, service.catalogue)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
-    add_episode_routes(app, service)
+    add_episode_routes(app, service, (settings.project_dir, settings.runs_dir.parent))
     add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 

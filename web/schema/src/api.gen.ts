@@ -1301,6 +1301,74 @@ export interface ProbeRestart {
   why: string;
 }
 /**
+ * One finding of a report, with the episode that shows it.
+ */
+export interface PlaytestFinding {
+  /**
+   * The oracle's id, of some with the number that changed.
+   */
+  id: string;
+  /**
+   * One sentence.
+   */
+  text: string;
+  file: string | null;
+  line: number | null;
+  /**
+   * Who played the episode.
+   */
+  player: string | null;
+  /**
+   * Step in which it happens.
+   */
+  step: number | null;
+  /**
+   * Game time at that step.
+   */
+  seconds: number | null;
+  /**
+   * Name of the episode's file, below the report's folder.
+   */
+  episode_file: string | null;
+  episode: RecordedEpisode | null;
+  /**
+   * Why the episode cannot be played.
+   */
+  problem: string | null;
+  [k: string]: unknown;
+}
+/**
+ * One report of `attract ci`; fields that are not shown are left out.
+ */
+export interface PlaytestReport {
+  format: "attract-ci";
+  version: 1;
+  /**
+   * As it was named in the command.
+   */
+  game: string;
+  /**
+   * The id in the game's description; empty: the game could not be loaded.
+   */
+  game_id: string;
+  verdict: "plays" | "findings" | "not_played";
+  problem: string | null;
+  findings: PlaytestFinding[];
+  /**
+   * Number that were played.
+   */
+  episodes: number;
+  /**
+   * Name of the folder that has it.
+   */
+  folder: string;
+  /**
+   * UTC, ISO 8601.
+   */
+  written_at: string;
+  [k: string]: unknown;
+}
+/**
  * Server-sent event `policy`: a version was announced.
  */
 export interface PolicyView {

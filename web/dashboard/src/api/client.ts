@@ -15,6 +15,7 @@ import type {
   MetricDefinitions,
   MetricsView,
   OpenedSession,
+  PlaytestReport,
   Problem,
   RecordedEpisode,
   RunList,
@@ -135,6 +136,8 @@ export const api = {
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
+  /** What `attract ci` found in builds of the project's games, the newest report first. */
+  findings: () => get<PlaytestReport[]>("api/findings"),
   settingsForm: () => get<SettingsForm>("api/settings"),
   /** What a run of a game would use with some settings, or what is wrong with them; nothing is started. */
   trySettings: (request: Pick<SettingsRequest, "game"> & Partial<SettingsRequest>) =>
