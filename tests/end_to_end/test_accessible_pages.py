@@ -43,7 +43,7 @@ PLACES = {
     "compare": Place("#/compare?runs=finished-1,stopped-1,failed-1", 'figure[data-runs="3"] canvas'),
     "studies": Place("#/tuning", ".runs-list li"),
     "study": Place("#/tuning/live", "tr[data-id]"),
-    "study that is over": Place("#/tuning/over", "tr[data-id]"),
+    "study that is over": Place("#/tuning/over", ".front-chart canvas"),
     "access": Place("#/access", "main h1"),
     "game": Place("#/games/cartpole", '[data-testid="agent"][data-ready="true"]'),
     "run": Place("#/runs/p", '[data-testid="ship"]'),

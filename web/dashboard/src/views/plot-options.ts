@@ -90,13 +90,14 @@ export function plotOptions(
     series: [
       {},
       ...table.columns.map(({ line, kind }): uPlot.Series => {
-        const { color, dash, hasDots } = lines[line];
+        const { color, dash, hasDots, isScatter } = lines[line];
         if (kind === "low" || kind === "high") return { stroke: "transparent", points: { show: false } };
         if (kind === "raw") return { stroke: color + RAW, width: 1, points: { show: false } };
         return {
           stroke: color,
           width: 2,
           dash: dash === undefined ? undefined : [...dash],
+          ...(isScatter ? { paths: () => null } : {}),
           points: {
             show: true,
             size: 6,
