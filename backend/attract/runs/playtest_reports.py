@@ -21,7 +21,7 @@ MAX_REPORT_BYTES: Final = 4 << 20
 MAX_REPORTS: Final = 20
 """The newest of more are listed."""
 MAX_EPISODES_BYTES: Final = 4 * MAX_FILE_BYTES
-"""Of all episodes in a list: those of further findings are not read."""
+"""Bytes of all episodes in a list: those of further findings are not read."""
 
 
 def list_reports(projects: Iterable[Path]) -> list[PlaytestReport]:
