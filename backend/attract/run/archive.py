@@ -97,7 +97,8 @@ class RunArchive:
         Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
         """
         directory = self.directory(run_id)
-        data = self.kept_view(directory)
+        with self.opened(directory) as (_, data):
+            pass
         reference, description = directory.read_game()
         found = {"description": description, "game_reference": reference}
         data = {**data, **found, "newest_model": self.exported_version(run_id)}
@@ -106,20 +107,22 @@ class RunArchive:
             update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
         )
 
-    def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
-        """What a run's database keeps of how it stood last, under the name that its folder has now.
+    @contextlib.contextmanager
+    def opened(self, directory: RunDirectory) -> Generator[tuple[MetricsStore, dict[str, Any]]]:
+        """A run's database, and what it keeps of how the run stood last, under the name of its folder now.
 
         Raises: ConfigurationError: when nothing was kept of it.
         """
-        if not directory.metrics_path.is_file():
+        path = directory.metrics_path
+        if not path.is_file():
             raise ConfigurationError(f"run {directory.run_id} has no metrics yet")
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+        with contextlib.closing(MetricsStore(path)) as store:
             data = store.fact(VIEW)
-        if data is None:
-            raise ConfigurationError(f"run {directory.run_id} has not begun")
-        if not isinstance(data, dict):
-            raise FileError(directory.metrics_path, "keeps of the run's state what is none")
-        return {**data, "run_id": directory.run_id}
+            if data is None:
+                raise ConfigurationError(f"run {directory.run_id} has not begun")
+            if not isinstance(data, dict):
+                raise FileError(path, "keeps of the run's state what is none")
+            yield store, {**data, "run_id": directory.run_id}
 
     def metrics(
         self,

@@ -103,7 +103,7 @@ def indexed_run(
     values: list[float] = []
     best: float | None = None
     if store is not None:
-        (series,) = store.query(summary.run_id, [RETURN], max_points=MAX_POINTS).series
+        series = store.curve(RETURN, MAX_POINTS)
         values, best = series.values, max(series.high or series.values, default=None)
     preset = settings.get("preset")
     return IndexedRun(
