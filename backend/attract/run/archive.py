@@ -25,8 +25,8 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
-from attract.schema.api import MetricsView, RunState, RunView
-from attract.schema.metrics import ClockStart
+from attract.schema.api import RunState, RunView
+from attract.schema.metrics import ClockStart, MetricsView
 from attract.schema.versions import VersionView
 
 VIEW = "view"

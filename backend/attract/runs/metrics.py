@@ -16,8 +16,7 @@ from typing import Any
 from attract.errors import FileError
 from attract.files import parse_json
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
-from attract.schema.api import MetricSeries, MetricsView
-from attract.schema.metrics import ClockStart
+from attract.schema.metrics import ClockStart, MetricSeries, MetricsView
 
 SCHEMA = (
     'CREATE TABLE IF NOT EXISTS updates ("update" INTEGER PRIMARY KEY, agent_steps INTEGER NOT NULL, '

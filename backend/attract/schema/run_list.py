@@ -37,14 +37,9 @@ class EditLabels(FiniteModel):
     archived: bool | None = None
 
 
-class RunRow(RunSummary):
+class RunRow(RunLabels, RunSummary):
     """One row of `GET /api/runs`."""
 
-    name: Text = ""
-    note: Text = ""
-    tags: list[Text] = []
-    starred: bool = False
-    archived: bool = False
     preset: Text | None = None
     progress: Annotated[float, Field(ge=0, le=1)] | None = None
     """Share of `total_steps`; None: the run has no limit of steps."""

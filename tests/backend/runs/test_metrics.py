@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from attract.errors import FileError
 from attract.runs.metrics import MetricsStore, UpdateRow, _create_tables
-from attract.schema.api import ClockStart
+from attract.schema.metrics import ClockStart
 
 
 def row(update: int, **values: float) -> UpdateRow:

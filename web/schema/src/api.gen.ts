@@ -545,10 +545,6 @@ export interface LogLine {
  */
 export interface LogView {
   /**
-   * The newest lines of the active run's game, oldest first; empty for a past run.
-   */
-  lines: LogLine[];
-  /**
    * The end of the run's log files, oldest first; for a viewer only those of the game.
    */
   entries: LogEntry[];
@@ -1592,6 +1588,9 @@ export interface RunRow {
   error: string | null;
   name: string;
   note: string;
+  /**
+   * @maxItems 20
+   */
   tags: string[];
   starred: boolean;
   archived: boolean;
