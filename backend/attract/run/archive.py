@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from attract.curriculum.metrics import EVALUATION_PREFIX
 from attract.curriculum.window import RETURN
 from attract.errors import (
@@ -25,6 +27,7 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
+from attract.runs.trash import TRASH, deleted_runs
 from attract.schema.api import RunState, RunView
 from attract.schema.metrics import ClockStart, MetricsView
 from attract.schema.versions import VersionView
@@ -246,6 +249,18 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+
+class TrashArchive(RunArchive):
+    """Reads the deleted runs of a runs directory; the id of each is its name in the trash."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        super().__init__(runs_dir / TRASH)
+
+    @override
+    def run_ids(self) -> list[str]:
+        """All of them, in no order."""
+        return deleted_runs(self.runs_dir.parent)
 
 
 def state_now(directory: RunDirectory, state: RunState) -> RunState:

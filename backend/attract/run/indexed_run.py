@@ -25,6 +25,8 @@ class IndexedRun(FiniteModel):
 
     summary: RunSummary
     labels: RunLabels = RunLabels()
+    is_deleted: bool = False
+    """It is in the trash."""
     preset: Text | None = None
     return_best: float | None = None
     return_eval: float | None = None

@@ -353,7 +353,8 @@ class BeginningView(FiniteModel):
 class RunSummary(FiniteModel):
     """One run of `GET /api/runs`, active or past."""
 
-    run_id: Name
+    run_id: Annotated[str, Field(min_length=1, max_length=141)]
+    """Of at most 120 characters; of a run in the trash followed by the time of its removal."""
     game: Name
     title: Text = ""
     """The game's, as `GET /api/games` has it."""

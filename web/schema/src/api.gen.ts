@@ -128,7 +128,7 @@ export interface ClockStart {
   unix_seconds: number;
 }
 /**
- * Answer to `DELETE /api/runs/{id}`.
+ * Answer to `DELETE /api/runs/{id}`, and to `DELETE /api/trash/{trash_id}`, which cannot be undone.
  */
 export interface DeletedRun {
   run_id: string;
@@ -1594,6 +1594,10 @@ export interface RunRow {
   tags: string[];
   starred: boolean;
   archived: boolean;
+  /**
+   * It is in the trash, and `run_id` is its id there: `POST /api/trash/{run_id}/restore` brings it back.
+   */
+  is_deleted: boolean;
   preset: string | null;
   /**
    * Share of `total_steps`; None: the run has no limit of steps.
@@ -1626,6 +1630,9 @@ export interface RunRow {
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
+  /**
+   * Of at most 120 characters; of a run in the trash followed by the time of its removal.
+   */
   run_id: string;
   game: string;
   /**
