@@ -354,7 +354,7 @@ class RunSummary(FiniteModel):
     """One run of `GET /api/runs`, active or past."""
 
     run_id: Annotated[str, Field(min_length=1, max_length=141)]
-    """Of at most 120 characters; of a run in the trash followed by the time of its removal."""
+    """At most 120 characters; in the trash, followed by the time of removal."""
     game: Name
     title: Text = ""
     """The game's, as `GET /api/games` has it."""

@@ -1631,7 +1631,7 @@ export interface RunRow {
  */
 export interface RunSummary {
   /**
-   * Of at most 120 characters; of a run in the trash followed by the time of its removal.
+   * At most 120 characters; in the trash, followed by the time of removal.
    */
   run_id: string;
   game: string;

@@ -21,7 +21,7 @@ interface ColumnsOptions {
   edit: (run: RunRow, change: Partial<EditLabels>) => void;
   remove: (run: RunRow) => void;
   archive: (run: RunRow) => void;
-  /** Of a run in the trash. */
+  /** For runs in the trash, as is `erase`. */
   restore: (run: RunRow) => void;
   erase: (run: RunRow) => void;
   tick: (node: Node<RunRow>) => void;
