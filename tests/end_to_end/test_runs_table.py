@@ -383,6 +383,7 @@ async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, de
             [1.0, 2.0],
             settings={"seed": number},
             created=f"{2000 + number}-01-01",
+            game="cartpole" if number < 2 else "snake",
         )
     with serve(tmp_path) as address:
         async with chromium() as browser, open_page(browser, address, device=device) as (page, _):  # type: ignore[arg-type]
@@ -395,3 +396,8 @@ async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, de
             await expect(row(page, "run-000")).to_be_visible()
             PICTURES.mkdir(parents=True, exist_ok=True)
             await page.screenshot(path=PICTURES / f"runs-{device}.png")
+            # The two oldest are of one game: each is offered first beside the other.
+            await page.evaluate("location.hash = '#/runs/run-000/settings'")
+            options = page.get_by_label("Compare with").locator("option")
+            await expect(options.nth(1)).to_have_attribute("value", "run-001")
+            await expect(options.nth(2)).to_have_attribute("value", "run-299")
