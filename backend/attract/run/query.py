@@ -52,9 +52,15 @@ FLAGS: Final[Mapping[str, Match]] = {
     "live": lambda run: run.summary.state in UNFINISHED,
     "empty": lambda run: is_empty(run),
     "all": lambda run: True,
+    "deleted": lambda run: run.is_deleted,
 }
-"""What `is:` asks for. `archived`, `empty` and `all` also show the runs that are hidden otherwise."""
-SHOWS_HIDDEN: Final = {"archived": ("archived",), "empty": ("empty",), "all": ("archived", "empty")}
+"""What `is:` asks for. The last four also show the runs that are hidden otherwise."""
+SHOWS_HIDDEN: Final = {
+    "archived": ("archived",),
+    "empty": ("empty",),
+    "all": ("archived", "empty"),
+    "deleted": ("archived", "empty", "deleted"),
+}
 
 _SPACE = re.compile(r"\s+")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)(:|\s*(?:!=|>=|<=|>|<|=)\s*)")
@@ -79,7 +85,7 @@ class Query:
     terms: Sequence[Match]
     """All of them must hold."""
     shows: frozenset[str]
-    """Hidden runs that it asks for: `archived`, `empty`."""
+    """Hidden runs that it asks for: `archived`, `empty`, `deleted`."""
 
     def matches(self, run: IndexedRun) -> bool:
         """Whether a run is what is searched for, hidden or not."""

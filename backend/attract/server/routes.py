@@ -39,7 +39,6 @@ from attract.schema.api import (
     GameEntry,
     LetIn,
     LogView,
-    MetricsView,
     Problem,
     RollBack,
     RunView,
@@ -49,7 +48,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
-from attract.schema.metrics import MetricDefinitions
+from attract.schema.metrics import MetricDefinitions, MetricsView
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView

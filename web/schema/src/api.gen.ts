@@ -128,7 +128,7 @@ export interface ClockStart {
   unix_seconds: number;
 }
 /**
- * Answer to `DELETE /api/runs/{id}`.
+ * Answer to `DELETE /api/runs/{id}`, and to `DELETE /api/trash/{trash_id}`, which cannot be undone.
  */
 export interface DeletedRun {
   run_id: string;
@@ -544,10 +544,6 @@ export interface LogLine {
  * Body of `GET /api/runs/{id}/log`.
  */
 export interface LogView {
-  /**
-   * The newest lines of the active run's game, oldest first; empty for a past run.
-   */
-  lines: LogLine[];
   /**
    * The end of the run's log files, oldest first; for a viewer only those of the game.
    */
@@ -1660,9 +1656,16 @@ export interface RunRow {
   error: string | null;
   name: string;
   note: string;
+  /**
+   * @maxItems 20
+   */
   tags: string[];
   starred: boolean;
   archived: boolean;
+  /**
+   * It is in the trash, and `run_id` is its id there: `POST /api/trash/{run_id}/restore` brings it back.
+   */
+  is_deleted: boolean;
   preset: string | null;
   /**
    * Share of `total_steps`; None: the run has no limit of steps.
@@ -1695,6 +1698,9 @@ export interface RunRow {
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
+  /**
+   * At most 120 characters; in the trash, followed by the time of removal.
+   */
   run_id: string;
   game: string;
   /**

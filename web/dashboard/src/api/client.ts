@@ -124,6 +124,8 @@ export const api = {
   editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
   /** Moves a run to the trash. */
   deleteRun: (runId: string) => change<DeletedRun>("DELETE", runPath(runId)),
+  /** Removes a run in the trash for good. */
+  eraseRun: (trashId: string) => change<DeletedRun>("DELETE", `api/trash/${encodeURIComponent(trashId)}`),
   restoreRun: (trashId: string) => post<RunRow>(`api/trash/${encodeURIComponent(trashId)}/restore`),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
