@@ -375,7 +375,8 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
         is_written: whether a baseline is to be written.
     """
     if not played.outcomes.num_episodes and (is_written or not findings):
-        raise AttractError(f"no episode came to its end in {seconds:.0f} s: give it more time by --seconds")
+        why = played.problems.get("error", "give it more time by --seconds")
+        raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
 
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:

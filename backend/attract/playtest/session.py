@@ -123,7 +123,9 @@ class Playtest:
             answer = await self._orders.give(open_plays, record=record, seconds=seconds)
             self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
-            if answer.problem is not None:
+            if answer.problem is not None and answer.is_late:
+                self._played.problems["error"] = f"could not be judged: {answer.problem}"
+            elif answer.problem is not None:
                 # A machine that stands still for a while is no game that hangs: that does so again.
                 self._hangs.append(answer.problem)
                 if self._is_hung:

@@ -38,6 +38,7 @@ class ScriptedHost:
         self.orders: list[PlaytestGame] = []
         self.hangs_at: tuple[str, int] | None = None
         self.num_hangs = 99
+        self.is_late = False
         self.is_steady = True
         self.left_out: list[str] = []
         self.end_reason: RecordedEnd = "terminated"
@@ -86,6 +87,7 @@ class ScriptedHost:
             drilled=drilled,
             left_out=self.left_out,
             problem=problem,
+            is_late=problem is not None and self.is_late,
             seconds=0.0,
         )
 
@@ -221,6 +223,17 @@ def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
     assert played.findings == []
     assert played.outcomes.num_episodes == 64 + 256
     assert played.problems["error"].startswith("once and not again: the game did not come back")
+
+
+def test_what_did_not_come_in_time_is_no_finding_and_is_said() -> None:
+    host = ScriptedHost()
+    host.hangs_at = ("random", 20)
+    host.num_hangs = 2
+    host.is_late = True
+    played = run(host)
+    assert played.findings == []
+    assert played.outcomes.num_episodes == 64 + 256
+    assert played.problems["error"].startswith("could not be judged: the game did not come back")
 
 
 def test_ticks_that_two_rules_call_slow_are_one_finding() -> None:

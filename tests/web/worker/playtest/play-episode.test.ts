@@ -1,5 +1,6 @@
 import { EpisodeScript } from "@attract/worker/episode/episode-script";
 import { replayEpisode } from "@attract/worker/episode/replay-episode";
+import { LateError } from "@attract/worker/page/page-frame";
 import { GameCopies } from "@attract/worker/playtest/game-copies";
 import { type EpisodeTable, type Played, playEpisode } from "@attract/worker/playtest/play-episode";
 import type { Player } from "@attract/worker/playtest/player";
@@ -237,4 +238,33 @@ test("one that is told to stop is given up, and its copy is not used again", asy
   expect(await playEpisode(new HoldingPlayer([1]), 0, orderOf(), table)).toBe(null);
   expect(asked).toEqual([15, 31, 47]);
   expect(given).toEqual([false]);
+});
+
+test("what did not come in time says nothing of the game: the episode is none", async () => {
+  const late = lineGame(undefined, {
+    create: () =>
+      ({
+        start: () => {
+          throw new LateError("the page did not load within 20 s");
+        },
+        update: () => undefined,
+      }) as never,
+  });
+  await expect(played(late, new HoldingPlayer([0]))).rejects.toThrow("did not load within 20 s");
+});
+
+test("a page that went on without what it asked for is judged where nothing went wrong alone", async () => {
+  const failing = lineGame((tick) => {
+    if (tick === 3) throw new Error("no picture");
+    return undefined;
+  });
+  const unsettled = (game: GameDefinition): Partial<EpisodeTable> => {
+    const copies = new GameCopies(game, 0, new PlayerActions(game).masks);
+    Object.defineProperty(copies, "isUnsettled", { value: true });
+    return { copies };
+  };
+  const player = new HoldingPlayer([0]);
+  await expect(played(failing, player, orderOf(), unsettled(failing))).rejects.toThrow("went on without");
+  expect(await played(lineGame(), player, orderOf(), unsettled(lineGame()))).toMatchObject({ alarms: [] });
+  expect((await played(failing, player)).alarms).toHaveLength(1);
 });

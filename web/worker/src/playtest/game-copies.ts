@@ -122,6 +122,11 @@ export class GameCopies {
     return this.#frame === null ? [] : (this.#marks.get(this.#frame)?.ofLoading ?? []);
   }
 
+  /** Whether the page that is played in went on without something that it had asked for. */
+  get isUnsettled(): boolean {
+    return this.#frame?.isUnsettled === true;
+  }
+
   /** Whether `takeErrors` has something. */
   get hasErrors(): boolean {
     return this.#frame !== null && this.#marks.get(this.#frame)?.mark.isBehind(this.#frame) === true;

@@ -6,6 +6,7 @@ import { methodSource } from "attract/method-source";
 import type { EpisodeTape } from "../episode/episode-tape.ts";
 import { metricsOf } from "../game/episode-result.ts";
 import { episodeError, isGameError, NOWHERE, reportOf } from "../game/failures.ts";
+import { isLate, LateError } from "../page/page-frame.ts";
 import type { EpisodeAlarms, HeardError } from "./alarms.ts";
 import type { GameCopies } from "./game-copies.ts";
 import type { InfoWatch } from "./info-watch.ts";
@@ -42,7 +43,7 @@ export interface EpisodeTable {
 
 export type Played = Omit<PlaytestEpisode, "play" | "index">;
 
-/** Null where it was given up. Rejects with whatever else than a game's error was thrown. */
+/** Null where it was given up. Rejects with whatever else than a game's error was thrown, and where something did not come in time. */
 export async function playEpisode(
   player: Player,
   index: number,
@@ -111,6 +112,8 @@ class Episode {
     await yieldTurn();
     await copies.settle(yieldTurn, now);
     this.#look();
+    if (alarms.all.length > 0 && copies.isUnsettled)
+      throw new LateError("what the page asked for was not there in time, and it went on without");
     const instance = this.#instance;
     const error = this.#error;
     const isFailed = error !== null;
@@ -193,6 +196,7 @@ class Episode {
   }
 
   #fail(thrown: unknown): void {
+    if (isLate(thrown)) throw thrown;
     const { alarms, actions, copies } = this.#table;
     const instance = this.#instance;
     this.#error = episodeError(thrown, instance);
