@@ -22,7 +22,7 @@ from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baselin
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
-from attract.playtest.judge import NOT_BEFORE
+from attract.playtest.judge import has_many_forms
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
@@ -381,7 +381,7 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
     """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
-    if finding.id == "retry-broken" and not finding.text.endswith(NOT_BEFORE):
+    if has_many_forms(finding.id, finding.text):
         return any(name == finding.id for name, _ in known)
     return (finding.id, plain_text(finding.text)) in known
 

@@ -7,10 +7,12 @@ from typing import Final
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import (
+    NOT_AGAIN,
     NOT_BEFORE,
     TICK_NAME,
     Judged,
     dead_keys,
+    has_many_forms,
     judge_changes,
     judge_play,
     new_restarts,
@@ -141,7 +143,9 @@ class Playtest:
         every = self._played.fresh_every
         for episode in episodes:
             player = plays[episode.play].player
-            if episode.recorded is not None:
+            if episode.recorded is not None and not any(
+                alarm.oracle == "retry-broken" for alarm in episode.alarms
+            ):
                 self._recorded[player, episode.index] = episode.recorded
             if episode.index in self._played.outcomes.players.get(player, {}):
                 continue
@@ -174,7 +178,7 @@ class Playtest:
         broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
         is_known = any(name == "retry-broken" for name, _ in plan.known)
         for cause in broken:
-            if is_known and not cause.text.endswith(NOT_BEFORE):
+            if is_known and has_many_forms(cause.oracle, cause.text):
                 self._played.problems["retry-broken"] = BASELINE_HAS_IT
                 del self._causes.all[cause.key]
             else:
@@ -384,7 +388,7 @@ class Playtest:
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
             # They have many forms.
-            is_any = cause.oracle in ("slow", "retry-broken") and not cause.text.endswith(NOT_BEFORE)
+            is_any = cause.oracle == "slow" or has_many_forms(cause.oracle, cause.text)
             times += bool(texts) if is_any else plain_text(cause.text) in texts
         return times
 
@@ -402,7 +406,7 @@ class Playtest:
             found = slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
             return self._causes_of("slow") if found or (drilled is not None and drilled.alarms) else []
         episodes = [] if recorded is None else [recorded]
-        if oracle == "retry-broken":
+        if oracle == "retry-broken" and not cause.text.startswith(NOT_AGAIN):
             samples, measured = self._samples(8), self._played.measured
             first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
             is_of_all = cause.text.endswith(NOT_BEFORE)

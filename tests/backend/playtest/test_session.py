@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.session import Playtest
@@ -223,6 +224,24 @@ def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
     assert played.findings == []
     assert played.outcomes.num_episodes == 64 + 256
     assert played.problems["error"].startswith("once and not again: the game did not come back")
+
+
+def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_before() -> None:
+    text = f"{NOT_AGAIN}: start() threw: the scene is paused"
+    alarm = PlaytestAlarm(oracle="retry-broken", text=text, step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if (player, index) == ("random", 9) else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
+    )
+    (found,) = run(
+        host, has_page=True, fresh_every=2, known=frozenset({("retry-broken", "another")})
+    ).findings
+    assert (found.id, found.text, found.times) == ("retry-broken", text, 2)
+    # As every episode of this host is in a page of its own.
+    last = RECORDED.model_copy(update={"instance": 1})
+    assert found.episode == last
+    drills = [drill for order in host.orders for drill in order.drills if drill.kind == "retry-broken"]
+    assert [drill.episodes for drill in drills] == [[last]] * 2
 
 
 def test_what_did_not_come_in_time_is_no_finding_and_is_said() -> None:

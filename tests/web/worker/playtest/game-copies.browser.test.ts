@@ -161,3 +161,17 @@ test("a page that cannot be restarted is loaded for each episode, and for no oth
   expect(numFrames()).toBe(0);
   expect(await played(table, 3, null)).toEqual(first);
 });
+
+test("where a used page does not begin again, the episode before is recorded", async () => {
+  let isDead = false;
+  const table = tableOf("", { playing: () => !isDead });
+  const first = await played(table, 0, null);
+  expect(first.alarms).toEqual([]);
+  isDead = true;
+  const second = await played(table, 1, null);
+  expect(second).toMatchObject({ num_steps: 0, end_reason: "failed" });
+  expect(second.alarms).toMatchObject([
+    { oracle: "retry-broken", text: expect.stringContaining("did not begin within 1200 frames") },
+  ]);
+  expect(second.recorded).toEqual(first.recorded);
+});

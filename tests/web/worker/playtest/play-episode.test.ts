@@ -268,3 +268,30 @@ test("a page that went on without what it asked for is judged where nothing went
   expect(await played(lineGame(), player, orderOf(), unsettled(lineGame()))).toMatchObject({ alarms: [] });
   expect((await played(failing, player)).alarms).toHaveLength(1);
 });
+
+test("where no episode begins in a used page, the one before shows it", async () => {
+  const game = lineGame(undefined, {
+    create: () =>
+      ({
+        start: () => {
+          throw new Error("the scene is paused");
+        },
+        update: () => undefined,
+      }) as never,
+  });
+  const player = new HoldingPlayer([0]);
+  const { recorded } = await played(lineGame(), player, orderOf({ record: true }));
+  const copies = new GameCopies(game, 0, new PlayerActions(game).masks);
+  Object.defineProperty(copies, "before", { value: recorded });
+  const episode = await played(game, player, orderOf(), { copies });
+  expect(episode.recorded).toBe(recorded);
+  expect(episode.alarms).toMatchObject([
+    {
+      oracle: "retry-broken",
+      text: "after this episode the game does not begin again in the same page: start() threw: the scene is paused",
+      step: 30,
+    },
+  ]);
+  // In a new page it is an error of the game.
+  expect((await played(game, player)).alarms).toMatchObject([{ oracle: "error" }]);
+});

@@ -7,7 +7,7 @@ import type { EpisodeTape } from "../episode/episode-tape.ts";
 import { metricsOf } from "../game/episode-result.ts";
 import { episodeError, isGameError, NOWHERE, reportOf } from "../game/failures.ts";
 import { isLate, LateError } from "../page/page-frame.ts";
-import type { EpisodeAlarms, HeardError } from "./alarms.ts";
+import { type EpisodeAlarms, type HeardError, NOT_AGAIN } from "./alarms.ts";
 import type { GameCopies } from "./game-copies.ts";
 import type { InfoWatch } from "./info-watch.ts";
 import type { Player } from "./player.ts";
@@ -81,6 +81,9 @@ class Episode {
   readonly #instance: Instance;
   #error: EpisodeError | null = null;
   #numOfLoading = 0;
+  #isStarted = false;
+  /** The episode before, where it is that one which shows why this one does not begin. */
+  #shown: PlaytestEpisode["recorded"] = null;
 
   constructor(player: Player, index: number, terms: EpisodeTerms, table: EpisodeTable, instance: Instance) {
     this.#player = player;
@@ -118,6 +121,7 @@ class Episode {
     const error = this.#error;
     const isFailed = error !== null;
     const isOver = instance.episodeOver && instance.endReason !== null;
+    if (!isFailed) copies.ended(() => this.#recorded());
     return {
       episode_return: mean(instance.episodeReturns),
       num_steps: instance.episodeSteps + (isFailed && error.tick > 0 ? 1 : 0),
@@ -125,7 +129,7 @@ class Episode {
       end_reason: isFailed ? "failed" : isOver ? (instance.endReason ?? "stopped") : "stopped",
       info: metricsOf(instance),
       alarms: alarms.all,
-      recorded: this.#terms.record || alarms.all.length > 0 ? this.#recorded() : null,
+      recorded: this.#shown ?? (this.#terms.record || alarms.all.length > 0 ? this.#recorded() : null),
     };
   }
 
@@ -148,6 +152,7 @@ class Episode {
     } finally {
       this.#heardInLoading();
     }
+    this.#isStarted = true;
     started();
     const hasTurns = copies.definition.page?.turns ?? false;
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
@@ -202,6 +207,13 @@ class Episode {
     this.#error = episodeError(thrown, instance);
     const failed = { definition: copies.definition, instance, action: actions.ofGame };
     const { kind, text, stack, method } = reportOf(thrown, NOWHERE, undefined, failed);
+    if (!this.#isStarted && copies.before !== null) {
+      // It is the restart that fails, and not this episode: in a new page that begins.
+      this.#shown = copies.before;
+      const heard = { text: `${NOT_AGAIN}: ${text}`, stack };
+      alarms.add("retry-broken", heard, { step: this.#shown.num_steps, tick: 0 });
+      return;
+    }
     const place = { step: instance.episodeSteps, tick: this.#error.tick };
     alarms.add(kind === "nan" ? "nan" : "error", { text, stack }, place, this.#sourceOf(method));
   }

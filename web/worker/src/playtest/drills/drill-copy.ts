@@ -90,7 +90,8 @@ export class DrillCopy {
 
   /** Begins an episode. Rejects with GameError as the game does, with Error where its page cannot be had. */
   async start({ seed, instance: stream, episode, parameters }: EpisodeName): Promise<void> {
-    if (this.#kind.isFresh !== false || this.#instance === null) {
+    const isNew = this.#kind.isFresh !== false || this.#instance === null;
+    if (isNew || this.#instance === null) {
       this.#instance?.game.dispose?.();
       this.#instance = createInstance(this.definition);
     }
@@ -102,7 +103,8 @@ export class DrillCopy {
       await instance.startAhead(episode, parameters);
       instance.start(episode, parameters);
     } catch (error) {
-      this.failed(error);
+      // What a used copy cannot begin is no error of this episode: whether it is one of the restart, its own drill says.
+      if (isNew) this.failed(error);
       throw error;
     }
   }
