@@ -362,6 +362,7 @@ async def _judged(
         verdict="findings" if new else "plays",
         findings=new,
         known=[finding for finding in findings if finding not in new],
+        left_out=played.left_out,
         oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
         players=players_of(played.outcomes),
         episodes=played.outcomes.num_episodes,

@@ -48,7 +48,7 @@ WHOLE_SHARE: Final = 0.97
 """Where nothing was found so far, drills may take what would confirm it."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
-"""Causes that are replayed."""
+"""Causes of errors that are replayed; how many more there are is said."""
 MAX_TRIED: Final = 4
 """Replays of a cause until one shows it: its shortest episode as recorded, then the shortest ones by
 their players. What went before in a used page has changed some; a player sees where a fresh one differs."""
@@ -310,9 +310,13 @@ class Playtest:
             self._add(Confirmed("error", text, None, None, alarm, None, len(self._hangs) - 1))
         elif self._hangs:
             self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
-        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
+        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)
+        errors = [cause for cause in causes if cause.oracle in REPLAYED]
+        left_out = [cause.key for cause in errors[MAX_CONFIRMED:]]
+        self._played.left_out = len(left_out)
+        causes = [cause for cause in causes if cause.key not in left_out]
         seen = self._seen
-        seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
+        seen.update(await self._replayed(errors[:MAX_CONFIRMED]))
         for cause in causes:
             if cause.oracle not in REPLAYED and cause.key not in seen:
                 is_open = cause.oracle != SELF_PROVEN and self._orders.has_time()

@@ -244,6 +244,17 @@ def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_befo
     assert [drill.episodes for drill in drills] == [[last]] * 2
 
 
+def test_more_causes_than_are_replayed_are_counted_and_hide_nothing_else() -> None:
+    names = [f"{a}{b}" for a in "abcde" for b in "abcdef"]
+    host = ScriptedHost(lambda player, index: [error(f"no {names[index]}")] if index < len(names) else [])
+    alarm = PlaytestAlarm(oracle="slow", text="a tick takes 120 ms in the median", step=0)
+    host.drilled["slow"] = PlaytestDrilled(kind="slow", alarms=[alarm], recorded=[None])
+    played = run(host)
+    assert [found.id for found in played.findings].count("error") == 24
+    assert played.left_out == len(names) - 24
+    assert "slow" in [found.id for found in played.findings]
+
+
 def test_what_did_not_come_in_time_is_no_finding_and_is_said() -> None:
     host = ScriptedHost()
     host.hangs_at = ("random", 20)
