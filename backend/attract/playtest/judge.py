@@ -168,13 +168,16 @@ def _unreached(name: str, both: _Both) -> Judged | None:
 
 
 def _exploit(both: _Both) -> Judged | None:
-    was = {player: list(both.before.values(player, RETURN).values()) for player in both.players}
+    was = {player: list(both.before.values(player, RETURN).values()) for player in both.before.players}
     known = [value for values in was.values() for value in values]
     if len(known) < MIN_EPISODES:
         return None
     best = max(known)
     limit = best + EXPLOIT_DEVIATIONS * max(*map(_deviation, was.values()), 1e-3 * abs(best))
     for player in both.players:
+        # Few episodes say nothing of how far a player's scores lie apart.
+        if len(was[player]) < MIN_EPISODES:
+            continue
         for index, value in both.now.values(player, RETURN).items():
             if value > limit:
                 text = f"{player} scores {value:g}; no player had more than {best:g} in the baseline"

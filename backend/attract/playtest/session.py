@@ -154,7 +154,8 @@ class Playtest:
                 index = None if player.startswith("recorded-") else episode.index
                 cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh, index))
                 # Errors of loading, at step 0, end no episode.
-                if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
+                is_of_it = alarm.step > 0 and alarm.oracle in REPLAYED
+                if is_of_it and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
                     self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
 
     def _open(self, plays: Sequence[PlaytestPlays]) -> list[PlaytestPlays]:
@@ -171,6 +172,10 @@ class Playtest:
             return
         if plan.fresh_every > 1:
             self._played.problems["retry-broken"] = BASELINE_HAS_IT
+            return
+        if any(cause.text.startswith(NOT_AGAIN) for cause in self._causes.all.values()):
+            # It is confirmed with the others; meanwhile each such page is followed by a new one.
+            self._played.drilled.add("retry-broken")
             return
         await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
         for alarm in new_restarts(self._measured_before, self._played.measured):

@@ -226,19 +226,21 @@ def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
     assert played.problems["error"].startswith("once and not again: the game did not come back")
 
 
-def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_before() -> None:
+@pytest.mark.parametrize("fresh_every", [0, 2])
+def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_before(fresh_every: int) -> None:
     text = f"{NOT_AGAIN}: start() threw: the scene is paused"
     alarm = PlaytestAlarm(oracle="retry-broken", text=text, step=10)
-    host = ScriptedHost(lambda player, index: [alarm] if (player, index) == ("random", 9) else [])
+    host = ScriptedHost(lambda player, index: [alarm] if (player, index) == ("random", 1) else [])
     host.drilled["retry-broken"] = PlaytestDrilled(
         kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
     )
-    (found,) = run(
-        host, has_page=True, fresh_every=2, known=frozenset({("retry-broken", "another")})
-    ).findings
+    known = frozenset({("retry-broken", "another")})
+    played = run(host, has_page=True, fresh_every=fresh_every, known=known)
+    (found,) = played.findings
     assert (found.id, found.text, found.times) == ("retry-broken", text, 2)
-    # As every episode of this host is in a page of its own.
-    last = RECORDED.model_copy(update={"instance": 1})
+    last = RECORDED.model_copy(update={"instance": int(fresh_every > 0)})
+    # Its episodes are as good as any others.
+    assert (played.fresh_every, played.outcomes.num_episodes) == (fresh_every, 64 + 256)
     assert found.episode == last
     drills = [drill for order in host.orders for drill in order.drills if drill.kind == "retry-broken"]
     assert [drill.episodes for drill in drills] == [[last]] * 2

@@ -8,6 +8,7 @@ import { PlayerActions } from "@attract/worker/playtest/player-actions";
 import { HoldingPlayer, RandomPlayer } from "@attract/worker/playtest/scripted-players";
 import { ThreadErrors } from "@attract/worker/playtest/thread-errors";
 import type { GameDefinition } from "attract/contract";
+import { createInstance } from "attract/group-instance";
 import { expect, test } from "vitest";
 import { lineGame, orderOf, tableOf } from "../support/playtests.ts";
 
@@ -282,8 +283,16 @@ test("where no episode begins in a used page, the one before shows it", async ()
   const player = new HoldingPlayer([0]);
   const { recorded } = await played(lineGame(), player, orderOf({ record: true }));
   const copies = new GameCopies(game, 0, new PlayerActions(game).masks);
-  Object.defineProperty(copies, "before", { value: recorded });
-  const episode = await played(game, player, orderOf(), { copies });
+  Object.defineProperty(copies, "before", { get: () => (isUsed ? recorded : null) });
+  let isUsed = true;
+  copies.giveBack = () => {
+    isUsed = false;
+  };
+  const again: GameDefinition = { ...game, create: () => (isUsed ? game : lineGame()).create() };
+  Object.defineProperty(copies, "definition", { value: again });
+  copies.take = async () => createInstance(again);
+  const episode = await played(again, player, orderOf(), { copies });
+  expect(episode).toMatchObject({ episode_return: 0, num_steps: 30, end_reason: "terminated" });
   expect(episode.recorded).toBe(recorded);
   expect(episode.alarms).toMatchObject([
     {

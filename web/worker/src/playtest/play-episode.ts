@@ -63,14 +63,21 @@ export async function playEpisode(
     return uncreated(error, table, began);
   }
   let isWhole = false;
+  let unbegun: Omit<Played, "play_seconds">;
   try {
     const episode = new Episode(player, index, terms, table, instance);
     const played = await episode.play();
     isWhole = played !== null && !episode.isStained;
-    return played === null ? null : { ...played, play_seconds: (table.now() - began) / 1000 };
+    if (played === null || !episode.isUnbegun)
+      return played === null ? null : { ...played, play_seconds: (table.now() - began) / 1000 };
+    unbegun = played;
   } finally {
     copies.giveBack(instance, isWhole);
   }
+  // The used page was at fault: in a new one the episode is as any other.
+  const fresh = await playEpisode(player, index, terms, table);
+  if (fresh === null || fresh.alarms.length > 0) return fresh;
+  return { ...fresh, alarms: unbegun.alarms, recorded: unbegun.recorded };
 }
 
 class Episode {
@@ -96,6 +103,11 @@ class Episode {
   /** Whether something went wrong in it: the next one begins in a fresh page. */
   get isStained(): boolean {
     return this.#table.alarms.all.length > this.#numOfLoading;
+  }
+
+  /** Whether the page that it was to begin in is at fault, by what the episode before left there. */
+  get isUnbegun(): boolean {
+    return this.#shown !== null;
   }
 
   async play(): Promise<Omit<Played, "play_seconds"> | null> {

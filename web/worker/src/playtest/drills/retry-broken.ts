@@ -62,7 +62,7 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
       ? alarmOf(definition, number % scripts.length, before.text, difference)
       : notAgain(error, last);
   const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
-  if (page !== undefined) {
+  if (page !== undefined && error === null) {
     // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
     const restarted = await comparison(definition, sequence, "restarted", options);
     const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
