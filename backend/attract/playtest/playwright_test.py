@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.report import Finding, OracleId
 from attract.runs.plain_text import plain
 from attract.schema.recorded_episode import RecordedEpisode
@@ -57,8 +58,9 @@ test(<name>, async (<fixtures>) => {
 });
 """
 MODULE_PLAY: Final = """\
-  // By its path: Playwright compiles TypeScript.
-  const module = await import(path.resolve(folder, GAME));
+  // By its path: Playwright compiles TypeScript, to CommonJS where package.json has no "type": "module".
+  const file = path.resolve(folder, GAME);
+  const module = typeof require === "function" ? require(file) : await import(file);
   const played = await attractTest.playModule(module, order);"""
 PAGE_PLAY: Final = """\
   const place = {
@@ -109,7 +111,9 @@ def playwright_test(
         return None
     if finding.episode_file is None:
         raise RuntimeError(f"a finding with an episode has an episode_file, got {finding.id!r} without one")
-    order = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    order: dict[str, object] = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    if finding.text.startswith(NOT_AGAIN):
+        order["begins"] = True
     is_module = isinstance(game, TestedModule)
     values = {
         "about": f"{_comment(finding.id)}: {_comment(finding.text)}",

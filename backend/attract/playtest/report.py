@@ -97,6 +97,8 @@ class Report(FiniteModel):
     findings: list[Finding] = []
     known: list[Finding] = []
     """What the baseline shows already."""
+    left_out: Count = 0
+    """Further causes of errors, seen and not replayed since there were so many: they are no findings."""
     oracles: list[OracleState] = []
     players: list[PlayerOutcome] = []
     episodes: Count = 0

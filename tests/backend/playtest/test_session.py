@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.session import Playtest
@@ -38,6 +39,7 @@ class ScriptedHost:
         self.orders: list[PlaytestGame] = []
         self.hangs_at: tuple[str, int] | None = None
         self.num_hangs = 99
+        self.is_late = False
         self.is_steady = True
         self.left_out: list[str] = []
         self.end_reason: RecordedEnd = "terminated"
@@ -86,6 +88,7 @@ class ScriptedHost:
             drilled=drilled,
             left_out=self.left_out,
             problem=problem,
+            is_late=problem is not None and self.is_late,
             seconds=0.0,
         )
 
@@ -221,6 +224,48 @@ def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
     assert played.findings == []
     assert played.outcomes.num_episodes == 64 + 256
     assert played.problems["error"].startswith("once and not again: the game did not come back")
+
+
+@pytest.mark.parametrize("fresh_every", [0, 2])
+def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_before(fresh_every: int) -> None:
+    text = f"{NOT_AGAIN}: start() threw: the scene is paused"
+    alarm = PlaytestAlarm(oracle="retry-broken", text=text, step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if (player, index) == ("random", 1) else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
+    )
+    known = frozenset({("retry-broken", "another")})
+    played = run(host, has_page=True, fresh_every=fresh_every, known=known)
+    (found,) = played.findings
+    assert (found.id, found.text, found.times) == ("retry-broken", text, 2)
+    last = RECORDED.model_copy(update={"instance": int(fresh_every > 0)})
+    # Its episodes are as good as any others.
+    assert (played.fresh_every, played.outcomes.num_episodes) == (fresh_every, 64 + 256)
+    assert found.episode == last
+    drills = [drill for order in host.orders for drill in order.drills if drill.kind == "retry-broken"]
+    assert [drill.episodes for drill in drills] == [[last]] * 2
+
+
+def test_more_causes_than_are_replayed_are_counted_and_hide_nothing_else() -> None:
+    names = [f"{a}{b}" for a in "abcde" for b in "abcdef"]
+    host = ScriptedHost(lambda player, index: [error(f"no {names[index]}")] if index < len(names) else [])
+    alarm = PlaytestAlarm(oracle="slow", text="a tick takes 120 ms in the median", step=0)
+    host.drilled["slow"] = PlaytestDrilled(kind="slow", alarms=[alarm], recorded=[None])
+    played = run(host)
+    assert [found.id for found in played.findings].count("error") == 24
+    assert played.left_out == len(names) - 24
+    assert "slow" in [found.id for found in played.findings]
+
+
+def test_what_did_not_come_in_time_is_no_finding_and_is_said() -> None:
+    host = ScriptedHost()
+    host.hangs_at = ("random", 20)
+    host.num_hangs = 2
+    host.is_late = True
+    played = run(host)
+    assert played.findings == []
+    assert played.outcomes.num_episodes == 64 + 256
+    assert played.problems["error"].startswith("could not be judged: the game did not come back")
 
 
 def test_ticks_that_two_rules_call_slow_are_one_finding() -> None:
