@@ -1,7 +1,7 @@
 import path from "node:path";
 import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
-import { adapterText, environmentText, type Findings } from "../../../web/page-probe/src/adapter-text.ts";
+import { adapterText, environmentText, type Findings, unfinishedOf } from "../../../web/page-probe/src/adapter-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -75,6 +75,7 @@ const FOUND: Findings = {
   advances: false,
   isAnimated: false,
   ticksPerStep: 4,
+  alive: false,
   open: [],
 };
 
@@ -89,6 +90,29 @@ test("a score that is shown is what it was where the end is written in its place
   expect(page?.score?.(window)).toBe(1005);
   result.textContent = "0";
   expect(page?.score?.(window)).toBe(0);
+});
+
+test("where random play hardly scored, 64 seconds of 60 frames alive earn 7.5 beside the score", async () => {
+  const { page } = await defined(adapterText({ ...FOUND, alive: true }));
+  const window = { ...PAGE };
+  const first = Number(page?.score?.(window));
+  for (let frame = 1; frame < 3840; frame++) page?.score?.(window);
+  // A score of 7, and 3,840 frames / 512 between the two.
+  expect(Number(page?.score?.(window)) - first).toBe(7.5);
+  expect(first).toBe(7 + 1 / 512);
+});
+
+test("a game without a score that is lost by chance is whole: to stay alive is its goal", async () => {
+  const found = { ...FOUND, reading: { ...FOUND.reading, score: null } };
+  expect(unfinishedOf(found)).toEqual(["score"]);
+  expect(unfinishedOf({ ...found, alive: true })).toEqual([]);
+  expect((await defined(adapterText({ ...found, alive: true }))).page?.reward?.(PAGE)).toBe(1 / 60);
+});
+
+test("episodes are short where no end was found", async () => {
+  const found = { ...FOUND, reading: { ...FOUND.reading, end: null } };
+  expect((await defined(adapterText(FOUND))).maxSeconds).toBe(120);
+  expect((await defined(adapterText(found))).maxSeconds).toBe(30);
 });
 
 test("of a page that waits for promises between its frames the adapter says so", async () => {

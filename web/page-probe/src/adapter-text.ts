@@ -15,6 +15,8 @@ import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
 const LARGEST = 5;
+/** Length of an episode where no end was found. */
+const ENDLESS_SECONDS = 30;
 /** As the SDK has it. */
 export const DEFAULT_TICKS_PER_STEP = 4;
 
@@ -42,6 +44,8 @@ export interface Findings extends PageToProbe {
   readonly isAnimated: boolean;
   /** Frames of a step. */
   readonly ticksPerStep: number;
+  /** Whether each frame earns a little: random play hardly scores, and loses. */
+  readonly alive: boolean;
   /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
   readonly open: readonly string[];
 }
@@ -51,12 +55,13 @@ export function unfinishedOf({
   inputs,
   reading,
   seesPixels,
+  alive,
   open,
-}: Pick<Findings, "inputs" | "reading" | "seesPixels" | "open">): string[] {
+}: Pick<Findings, "inputs" | "reading" | "seesPixels" | "alive" | "open">): string[] {
   const wanted: [name: string, isFound: boolean][] = [
     ["keys", inputs.moves.length > 0],
     ["observe", seesPixels || reading.seen.length > 0],
-    ["score", reading.score !== null && !open.includes("score")],
+    ["score", (reading.score !== null || alive) && !open.includes("score")],
     ...open.filter((name) => name !== "score").map((name): [string, boolean] => [name, false]),
   ];
   return wanted.filter(([, isFound]) => !isFound).map(([name]) => name);
@@ -90,7 +95,7 @@ export function adapterText(all: Findings): string {
     `page: ${JSON.stringify(page)}`,
     ...unfinishedText(unfinishedOf(all)),
     `size: [${size.join(", ")}]`,
-    "maxSeconds: 120",
+    `maxSeconds: ${reading.end === null ? ENDLESS_SECONDS : 120}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
       : [`// In shorter steps a press was too short for the game.\n  ticksPerStep: ${found.ticksPerStep}`]),
@@ -122,7 +127,7 @@ export function adapterText(all: Findings): string {
       : ['// Its menu restarts the game when it is over: no fresh page is needed.\n  reset: "over"']),
     ...startOptionsOf(inputs.startAction, found),
     ...(seesPixels ? [] : [observeOf(seen, observed)]),
-    scoreOf(reading),
+    scoreOf(found),
     reading.end === null
       ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.ends.map(({ text }) => text).filter((text) => text !== reading.end?.text))}\n  over: (w) => ${reading.end.text}`,
@@ -361,16 +366,32 @@ function beginsAnew({ end }: Reading): boolean {
   return end?.text.startsWith("fell(") ?? false;
 }
 
-function scoreOf(reading: Reading): string {
+function scoreOf({ reading, alive }: Findings): string {
   const { score, scores } = reading;
   if (score === null)
-    return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
+    return "// No score was found: each second alive earns 1. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
   const why = `// ${sentence(score.why)}${others(scores.map(({ place }) => place.text).filter((text) => text !== score.place.text))}\n  `;
   const { text, isShown, kind } = score.place;
-  if (beginsAnew(reading)) return `${why}score: (w) => gained(w, Number(${text} ?? 0))`;
-  if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted)
-    return `${why}score: (w) => {\n    // Where something else is written in its place at the end, it is what it was.\n    w.scored = ${text} ?? w.scored ?? 0;\n    return w.scored;\n  }`;
-  return `${why}score: (w) => Number(${text} ?? 0)`;
+  const steps: string[] = [];
+  let value = `Number(${text} ?? 0)`;
+  if (beginsAnew(reading)) value = `gained(w, ${value})`;
+  else if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted) {
+    steps.push(
+      "// Where something else is written in its place at the end, it is what it was.",
+      `w.scored = ${text} ?? w.scored ?? 0;`,
+    );
+    value = "w.scored";
+  }
+  if (alive) {
+    // A power of two, by which sums stay exact, whenever an episode begins.
+    steps.push(
+      "// Random play hardly scored, so each second alive earns a little too.",
+      "w.framesAlive = (w.framesAlive ?? 0) + 1;",
+    );
+    value += " + w.framesAlive / 512";
+  }
+  if (steps.length === 0) return `${why}score: (w) => ${value}`;
+  return `${why}score: (w) => {\n    ${[...steps, `return ${value};`].join("\n    ")}\n  }`;
 }
 
 function others(texts: readonly string[]): string {

@@ -63,7 +63,7 @@ export function beginningText({ call, again }: Pick<Beginning, "call" | "again">
 }
 
 export interface DraftParts
-  extends Omit<Findings, "restart" | "again" | "playing" | "early" | "ticksPerStep" | "open"> {
+  extends Omit<Findings, "restart" | "again" | "playing" | "early" | "ticksPerStep" | "alive" | "open"> {
   readonly hooks: EngineHooks | null;
   /** What can be read once the page has loaded. */
   readonly earlyPlaces: readonly Place[];
@@ -92,7 +92,7 @@ export class Draft implements Writer {
 
   get first(): ProbeChoice {
     const { score, end } = this.#parts.reading;
-    return { press: 0, score: score === null ? null : 0, end: end === null ? null : 0, restart: 0 };
+    return { press: 0, score: score === null ? null : 0, end: end === null ? null : 0, restart: 0, alive: false };
   }
 
   async write(choice: ProbeChoice, open: readonly string[] = []): Promise<ProbeDraft> {
@@ -113,6 +113,7 @@ export class Draft implements Writer {
       playing: await begunText(this.#parts, startAction, end, restart !== null, hooks),
       early: earlyOf(reading, earlyPlaces),
       ticksPerStep,
+      alive: choice.alive,
       open,
     };
     return {

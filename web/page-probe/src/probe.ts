@@ -258,7 +258,7 @@ class Probe {
       candidates: none,
     };
     const adapter = environmentText({ ...this.#page, title: common.title }, environment);
-    const first = { press: 0, score: null, end: null, restart: 0 };
+    const first = { press: 0, score: null, end: null, restart: 0, alive: false };
     // It says all itself: there is nothing to choose from.
     const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
     return { report, draft: { first, write } };

@@ -1329,7 +1329,7 @@ export interface PresetView {
 export interface ProbeChoice {
   press: number;
   /**
-   * None: none was found, and each frame alive is worth a little.
+   * None: none was found.
    */
   score: number | null;
   /**
@@ -1337,6 +1337,10 @@ export interface ProbeChoice {
    */
   end: number | null;
   restart: number;
+  /**
+   * Whether each frame earns a little beside the score.
+   */
+  alive: boolean;
 }
 /**
  * An adapter of certain candidates.
