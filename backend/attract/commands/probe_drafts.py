@@ -23,6 +23,8 @@ MIN_EXPECTED: Final = 8.0
 MAX_SHORTER: Final = 20.0
 """Times by which episodes may be shorter than in the probe, which keeps up each move for longer."""
 MIN_EPISODES: Final = 3
+ENDLESS_SECONDS: Final = 30
+"""Length of an episode of a game that random play does not end; longer ones give few returns to compare."""
 MAX_UNPAID: Final = 10
 """Episodes of random play for each step in which the score grows; with more of them a score teaches nothing."""
 WORDS: Final = 400
@@ -85,7 +87,9 @@ async def settle(
         if _weight(others) < _weight(problems):
             best, problems = other, others
             choices = alternatives(found, best.choice, problems)
-    if not problems and _is_dull(found, best):
+    if best.steps > 0 and best.ended == 0:
+        best, problems = await attempt(best.choice.model_copy(update={"max_seconds": ENDLESS_SECONDS}))
+    elif not problems and _is_dull(found, best):
         other, others = await attempt(best.choice.model_copy(update={"alive": True}))
         best = best if others else other
     options = sorted({OPEN[problem] for problem in problems if problem in OPEN})

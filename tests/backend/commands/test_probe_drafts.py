@@ -146,7 +146,8 @@ async def test_a_game_without_a_score_is_about_staying_alive_unless_a_win_is_wor
 
 async def test_an_end_that_never_comes_leaves_the_time_limit_and_nothing_unfinished() -> None:
     draft, verified = await settled(lambda _: play(ended=0))
-    assert (draft.unfinished, verified.play.choice) == ([], ProbeChoice())
+    # Short episodes give more returns to compare.
+    assert (draft.unfinished, verified.play.choice) == ([], ProbeChoice(max_seconds=30))
     assert verified.play.problems == ["the end does not come, and came in the probe"]
 
 

@@ -1,7 +1,12 @@
 import path from "node:path";
 import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
-import { adapterText, environmentText, type Findings, unfinishedOf } from "../../../web/page-probe/src/adapter-text.ts";
+import {
+  adapterText,
+  environmentText,
+  type Findings,
+  unfinishedOf,
+} from "../../../web/page-probe/src/adapter-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -75,6 +80,7 @@ const FOUND: Findings = {
   advances: false,
   isAnimated: false,
   ticksPerStep: 4,
+  maxSeconds: 90,
   alive: false,
   open: [],
 };
@@ -109,12 +115,6 @@ test("a game without a score that is lost by chance is whole: to stay alive is i
   expect((await defined(adapterText({ ...found, alive: true }))).page?.reward?.(PAGE)).toBe(1 / 60);
 });
 
-test("episodes are short where no end was found", async () => {
-  const found = { ...FOUND, reading: { ...FOUND.reading, end: null } };
-  expect((await defined(adapterText(FOUND))).maxSeconds).toBe(120);
-  expect((await defined(adapterText(found))).maxSeconds).toBe(30);
-});
-
 test("of a page that waits for promises between its frames the adapter says so", async () => {
   expect((await defined(adapterText(FOUND))).page?.turns).toBe(false);
   expect((await defined(adapterText({ ...FOUND, turns: true }))).page?.turns).toBe(true);
@@ -128,13 +128,14 @@ const PAGE = {
 test("what was found becomes an adapter that the SDK takes, and that reads the page", async () => {
   const text = adapterText(FOUND);
   expect(text).toContain("() => ({ ship, stones, score, state })");
-  const { page, id, observation, action } = await defined(text);
+  const { page, id, observation, action, maxSeconds } = await defined(text);
   expect(id).toBe("MyFlappy-v1");
   expect(observation).toMatchObject({ shape: [9] });
   expect(action).toMatchObject({ labels: ["nothing", "left", "point far", "click"] });
   expect(page?.keys).toEqual([{ nothing: [], left: ["ArrowLeft"], "point far": [], click: [] }]);
   expect(page?.pointers).toEqual({ "point far": [10, 20, "move"], click: [30, 40] });
   expect(page?.taps).toBe(true);
+  expect(maxSeconds).toBe(90);
   expect(page?.observe?.(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
   expect([page?.score?.(PAGE), page?.over(PAGE), page?.ready?.(PAGE)]).toEqual([7, true, true]);
   expect(page?.reset).toBe("own");

@@ -1338,6 +1338,10 @@ export interface ProbeChoice {
   end: number | null;
   restart: number;
   /**
+   * Length of an episode that the game does not end.
+   */
+  max_seconds: number;
+  /**
    * Whether each frame earns a little beside the score.
    */
   alive: boolean;
