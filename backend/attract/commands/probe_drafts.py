@@ -24,9 +24,9 @@ MAX_SHORTER: Final = 20.0
 """Times by which episodes may be shorter than in the probe, which keeps up each move for longer."""
 MIN_EPISODES: Final = 3
 ENDLESS_SECONDS: Final = 30
-"""Length of an episode of a game that random play does not end; longer ones give few returns to compare."""
+"""Length of an episode where random play ends none; longer ones give few returns to compare."""
 MAX_UNPAID: Final = 10
-"""Episodes of random play for each step in which the score grows; with more of them a score teaches nothing."""
+"""Episodes of random play for each step in which the score grows; with more, a score teaches nothing."""
 WORDS: Final = 400
 MAX_WORST: Final = 9
 
@@ -189,7 +189,7 @@ SAID: Final[dict[Problem, str]] = {
 
 
 def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
-    """Whether random play hardly earns anything, in a game that is lost by chance: to stay alive is a goal."""
+    """Whether random play hardly earns anything, and loses: to stay alive is a goal then."""
     if play.ended < MIN_EPISODES:
         return False
     if play.choice.score is None:
