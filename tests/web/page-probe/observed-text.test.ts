@@ -54,3 +54,19 @@ test("without a player all stays where it is", () => {
   expect(observeOf(found)).not.toContain("player");
   expect(observed(found, PAGE)).toEqual([0.5, ...[0.9, 0.4, 1], ...[0.6, 0.5, 2]]);
 });
+
+test("the most frequent word of a board is that of its empty cells", () => {
+  const board: Seen = seen("w.board", [1]);
+  const found = reading(
+    [{ ...board, place: { ...board.place, kind: "grid", empty: "#111" }, fields: ["2", "2"], count: 4 }],
+    null,
+  );
+  expect(
+    observed(found, {
+      board: [
+        ["#111", "#f00"],
+        ["2", "#111"],
+      ],
+    }),
+  ).toEqual([0, 1, 2, 0]);
+});

@@ -55,12 +55,12 @@ function rows(list: any, count: number, width: number, numbers: (item: any) => n
       ? [
           `/** The cells of a grid, column by column; 0 where nothing is. */
 // biome-ignore lint/suspicious/noExplicitAny: what a page's cells hold is its own affair
-function cells(grid: any, columns: number, rows: number, scale: number): number[] {
+function cells(grid: any, columns: number, rows: number, scale: number, empty = ""): number[] {
   return Array.from({ length: columns * rows }, (_, i) => {
     const column = grid?.[Math.floor(i / rows)];
     const cell = Array.isArray(column) ? column[i % rows] : column;
     const value = typeof cell === "object" && cell !== null ? (cell.value ?? 1) : cell;
-    return near(Number(value) || (value ? 1 : 0), scale);
+    return near(value === empty ? 0 : Number(value) || (value ? 1 : 0), scale);
   });
 }
 `,
@@ -139,7 +139,10 @@ function shortened(text: string, seen: readonly Seen[]): string {
 
 function written(one: Seen, text: string, reading: Reading): string {
   const { place, scales, fields } = one;
-  if (place.kind === "grid") return `...cells(${text}, ${fields.join(", ")}, ${scales[0]})`;
+  if (place.kind === "grid") {
+    const empty = place.empty === undefined ? "" : `, ${JSON.stringify(place.empty)}`;
+    return `...cells(${text}, ${fields.join(", ")}, ${scales[0]}${empty})`;
+  }
   const axes = axesOf(one, reading);
   const player = isDrawnThing(place) ? DRAWN_PLAYER : STATE_PLAYER;
   const relative = (value: string, at: number): string =>
