@@ -44,6 +44,12 @@ test("a list is seen from the player, the nearest first, and has room for four",
   expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
 });
 
+test("an answer of the game's hooks is asked for once", () => {
+  const text = "w.hooks.getState()?.me?.x";
+  const found = reading([seen(text, [100]), seen("w.hooks.getState()?.x", [100])], { x: text, y: null });
+  expect(observeOf(found).match(/getState/g)).toHaveLength(1);
+});
+
 test("with one axis of the player's known a list keeps its order, and that axis is relative", () => {
   const found = reading([ME, STONES], { x: "w.state()?.me?.x", y: null });
   expect(observed(found, PAGE)).toEqual([0.5, ...[0.4, 0.4, 1], ...[0.1, 0.5, 2]]);

@@ -119,7 +119,7 @@ function hoists(seen: readonly Seen[]): string[] {
 }
 
 function prefixes(seen: readonly Seen[]): string[] {
-  const calls = seen.map(({ place }) => /^(?:state\(w\)|w\.[\w$]+\(\))/.exec(place.text)?.[0]);
+  const calls = seen.map(({ place }) => /^(?:state\(w\)|w(?:\.[\w$]+){1,2}\(\))/.exec(place.text)?.[0]);
   return [...new Set(calls.filter((call) => call !== undefined))];
 }
 

@@ -5,7 +5,7 @@ import type { PageProbe, ProbeCandidates, ProbeDraft } from "../../schema/src/ap
 import { environmentText } from "./adapter-text.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
-import { engineOf, environmentOf, textState } from "./contracts.ts";
+import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, MAX_SECONDS, pressesOf, type Writer } from "./draft.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
@@ -177,7 +177,7 @@ class Probe {
       reading,
       seesPixels,
       hooks,
-      seed: hooks?.seed ?? null,
+      seed: hooks?.seed ?? seedHook(window),
       earlyPlaces: early,
       variables: this.#variables.map(({ name }) => name),
       advances,
