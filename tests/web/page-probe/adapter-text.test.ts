@@ -480,3 +480,27 @@ test("a page that loads for long is ready when it has, and has what the adapter 
   expect([1, 2, 3, 4].map(() => page?.ready?.(window))).toEqual([false, false, false, true]);
   expect(page?.ready?.({ framesLoaded: 9 })).toBe(false);
 });
+
+const HANDS = {
+  ticks: 0,
+  stepTick: 0,
+  parameters: {},
+  hold: () => 0,
+  point: () => 0,
+  lift: () => 0,
+};
+
+test("the pointer's place is heard of from the page's beginning on, and forgotten at a restart", async () => {
+  const pointed = { place: place("w.pointerAt?.x"), scales: [640], fields: [], count: 1 };
+  const found = { ...FOUND, reading: { ...FOUND.reading, seen: [pointed] } };
+  const { page } = await defined(adapterText(found));
+  const listeners: ((event: object) => void)[] = [];
+  const addEventListener = (_: string, listener: (event: object) => void) => listeners.push(listener);
+  const window: Record<string, unknown> = { ...PAGE, addEventListener, newGame: () => 0 };
+  page?.prepare?.(window, {});
+  expect(page?.observe?.(window)).toEqual([0]);
+  listeners[0]({ clientX: 320, clientY: 10 });
+  expect(page?.observe?.(window)).toEqual([0.5]);
+  page?.restart?.(window, HANDS);
+  expect(page?.observe?.(window)).toEqual([0]);
+});

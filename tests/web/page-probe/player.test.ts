@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Direction } from "../../../web/page-probe/src/effects.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
-import { axisOf, playersOf, relativeAxes } from "../../../web/page-probe/src/player.ts";
+import { axisOf, playersOf, pointerSeen, relativeAxes } from "../../../web/page-probe/src/player.ts";
 import type { Seen } from "../../../web/page-probe/src/readings.ts";
 
 function place(text: string, kind: Place["kind"] = "number"): Place {
@@ -68,4 +68,28 @@ test("places are relative to the player where they have its unit; its own place 
   expect(axes(seen("w.cell?.x", [20]))).toEqual([null]);
   expect(axes(seen("w.stones", [800, 600, 10], ["x", "y", "vx"], 3))).toEqual(["x", null, null]);
   expect(relativeAxes(seen("w.ball?.x", [1000]), null, [own])).toEqual([null]);
+});
+
+test("where moves of the pointer have an effect it is seen, and is the player unless something follows it", () => {
+  const pointing = (label: string, x: number, isDown: boolean, effects: Record<string, Direction>) => ({
+    ...move(label, effects),
+    input: { keys: [], pointer: [x, 9, isDown] as const },
+  });
+  const places = ["w.ballX", "w.paddleX"].map((text) => place(text));
+  const moves = [
+    pointing("left", 10, false, { "w.ballX": "down" }),
+    pointing("right", 90, false, { "w.ballX": "down" }),
+  ];
+  expect(pointerSeen(moves, [800, 600]).map(({ place: { text }, scales }) => [text, scales])).toEqual([
+    ["w.pointerAt?.x", [800]],
+    ["w.pointerAt?.y", [600]],
+  ]);
+  expect(playersOf(moves, places, []).state).toEqual({ x: "w.pointerAt?.x", y: "w.pointerAt?.y" });
+  const followed = [
+    pointing("left", 10, false, { "w.ballX": "down", "w.paddleX": "down" }),
+    pointing("right", 90, false, { "w.ballX": "down", "w.paddleX": "up" }),
+  ];
+  expect(playersOf(followed, places, []).state).toEqual({ x: "w.paddleX", y: null });
+  // A click is somewhere else each time, whatever was pointed at before.
+  expect(pointerSeen([pointing("click", 10, true, {})], [800, 600])).toEqual([]);
 });

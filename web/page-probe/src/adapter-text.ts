@@ -8,7 +8,7 @@ import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
 import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
 import { LARGEST, observedLength, observeHelpers, observeOf } from "./observed-text.ts";
-import { NO_PLAYERS } from "./player.ts";
+import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
@@ -195,9 +195,14 @@ function prepareOf(found: Findings): string[] {
   const calls = [
     ...(usesDrawn(wholeText(found)) || hasSpot(found) ? ["drawn(w);"] : []),
     ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
+    ...(textsIn(found.reading).includes(POINTER)
+      ? [
+          `w.addEventListener("pointermove", ({ clientX, clientY }: PointerEvent) => {\n      ${POINTER} = { x: clientX, y: clientY };\n    });`,
+        ]
+      : []),
   ];
   if (calls.length === 0) return [];
-  const why = "// Records what the page draws and creates, from the start.\n  ";
+  const why = "// Records what the page does and is told, from the start.\n  ";
   if (calls.length === 1) return [`${why}prepare: (w) => void ${calls[0].slice(0, -1)}`];
   return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
 }
@@ -333,9 +338,15 @@ function readyOf({ early, loadTicks }: Findings): string {
   return `// No sign that the page is ready was found: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
-function restartOf(restart: string, { end }: Reading): string {
-  if (!end?.text.startsWith("fell(")) return `restart: (w) => ${restart}`;
-  return `restart(w) {\n    // The previous game's score must not count as a fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
+function restartOf(restart: string, reading: Reading): string {
+  const steps = [
+    ...(beginsAnew(reading)
+      ? ["// The previous game's score must not count as a fall of this one's.", "w.lastAsked = undefined;"]
+      : []),
+    ...(textsIn(reading).includes(POINTER) ? [`${POINTER} = undefined;`] : []),
+  ];
+  if (steps.length === 0) return `restart: (w) => ${restart}`;
+  return `restart(w) {\n    ${[...steps, `${restart};`].join("\n    ")}\n  }`;
 }
 
 function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {

@@ -18,6 +18,9 @@ export interface Players {
 
 export const NO_PLAYERS: Players = { state: null, drawn: null };
 
+/** Where an adapter that has this keeps the pointer's place, in CSS pixels. */
+export const POINTER = "w.pointerAt";
+
 /** Names whose last letter is an axis. */
 const PLACED = /^[a-z]?[xy]$|_[xy]$|[a-z\d][XY]$/;
 const NO_PLACE =
@@ -27,6 +30,8 @@ const NO_HOLDER =
   /\b(?:vel\w*|speed\w*|dir\w*|acc\w*|scale\w*|size|offset|origin|anchor|prev\w*|next\w*)(?:\?\.|\.)\w+$/i;
 /** Sizes of numbers in one unit differ by less. */
 const MAX_RATIO = 4;
+/** The rate of what goes where the moves say. */
+const FOLLOWS = 3;
 
 /** The axis of a place by its name; null: it is none. */
 export function axisOf(text: string): Axis | null {
@@ -44,21 +49,42 @@ export function playersOf(moves: readonly Move[], places: readonly Place[], seen
   const rate = (text: string): number => {
     const ways = new Set(moves.map(({ effects }) => effects?.get(text)));
     // What goes up by one move and down by another is the player; what is hit by it goes anywhere.
-    if (ways.has("up") && ways.has("down")) return 3;
+    if (ways.has("up") && ways.has("down")) return FOLLOWS;
     return ways.has("up") || ways.has("down") ? 2 : [...ways].some((way) => way !== undefined) ? 1 : 0;
   };
   const count = (text: string): number => moves.filter(({ effects }) => effects?.has(text)).length;
   const best = (found: readonly string[]): string | undefined =>
     [...found].sort((a, b) => rate(b) - rate(a) || count(b) - count(a) || a.length - b.length)[0];
+  const isPointed = pointerSeen(moves, [1, 1]).length > 0;
   const own = best([...texts].filter((text) => axisOf(text) !== null && rate(text) > 0 && !NOTED.test(text)));
   const isSole = ({ place, count }: Seen): boolean => isDrawnThing(place) && count === 1;
   const thing = best(
     seen.filter((one) => isSole(one) && rate(one.place.text) > 0).map(({ place }) => place.text),
   );
+  // What only sometimes follows the pointer is what is hit by it.
+  const isFound = own !== undefined && !(isPointed && rate(own) < FOLLOWS);
   return {
-    state: own === undefined ? null : pairOf(own, texts),
+    state: isFound ? pairOf(own, texts) : isPointed ? { x: `${POINTER}?.x`, y: `${POINTER}?.y` } : null,
     drawn: thing === undefined ? null : { x: `${thing}[0]?.x`, y: `${thing}[0]?.y` },
   };
+}
+
+/** The pointer's place, where moves of it have an effect: nothing else of the page may say where it is. */
+export function pointerSeen(moves: readonly Move[], size: readonly [number, number]): Seen[] {
+  if (!moves.some(({ input }) => input.pointer?.[2] === false)) return [];
+  return (["x", "y"] as const).map((axis, i) => ({
+    place: {
+      text: `${POINTER}?.${axis}`,
+      name: axis,
+      kind: "number",
+      fields: [],
+      isShown: false,
+      read: (page) => page.pointerAt?.[axis],
+    },
+    scales: [size[i]],
+    fields: [],
+    count: 1,
+  }));
 }
 
 function pairOf(text: string, texts: ReadonlySet<string>): Player {

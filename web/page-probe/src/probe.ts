@@ -14,7 +14,7 @@ import { engineHooks } from "./engines.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
-import { playersOf } from "./player.ts";
+import { playersOf, pointerSeen } from "./player.ts";
 import { chance, randomly } from "./playing.ts";
 import { candidatesOf, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
@@ -149,7 +149,12 @@ class Probe {
     const plays = await this.#plays(inputs, places);
     const changed = new Set([...inputs.changed].map(({ text }) => text));
     const found = this.#reading(plays, changed);
-    const reading = { ...found, players: playersOf(inputs.moves, places, found.seen) };
+    const reading = {
+      ...found,
+      // Where nothing else is seen, the page is seen by its pixels.
+      seen: found.seen.length === 0 ? [] : [...pointerSeen(inputs.moves, this.#page.size), ...found.seen],
+      players: playersOf(inputs.moves, places, found.seen),
+    };
     this.#report("looking for a restart");
     const hooks = engineHooks(window, globals);
     const search: RestartSearch = {
