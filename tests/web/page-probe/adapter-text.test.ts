@@ -85,6 +85,15 @@ const FOUND: Findings = {
   open: [],
 };
 
+const HANDS = {
+  ticks: 0,
+  stepTick: 0,
+  parameters: {},
+  hold: () => 0,
+  point: () => 0,
+  lift: () => 0,
+};
+
 test("a score that is shown is what it was where the end is written in its place", async () => {
   const shown = { ...place('numberIn(w.document.querySelector("#result"))'), isShown: true };
   const reading = { ...FOUND.reading, score: { place: shown, why: "it grew 3 times" } };
@@ -151,14 +160,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(page?.reset).toBe("reload");
   const window: Record<string, unknown> = {};
   const held: unknown[] = [];
-  const hands = {
-    ticks: 16,
-    stepTick: 0,
-    parameters: {},
-    hold: (keys: readonly string[]) => held.push(keys),
-    point: () => 0,
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 16, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
   page?.menu?.(window, hands);
   expect(page?.playing?.(window)).toBe(false);
   page?.menu?.(window, { ...hands, ticks: 40 });
@@ -174,14 +176,7 @@ test("a game that its menu restarts takes a fresh page only if it has to", async
   expect(page?.reset).toBe("over");
   const window: Record<string, unknown> = { ...PAGE };
   const held: unknown[] = [];
-  const hands = {
-    ticks: 0,
-    stepTick: 0,
-    parameters: {},
-    hold: (keys: readonly string[]) => held.push(keys),
-    point: () => 0,
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 0, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
   const press = (ticks: number, state: string): unknown => {
     Object.assign(window, { lookInside: () => ({ state }) });
     page?.menu?.(window, { ...hands, ticks });
@@ -197,14 +192,7 @@ test("one that begins by itself is pressed only once it is over, a button only w
   const found = { ...FOUND, restart: null, again };
   const { page } = await defined(adapterText(found));
   const presses: unknown[] = [];
-  const hands = {
-    ticks: 0,
-    stepTick: 0,
-    parameters: {},
-    hold: () => 0,
-    point: (...where: unknown[]) => presses.push(where),
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 0, hold: () => 0, point: (...where: unknown[]) => presses.push(where) };
   const box = { x: 10, y: 20, width: 40, height: 20, bottom: 40 };
   const document = { querySelector: () => ({ getBoundingClientRect: () => box }) };
   for (const state of ["over", "playing"]) {
@@ -480,15 +468,6 @@ test("a page that loads for long is ready when it has, and has what the adapter 
   expect([1, 2, 3, 4].map(() => page?.ready?.(window))).toEqual([false, false, false, true]);
   expect(page?.ready?.({ framesLoaded: 9 })).toBe(false);
 });
-
-const HANDS = {
-  ticks: 0,
-  stepTick: 0,
-  parameters: {},
-  hold: () => 0,
-  point: () => 0,
-  lift: () => 0,
-};
 
 test("the pointer's place is heard of from the page's beginning on, and forgotten at a restart", async () => {
   const pointed = { place: place("w.pointerAt?.x"), scales: [640], fields: [], count: 1 };
