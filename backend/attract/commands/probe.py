@@ -317,7 +317,12 @@ def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
         f"  random play: {play.episodes} episodes, {mean}{error}{length}; "
         f"the game ended {play.ended} of them, the score grew in {play.paid_steps} of {play.steps} steps"
     ]
-    if play.choice != first.choice:
+    if play.choice.alive:
+        lines.append("  added:    a small reward for each second alive: random play hardly scored")
+    if play.choice.max_seconds != first.choice.max_seconds:
+        lines.append(f"  added:    episodes of {play.choice.max_seconds} s: random play did not end one")
+    same = {"alive": first.choice.alive, "max_seconds": first.choice.max_seconds}
+    if play.choice.model_copy(update=same) != first.choice:
         lines.append(f"  changed:  {'; '.join(first.problems)}")
         lines.append(
             f"            now: score {draft.score}, end {draft.end or 'by time'}, "

@@ -1393,7 +1393,7 @@ export interface PresetView {
 export interface ProbeChoice {
   press: number;
   /**
-   * None: none was found, and each frame alive is worth a little.
+   * None: none was found.
    */
   score: number | null;
   /**
@@ -1401,6 +1401,14 @@ export interface ProbeChoice {
    */
   end: number | null;
   restart: number;
+  /**
+   * Length of an episode that the game does not end.
+   */
+  max_seconds: number;
+  /**
+   * Whether each frame earns a little beside the score.
+   */
+  alive: boolean;
 }
 /**
  * An adapter of certain candidates.
