@@ -19,7 +19,7 @@ RUN = RunContext(schedule="overlap", is_recurrent=False, schedule_steps=1000)
         ({"exploration": "rnd"}, ("exploration", "'none' works")),
         ({"cloning": {"demonstrations": "x.json"}}, ("cloning.demonstrations", "algorithm 'ppo'")),
         (
-            {"federated": {"rank": 0, "world_size": 2, "rendezvous": "http://a:1"}},
+            {"federated": {"rank": 0, "world_size": 2, "rendezvous": "10.0.0.2:29500"}},
             ("federated", "algorithm 'ppo'"),
         ),
     ],
