@@ -23,7 +23,7 @@ def test_epsilon_falls_over_a_share_of_the_schedule():
 
 
 def test_the_entropy_of_epsilon_by_hand():
-    # Of 4 actions with epsilon 0.4: one of 0.7, three of 0.1.
+    # 4 actions with epsilon 0.4: one has 0.7, three have 0.1.
     by_hand = -0.7 * math.log(0.7) - 3 * 0.1 * math.log(0.1)
     assert wanted_entropy(0.4, Choices((4,)), None, 1) == pytest.approx(by_hand)
     assert wanted_entropy(0.0, Choices((4, 2)), None, 1) == 0.0
