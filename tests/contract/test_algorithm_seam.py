@@ -1,4 +1,4 @@
-"""Nothing outside PPO's folder and the registries knows PPO: another algorithm fits beside it."""
+"""Nothing outside an algorithm's folder, its settings and the registries knows it by name."""
 
 import ast
 import re
@@ -12,10 +12,12 @@ import attract
 from attract.diagnosis.advice import advice_for
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
+from attract.errors import ConfigurationError
 from attract.run.plan import collection_config, create_store
 from attract.run.plan_text import plan_lines
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
+from attract.schema.spaces import BoxSpace
 from attract.settings.algorithm import AlgorithmSettings, GameContext, RunContext
 from attract.settings.base import Settings
 from attract.settings.cell_checks import check_for_cells
@@ -24,8 +26,11 @@ from attract.tuning.space import Choice, default_space, promising_values
 from socket_fleet import DESCRIPTION
 
 PACKAGE = Path(attract.__file__).parent
-PPO = re.compile(r"(?<![A-Za-z])ppo|Ppo|PPO")
-MAY_KNOW = {"settings/ppo.py", "settings/run.py", "learner/registry.py"}
+NAMED = {
+    "ppo": re.compile(r"(?<![A-Za-z])ppo|Ppo|PPO"),
+    "dqn": re.compile(r"(?<![A-Za-z])dqn|Dqn|DQN"),
+}
+MAY_KNOW = {"settings/run.py", "learner/registry.py"}
 GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
 
 
@@ -43,14 +48,17 @@ def named_in(path: Path) -> Iterator[str]:
                 yield text
 
 
-def test_no_other_module_names_ppo() -> None:
+@pytest.mark.parametrize("algorithm", NAMED)
+def test_no_other_module_names_an_algorithm(algorithm: str) -> None:
     known = {
         module: names
         for path in sorted(PACKAGE.rglob("*.py"))
-        if not (module := path.relative_to(PACKAGE).as_posix()).startswith("learner/ppo/")
-        and (names := [name for name in named_in(path) if PPO.search(name)])
+        if not (module := path.relative_to(PACKAGE).as_posix()).startswith(f"learner/{algorithm}/")
+        and (names := [name for name in named_in(path) if NAMED[algorithm].search(name)])
     }
-    assert known.keys() == MAY_KNOW, known
+    # A refusal names the algorithm that works.
+    refusals = {f"settings/{other}.py" for other in NAMED if other != algorithm}
+    assert known.keys() - refusals == MAY_KNOW | {f"settings/{algorithm}.py"}, known
 
 
 class Greedy(Settings):
@@ -62,6 +70,8 @@ class Greedy(Settings):
         "short-sighted": ("See `{setting}`", "--greedy.gamma 1")
     }
     derived: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[Mapping[str, str]] = {"box": "numbers have no greedy one", "cells": "it trains alone"}
+    has_fused_steps: ClassVar[bool] = False
 
     horizon: int = 5
     batch_segments: int | None = None
@@ -106,7 +116,7 @@ class Greedy(Settings):
 class GreedyRun(RunSettings):
     """A run by that algorithm."""
 
-    algorithm: Literal["ppo", "greedy"] = "greedy"  # pyright: ignore[reportIncompatibleVariableOverride]
+    algorithm: Literal["ppo", "dqn", "greedy"] = "greedy"  # pyright: ignore[reportIncompatibleVariableOverride]
     greedy: Greedy = Greedy()
 
 
@@ -131,13 +141,18 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     store = create_store(settings, config, directory, DESCRIPTION)
     assert store.layout.horizon == 5
     store.close(unlink=True)
+    with pytest.raises(ConfigurationError, match="algorithm: it trains alone"):
+        check_for_cells(settings)
+    number = DESCRIPTION.model_copy(update={"action": BoxSpace(shape=[1], low=-1, high=1)})
+    with pytest.raises(ConfigurationError, match="algorithm: numbers have no greedy one"):
+        create_store(settings, config, directory, number)
     directory.close()
-    check_for_cells(settings)
     assert settings.hyperparameters.model_dump()["schedule_steps"] == 77
     printed = plan_lines(settings, DESCRIPTION, GAME)
     assert "minibatches: drawn from 12" in printed
     assert "schedules: epsilon change over 77 agent steps, and then stay" in printed
     assert "lag: up to 1 versions, corrected by nothing" in printed
+    assert "learner: autograd, for greedy has no other" in printed
 
 
 def test_a_study_searches_the_settings_of_another_algorithm(settings: GreedyRun) -> None:

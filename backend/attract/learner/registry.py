@@ -7,11 +7,13 @@ from typing import cast
 
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
+from attract.learner.dqn.algorithm import Dqn
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
 from attract.settings.cloning import CloningSettings
+from attract.settings.dqn import DqnSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 from attract.settings.run import RunSettings
@@ -24,7 +26,18 @@ def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
     )
 
 
-ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {"ppo": _ppo}
+def _dqn(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
+    settings = cast("DqnSettings", run.hyperparameters)
+    return AlgorithmChoice(
+        "dqn",
+        settings.normalize_observations,
+        lambda learnable: Dqn(learnable, settings),
+        resume_note="the replay buffer is not in the checkpoint and fills again; "
+        f"learning goes on once it has {settings.learning_starts:,} steps",
+    )
+
+
+ALGORITHMS: Mapping[str, Callable[[RunSettings, LearnerGroup], AlgorithmChoice]] = {"ppo": _ppo, "dqn": _dqn}
 """By the name of `ALGORITHM_SETTINGS`."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from attract.collection.config import BLOCK_BYTES, CollectionConfig
 from attract.collection.seating import MAIN, Seating
+from attract.errors import ConfigurationError
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription, GameReference
@@ -58,6 +59,9 @@ def create_store(
         ConfigurationError: the game cannot be trained with these settings (S1, S5).
         StoreError: there is no room.
     """
+    reason = settings.algorithm_settings.refuses.get(description.action.kind)
+    if reason is not None:
+        raise ConfigurationError(reason, setting="algorithm")
     layout = config.store_layout(description)
     policy_id, segments = min(config.batch_targets(description).items(), key=lambda target: target[1])
     policy = policy_id if len(set(config.settings.seats)) > 1 else ""

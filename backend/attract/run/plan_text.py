@@ -114,6 +114,8 @@ def why_autograd(settings: RunSettings, description: GameDescription) -> str | N
     """What keeps the learner from its fused steps; None: nothing, where it computes on a CPU."""
     if settings.learner == "autograd":
         return "as it is set"
+    if not settings.algorithm_settings.has_fused_steps:
+        return f"for {settings.algorithm} has no other"
     if settings.device == "cuda":
         return "for it computes on a GPU"
     if settings.policy.recurrent != "none":

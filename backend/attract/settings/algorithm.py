@@ -41,6 +41,11 @@ class AlgorithmSettings(Protocol):
     without advice is not one of this algorithm's."""
     derived: ClassVar[tuple[str, ...]]
     """Settings that depend on the game where they are empty."""
+    refuses: ClassVar[Mapping[str, str]]
+    """What cannot be combined with the algorithm, and why, with what works instead: paths of settings of the
+    run that are off by default, `cells`, and kinds of actions."""
+    has_fused_steps: ClassVar[bool]
+    """Whether it can compute gradients without autograd."""
     horizon: int
     """Steps per segment."""
     batch_segments: int | None
@@ -49,8 +54,6 @@ class AlgorithmSettings(Protocol):
     """Discount per step, in [0, 1]."""
     learning_rate: float
     """Initial learning rate of the optimizer."""
-    n_epochs: int
-    """How often each step is learned from, at least 1."""
     normalize_observations: bool
     """Whether policies carry running statistics of observations (rule P7)."""
     schedule_steps: int | None
@@ -59,6 +62,11 @@ class AlgorithmSettings(Protocol):
     @property
     def rollout_segments(self) -> int:
         """Segments of each slot under one lease."""
+        ...
+
+    @property
+    def n_epochs(self) -> int:
+        """How often each step is learned from, at least 1."""
         ...
 
     @property

@@ -6,6 +6,9 @@ from attract.settings.run import RunSettings
 
 def check_for_cells(settings: RunSettings) -> None:
     """Refuse unsupported settings. Raises: ConfigurationError: names the setting."""
+    reason = settings.algorithm_settings.refuses.get("cells")
+    if reason is not None:
+        raise ConfigurationError(reason, setting="algorithm")
     refused = {
         **{f"{settings.algorithm}.{name}": True for name in settings.algorithm_settings.refused_in_cells},
         "collection.seats": len(set(settings.collection.seats)) > 1,

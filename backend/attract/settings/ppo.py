@@ -65,6 +65,8 @@ class PpoSettings(Settings):
         "minibatch_steps",
         "gae_lambda",
     )
+    refuses: ClassVar[Mapping[str, str]] = {}
+    has_fused_steps: ClassVar[bool] = True
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
     """Steps per segment."""

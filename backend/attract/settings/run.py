@@ -21,6 +21,7 @@ from attract.settings.curriculum import (
     DistributionSettings,
     FederatedSettings,
 )
+from attract.settings.dqn import DqnSettings
 from attract.settings.errors import dotted, refusal
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
@@ -143,9 +144,11 @@ class RunSettings(Settings):
     """A named set of hyperparameters; settings given explicitly override it. None: what the game
     recommends."""
     policy: Annotated[PolicySettings, Field(title="Network")] = PolicySettings()
-    algorithm: Literal["ppo"] = "ppo"
-    """Training algorithm; its settings are in the section of its name."""
+    algorithm: Literal["ppo", "dqn"] = "ppo"
+    """Training algorithm; its settings are in the section of its name. `ppo`: for games that give thousands
+    of steps a second. `dqn`: learns more from each step, for pages that give few; discrete actions only."""
     ppo: Annotated[PpoSettings, Field(title="Learning (PPO)")] = PpoSettings()
+    dqn: Annotated[DqnSettings, Field(title="Learning (DQN)")] = DqnSettings()
     exploration: Literal["none", "rnd"] = "none"
     """`rnd`: add an intrinsic reward for novel observations (random network distillation). Use it for goals
     that random play never finds."""
@@ -201,11 +204,21 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_policy(self) -> Self:
-        self.algorithm_settings.check_policy(is_recurrent=self.policy.state_size > 0)
+        is_recurrent = self.policy.state_size > 0
+        in_use = {
+            "policy.recurrent": is_recurrent,
+            "exploration": self.exploration != "none",
+            "cloning.demonstrations": self.cloning.demonstrations is not None,
+            "federated": self.federated is not None,
+        }
+        for path, reason in self.algorithm_settings.refuses.items():
+            if in_use.get(path):
+                raise ValueError(f"{path}: {reason}")
+        self.algorithm_settings.check_policy(is_recurrent=is_recurrent)
         return self
 
 
-ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSettings}
+ALGORITHM_SETTINGS: Final[Mapping[str, type[AlgorithmSettings]]] = {"ppo": PpoSettings, "dqn": DqnSettings}
 """By the algorithm's name: a field of `RunSettings`, and a key of the learner's registry."""
 
 

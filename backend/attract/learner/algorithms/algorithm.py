@@ -13,7 +13,7 @@ from attract.experience.batch import Batch
 from attract.policy.network import Policy
 from attract.schema.philox import derive_seed
 
-ALGORITHM_PREFIXES = ("return_statistics", "exploration.")
+ALGORITHM_PREFIXES = ("return_statistics", "exploration.", "quantiles.")
 """Prefixes of the tensors and moments that algorithms and wrappers keep beside the network's."""
 
 ExtraLoss = Callable[[torch.Generator], Tensor]
@@ -151,6 +151,8 @@ class AlgorithmChoice:
     """Whether its policies carry observation normalisers (rule P7)."""
     create: Callable[[Learnable], Algorithm]
     """The algorithm for one policy, at version 0; the same seed gives the same bits."""
+    resume_note: str | None = None
+    """What a resumed run is without, a sentence; None: nothing."""
 
 
 def run_metrics(reports: Mapping[str, Report], *, is_sole: bool) -> dict[str, float]:

@@ -236,6 +236,8 @@ class Learner:
                 str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
+        if self._algorithm.resume_note is not None:
+            self._notes.append(self._algorithm.resume_note)
         set_aside_newer(checkpoints, checkpoint.policy_version)
         self._remember_earlier(versions)
         return True

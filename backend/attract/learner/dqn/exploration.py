@@ -1,0 +1,126 @@
+"""Exploration within the exported policy: the scale of its logits, by the entropy that is wanted."""
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.distributions import ActionDistribution
+from attract.learner.dqn.network import Choices
+from attract.learner.verification import TOLERANCE_FLOOR
+from attract.policy.network import Policy
+from attract.policy.observation_inputs import Preprocessed
+from attract.policy.parity import TOLERANCE, probe
+
+SAFETY: Final = 3.0
+"""By how much the rounding of a worker or of an unseen observation may exceed what is measured (rule C7)."""
+PROBE_SAFETY: Final = 2.0
+"""The same of ONNX Runtime on the observations that an export is checked by (rule C9)."""
+MAX_CHECKED: Final = 64
+"""Observations whose rounding is measured."""
+_LOG_SCALES: Final = (-10.0, 14.0)
+_HALVINGS: Final = 40
+
+
+def epsilon(
+    first: float, last: float, fraction: float, agent_steps: int, schedule_steps: int | None
+) -> float:
+    """Exploration at this point of the run: linear from `first` to `last` over `fraction` of the schedule."""
+    span = fraction * (schedule_steps or 0)
+    return last if agent_steps >= span else first + (last - first) * agent_steps / span
+
+
+def wanted_entropy(eps: float, choices: Choices, action_mask: Tensor | None, count: int) -> float:
+    """Nats of an epsilon-greedy policy, mean over `count` observations; actions at random with chance `eps`.
+
+    Args:
+        action_mask: [count, K] bool; None: everything is allowed.
+    """
+    total = 0.0
+    masks = None if action_mask is None else action_mask.split(choices.sizes, 1)
+    for place, size in enumerate(choices.sizes):
+        allowed = (
+            torch.full((count,), float(size)) if masks is None else masks[place].sum(1).clamp(min=1).float()
+        )
+        rest = (eps / allowed).double()
+        top = 1.0 - eps + rest
+        entropy = -(torch.xlogy(top, top) + (allowed - 1.0) * torch.xlogy(rest, rest))
+        total += float(entropy.mean())
+    return total
+
+
+@torch.no_grad()
+def logit_scale(
+    policy: Policy,
+    distribution: ActionDistribution,
+    preprocessed: Preprocessed,
+    action_mask: Tensor | None,
+    entropy: float,
+) -> tuple[float, float]:
+    """What the logits are multiplied by so that the mean entropy is as wanted, and the entropy then.
+
+    Logits that are multiplied by much are not the same to the last digits in torch and in a browser. The
+    scale stays below that at which rounding, measured against float64, takes a third of what rule C7 allows
+    or half of what rule C9 does; the entropy is then larger.
+
+    Args:
+        policy: with logits of scale 1; not changed.
+        distribution: of the game's actions.
+        preprocessed: [N, ...] each.
+        action_mask: [N, K] bool; None: everything is allowed.
+        entropy: nats, mean over the observations.
+    """
+    logits, _ = policy.forward_preprocessed(preprocessed)
+    actions = distribution.mode(logits, action_mask)
+
+    def entropy_at(scale: float) -> float:
+        found = distribution.log_prob_and_entropy(scale * logits, actions, action_mask)[1]
+        return float(found.mean())
+
+    few = {key: array[:MAX_CHECKED] for key, array in preprocessed.items()}
+    mask = None if action_mask is None else action_mask[:MAX_CHECKED]
+    rounded, exact = logits[:MAX_CHECKED].double(), _exact_logits(policy, few)
+    chosen = distribution.mode(-rounded, mask), actions[:MAX_CHECKED]
+    probed = policy.preprocess({key: array.to(logits.device) for key, array in probe(policy).items()})
+    probe_rounded, probe_exact = (
+        policy.forward_preprocessed(probed)[0].double(),
+        _exact_logits(policy, probed),
+    )
+
+    def rounds_well(scale: float) -> bool:
+        exported = scale * (probe_rounded - probe_exact).abs()
+        if float((exported / (scale * probe_exact).abs().clamp(min=1.0)).max()) * PROBE_SAFETY > TOLERANCE:
+            return False
+        for each in chosen:
+            exactly = distribution.log_prob_and_entropy(scale * exact, each, mask)[0]
+            found = distribution.log_prob_and_entropy(scale * rounded, each, mask)[0]
+            differences = (found - exactly).abs() / exactly.abs().clamp(min=1.0)
+            if float(differences.max()) * SAFETY > TOLERANCE_FLOOR:
+                return False
+        return True
+
+    scale = _largest(lambda scale: rounds_well(scale) and entropy_at(scale) > entropy)
+    return scale, entropy_at(scale)
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """The largest scale that holds, of a condition that holds up to one scale and not from there on."""
+    low, high = _LOG_SCALES
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
+    return math.exp(low)
+
+
+def _exact_logits(policy: Policy, preprocessed: Preprocessed) -> Tensor:
+    """[N, outputs] float64, computed in float64."""
+    exact = copy.deepcopy(policy).double()
+    parts: list[Tensor] = []
+    for entry in policy.entries:
+        encoded = entry.encode(preprocessed[entry.key]).double()
+        encoder = exact.encoders.get(entry.key)
+        parts.append(encoded if encoder is None else encoder(encoded))
+    return exact.policy_head(exact.trunk(torch.cat(parts, 1)))
