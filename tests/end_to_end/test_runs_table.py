@@ -339,6 +339,8 @@ async def test_what_the_better_run_did_differently_is_four_clicks_from_home(addr
         different = page.get_by_role("region", name="Settings that differ")
         await expect(different.get_by_role("row", name=re.compile("ppo.learning_rate"))).to_be_visible()
         assert time.monotonic() - started < MAX_SECONDS
+        await expect(chart.locator("canvas")).to_be_visible()
+        await page.screenshot(path=PICTURES / "better-run.png", full_page=True)
 
 
 async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir: Path) -> None:
