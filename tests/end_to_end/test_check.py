@@ -315,7 +315,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def service(folder: Path) -> AsyncIterator[RunService]:
-    """Of a gateway with one headless browser that can check games of `folder`."""
+    """Checks games of `folder` in one headless browser."""
     settings = ServerSettings(port=0, project_dir=folder, runs_dir=folder / "runs")
     async with running_gateway(settings, port_is_fixed=False) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), 1)

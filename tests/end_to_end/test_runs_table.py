@@ -67,7 +67,7 @@ def address(runs_dir: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of the same runs, for the tests that change nothing of them."""
+    """A server of the same runs, for the tests that change nothing of them."""
     with serve(write_runs(tmp_path_factory.mktemp("shared"))) as url:
         yield url
 
