@@ -38,28 +38,39 @@ COUNT_ADDRESSES = """() => {
 SLIDER_STEPS = 30
 
 
-@pytest.fixture
-def runs_dir(tmp_path: Path) -> Path:
+def write_runs(folder: Path) -> Path:
     """Three games; of Snake two settings with two seeds each."""
     for name, rate in LR.items():
         for seed in (1, 2):
             returns = [float(update * seed) for update in range(10)]
             run_on_disk(
-                tmp_path,
+                folder,
                 f"{name}-{seed}",
                 returns if name == "fast" else [value / 9 for value in returns],
                 settings={"seed": seed, "ppo": {"learning_rate": rate}},
                 episode_return_mean=returns[-1] if name == "fast" else float(seed),
                 created=f"2026-11-2{seed}T10:00:00+00:00",
             )
-    run_on_disk(tmp_path, "pole", [30.0], game="cartpole", title="CartPole", episode_return_mean=30.0)
-    run_on_disk(tmp_path, "empty", [], state="stopped", created="2026-11-25T10:00:00+00:00")
-    return tmp_path
+    run_on_disk(folder, "pole", [30.0], game="cartpole", title="CartPole", episode_return_mean=30.0)
+    run_on_disk(folder, "empty", [], state="stopped", created="2026-11-25T10:00:00+00:00")
+    return folder
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    return write_runs(tmp_path)
 
 
 @pytest.fixture
 def address(runs_dir: Path) -> Iterator[str]:
     with serve(runs_dir) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of the same runs, for the tests that change nothing of them."""
+    with serve(write_runs(tmp_path_factory.mktemp("shared"))) as url:
         yield url
 
 
@@ -82,8 +93,8 @@ def row(page: Page, run_id: str) -> Locator:
     return page.locator(f'tr[data-id="{run_id}"]')
 
 
-async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+async def test_runs_are_searched_sorted_and_the_address_keeps_it(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, complaints):
         complaints.expected.append("400")
         await open_table(page)
         await expect_rows(page, "fast-2", "slow-2", "fast-1", "slow-1", "pole")
@@ -113,8 +124,8 @@ async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -
         assert "sort" not in page.url
 
 
-async def test_hidden_runs_columns_and_settings_that_differ(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page)
         await expect(page.get_by_role("columnheader", name="learning_rate")).to_be_visible()
         await expect(row(page, "slow-1").locator('[data-column="ppo.learning_rate"] strong')).to_have_text(
@@ -256,8 +267,8 @@ async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
     )
 
 
-async def test_the_table_is_used_by_keys_alone(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_the_table_is_used_by_keys_alone(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page, "?sort=id")
         # Who has turned the page's keys off has turned these off too.
         await page.evaluate("localStorage.setItem('attract keys', 'off')")
@@ -275,8 +286,8 @@ async def test_the_table_is_used_by_keys_alone(address: str) -> None:
         await expect(page).to_have_url(re.compile("#/runs/fast-2"))
 
 
-async def test_two_runs_are_compared(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_two_runs_are_compared(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page)
         for run_id in ("fast-1", "slow-1"):
             await row(page, run_id).get_by_role("checkbox").check()
@@ -317,8 +328,8 @@ async def test_two_runs_are_compared(address: str) -> None:
         await photograph_all(page, PICTURES, "compare")
 
 
-async def test_what_the_better_run_did_differently_is_four_clicks_from_home(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_what_the_better_run_did_differently_is_four_clicks_from_home(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         PICTURES.mkdir(parents=True, exist_ok=True)
         clicks = [
