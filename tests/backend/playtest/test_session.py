@@ -246,6 +246,21 @@ def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_befo
     assert [drill.episodes for drill in drills] == [[last]] * 2
 
 
+def test_an_episode_that_went_on_in_a_new_page_is_judged_as_any_other() -> None:
+    alarm = PlaytestAlarm(oracle="retry-broken", text=f"{NOT_AGAIN}: start() threw: paused", step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if player == "random" else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
+    )
+    before = Outcomes()
+    before.players["random"] = {
+        index: Outcome("terminated", {"return": 5.0 + index / 100, "length": 10.0, "ended": 1.0})
+        for index in range(256)
+    }
+    found = run(host, before, has_page=True).findings
+    assert [finding.id for finding in found] == ["retry-broken", "changed:return:lower"]
+
+
 def test_more_causes_than_are_replayed_are_counted_and_hide_nothing_else() -> None:
     names = [f"{a}{b}" for a in "abcde" for b in "abcdef"]
     host = ScriptedHost(lambda player, index: [error(f"no {names[index]}")] if index < len(names) else [])
