@@ -37,6 +37,7 @@ TEST: Final = """\
 // Written by `attract ci`: it fails while the fault is there. Keep it with the files beside it that it names.
 // <moment>
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { expect, test } from "@playwright/test";
 import <player>;
@@ -60,7 +61,12 @@ test(<name>, async (<fixtures>) => {
 MODULE_PLAY: Final = """\
   // By its path: Playwright compiles TypeScript, to CommonJS where package.json has no "type": "module".
   const file = path.resolve(folder, GAME);
-  const module = typeof require === "function" ? require(file) : await import(file);
+  let module: { default: unknown };
+  try {
+    module = createRequire(file)(file);
+  } catch {
+    module = await import(file);
+  }
   const played = await attractTest.playModule(module, order);"""
 PAGE_PLAY: Final = """\
   const place = {

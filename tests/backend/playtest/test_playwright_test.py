@@ -214,11 +214,16 @@ def test_it_is_red_on_the_fault_and_green_on_the_clean_build(cases: list[Case], 
             assert is_green or "played.failures).toEqual" in said, said
 
 
-def test_it_is_so_in_a_project_of_commonjs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tests", ["commonjs", "module"])
+def test_it_is_so_where_the_game_is_compiled_to_commonjs(tests: str, tmp_path: Path) -> None:
     for build, is_wanted in (("faulty", False), ("clean", True)):
         for case in CASES:
             if case.name in ("throws", "meteors-throws"):
-                lay(tmp_path / build / case.name, case, is_faulty=not is_wanted)
+                folder = tmp_path / build / case.name
+                lay(folder, case, is_faulty=not is_wanted)
+                # The game's folder and that of its tests may differ in this.
+                (folder / "package.json").write_text("{}")
+                (folder / "tests" / "package.json").write_text(json.dumps({"type": tests}))
         outcomes = run_playwright(tmp_path / build, "{}")
         assert {name: is_green for name, (is_green, _) in outcomes.items()} == dict.fromkeys(
             ("throws", "meteors-throws"), is_wanted
