@@ -18,6 +18,8 @@ from attract.schema.probe import (
 LOOP_SECONDS: Final = 60.0
 EPISODES: Final = 20
 PLAY_SECONDS: Final = 6.0
+LONG_PLAY_SECONDS: Final = 20.0
+"""For a page so slow that fewer than `MIN_EPISODES` ended before."""
 MIN_EXPECTED: Final = 8.0
 """Times that something should have happened by the probe's rate. Bursts make 3 too few."""
 MAX_SHORTER: Final = 20.0

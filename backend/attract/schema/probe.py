@@ -145,7 +145,7 @@ class ProbeChoice(FiniteModel):
     end: Count | None = 0
     """None: an episode ends by its time limit alone."""
     restart: Count = 0
-    max_seconds: Count = 60
+    max_seconds: Count = 120
     """Length of an episode that the game does not end."""
     alive: bool = False
     """Whether each frame earns a little beside the score."""

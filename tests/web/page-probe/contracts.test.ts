@@ -22,7 +22,7 @@ test("diagnostics and the functions that give a state are read, and what changes
       setState: () => called.push("setState"),
       reset: () => called.push("reset"),
     },
-    gameAPI: { getScore: () => 9, state: async () => ({ score: 1 }), getPlayer: (id: number) => id },
+    gameAPI: { getScore: () => 9, state: async () => ({ score: 1 }), getPlayer: (id: number) => ({ x: id }) },
   });
   const roots = hookRoots(page);
   expect(roots.map(({ text }) => text)).toEqual([

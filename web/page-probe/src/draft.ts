@@ -14,7 +14,7 @@ import { BY_ITSELF, type StartAction } from "./start-actions.ts";
 const LONG_STEP = 10;
 
 /** Length of an episode that the game does not end. */
-export const MAX_SECONDS = 60;
+export const MAX_SECONDS = 120;
 
 /** How long a move is pressed. */
 export interface Press {
