@@ -173,11 +173,10 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
     )
     policy.normalisers["obs"].set_statistics(torch.tensor([1.0, 0.5, 0.0]), torch.tensor([0.5, 0.6, 0.7]))
     with torch.no_grad():
-        # A target network that is another one.
+        # A target network that is another one, and prefers other actions.
+        generator = torch.Generator().manual_seed(5)
         for tensor in (*algorithm.target.parameters(), *algorithm.network.parameters()):
-            tensor.add_(
-                0.3 * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(tensor.numel()))
-            )
+            tensor.add_(0.3 * torch.randn(tensor.shape, generator=generator))
         algorithm.target.value_head.bias.add_(0.5)
     take(algorithm, first)
     own, follower = (Reference(network.state_dict(), 3) for network in (algorithm.network, algorithm.target))
@@ -191,6 +190,7 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
         np.array(column) for column in zip(*drawn, strict=True)
     )
     best = own.forward(following)["q"].mean(2).argmax(1)
+    assert (best != follower.forward(following)["q"].mean(2).argmax(1)).any()
     next_quantiles = follower.forward(following)["q"][np.arange(size), best]
     loss, gradients = own.gradients(
         observation, actions, rewards[:, None] + discount[:, None] * next_quantiles
