@@ -28,6 +28,7 @@ from attract.schema import (
     look,
     messages,
     metrics,
+    playtest_reports,
     probe,
     recorded_episode,
     run_list,
@@ -138,7 +139,19 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API and `attract look --json` or `attract probe --json` say and take."""
-    modules = (api, access, events, look, metrics, probe, recorded_episode, run_list, studies, versions)
+    modules = (
+        api,
+        access,
+        events,
+        look,
+        metrics,
+        playtest_reports,
+        probe,
+        recorded_episode,
+        run_list,
+        studies,
+        versions,
+    )
     known = [model for module in modules for model in _models_of(module)]
     models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])

@@ -45,6 +45,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "server/guard.py": SERVES,
     "server/in_process.py": SERVES,
     "server/links.py": SERVES,
+    "settings/dqn.py": TRAINS,
     "settings/ppo.py": TRAINS,
     "settings/run.py": SERVES,
     "tuning/space.py": ("tune",),

@@ -40,14 +40,15 @@ def judge(number: int) -> Counter[str]:
     return outcomes
 
 
-def test_no_damaged_frame_is_more_than_refused() -> None:
+@pytest.mark.parametrize("number", [40_000, pytest.param(150_000, marks=pytest.mark.long)])
+def test_no_damaged_frame_is_more_than_refused(number: int) -> None:
     tracemalloc.start()
     try:
         judge(2000)
         assert tracemalloc.get_traced_memory()[1] < MAX_PEAK_BYTES
     finally:
         tracemalloc.stop()
-    outcomes = judge(150_000)
+    outcomes = judge(number)
     print(outcomes)
     assert outcomes["refused"] > outcomes["a message"] > 0 < outcomes["a block that may be taken"]
 

@@ -37,7 +37,21 @@ RETIRED = {
 }
 HISTORY = ("CHANGELOG.md", "docs/decisions/", "tests/contract/test_words.py", "package-lock.json")
 """What says how things were called, and this list."""
-ABBREVIATIONS = {"api", "asgi", "cli", "lstm", "onnx", "philox", "ppo", "sb3", "http", "node", "in", "to"}
+ABBREVIATIONS = {
+    "api",
+    "asgi",
+    "cli",
+    "lstm",
+    "onnx",
+    "dqn",
+    "philox",
+    "ppo",
+    "sb3",
+    "http",
+    "node",
+    "in",
+    "to",
+}
 GLUE = {
     "init",
     "main",

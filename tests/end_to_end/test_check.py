@@ -1,10 +1,10 @@
 """The mistakes of beginners, each checked in a real browser: what is said, with the line it is about."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
@@ -308,9 +308,14 @@ function slow(milliseconds = 60) {
 """
 
 
-@asynccontextmanager
-async def checking(folder: Path) -> AsyncIterator[RunService]:
-    """A gateway with one headless browser that can check games of `folder`."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("games")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service(folder: Path) -> AsyncIterator[RunService]:
+    """Checks games of `folder` in one headless browser."""
     settings = ServerSettings(port=0, project_dir=folder, runs_dir=folder / "runs")
     async with running_gateway(settings, port_is_fixed=False) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), 1)
@@ -331,55 +336,57 @@ async def said(service: RunService, path: Path) -> list[str]:
     return check_lines(view)
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.timeout(300)
-async def test_every_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path) -> None:
+async def test_every_mistake_is_told_with_its_line_and_what_to_do(folder: Path, service: RunService) -> None:
     wrong: list[str] = []
-    game = tmp_path / "g.ts"
-    (tmp_path / "ball.png").touch()
-    async with checking(tmp_path) as service:
-        game.write_text(GAME)
-        assert (await said(service, game))[2:-1] == [""], "the game itself is sound"
-        for name, (old, new, expected) in MISTAKES.items():
-            assert GAME.count(old) >= 1, name
-            source = GAME.replace(old, new, 1) + (SLOW if "slow" in new else "")
-            if "actionMask" in new:
-                source = source.replace("  action: ", "  actionMask: true,\n  action: ")
-            game.write_text(source)
-            text = "\n".join(await said(service, game))
-            missing = [sentence for sentence in expected if sentence not in text]
-            if missing:
-                wrong.append(f"--- {name}: missing {missing} in\n{text}")
-            if "/assets/" in text or "rollout-" in text or "check-worker" in text or "as external" in text:
-                wrong.append(f"--- {name}: tells of our own code\n{text}")
+    game = folder / "g.ts"
+    (folder / "ball.png").touch()
+    game.write_text(GAME)
+    assert (await said(service, game))[2:-1] == [""], "the game itself is sound"
+    for name, (old, new, expected) in MISTAKES.items():
+        assert GAME.count(old) >= 1, name
+        source = GAME.replace(old, new, 1) + (SLOW if "slow" in new else "")
+        if "actionMask" in new:
+            source = source.replace("  action: ", "  actionMask: true,\n  action: ")
+        game.write_text(source)
+        text = "\n".join(await said(service, game))
+        missing = [sentence for sentence in expected if sentence not in text]
+        if missing:
+            wrong.append(f"--- {name}: missing {missing} in\n{text}")
+        if "/assets/" in text or "rollout-" in text or "check-worker" in text or "as external" in text:
+            wrong.append(f"--- {name}: tells of our own code\n{text}")
     assert not wrong, "\n".join(wrong)
 
 
-async def test_a_package_s_call_is_told_where_the_author_calls_the_package(tmp_path: Path) -> None:
-    package = tmp_path / "node_modules" / "dice"
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_package_s_call_is_told_where_the_author_calls_the_package(
+    folder: Path, service: RunService
+) -> None:
+    package = folder / "node_modules" / "dice"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "dice", "type": "module", "main": "index.js"}')
     (package / "index.js").write_text("export const roll = (n) => Math.floor(Math.random() * n);\n")
     source = GAME.replace("let shared = 0;", 'import { roll } from "dice";').replace(
         "random.int(7)", "roll(7)"
     )
-    (tmp_path / "g.ts").write_text(source)
-    async with checking(tmp_path) as service:
-        view = await service.check_game(str(tmp_path / "g.ts"), budget_seconds=2.0, wait_seconds=60.0)
+    (folder / "g.ts").write_text(source)
+    view = await service.check_game(str(folder / "g.ts"), budget_seconds=2.0, wait_seconds=60.0)
     found = {finding.id: finding for finding in view.findings}
     assert (found["random"].line, (found["random"].file or "").split("/")[-1]) == (6, "g.ts")
     assert "node_modules/dice/index.js:1:" in (found["random"].stack or "")
 
 
-async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
-    async with checking(tmp_path) as service:
-        for name in ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "foragers"):
-            view = await service.check_game(name, budget_seconds=10.0, wait_seconds=60.0)
-            assert view.findings == [], name
-            assert view.play is not None
-            assert view.play.episodes > 10, name
-        # Whose rewards random play never finds: what it is bundled for.
-        view = await service.check_game("keydoor", budget_seconds=10.0, wait_seconds=60.0)
-        assert [finding.id for finding in view.findings] in (["constant-reward"], [])
+@pytest.mark.asyncio(loop_scope="module")
+async def test_nothing_is_found_in_the_bundled_games(service: RunService) -> None:
+    for name in ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "foragers"):
+        view = await service.check_game(name, budget_seconds=10.0, wait_seconds=60.0)
+        assert view.findings == [], name
+        assert view.play is not None
+        assert view.play.episodes > 10, name
+    # Whose rewards random play never finds: what it is bundled for.
+    view = await service.check_game("keydoor", budget_seconds=10.0, wait_seconds=60.0)
+    assert [finding.id for finding in view.findings] in (["constant-reward"], [])
 
 
 def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
@@ -396,7 +403,7 @@ def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
     assert run_attract("check", "nowhere.ts", runs_dir=tmp_path / "runs").code == 2
 
 
-def test_saved_episodes_play_again_also_those_of_a_page_with_its_own_restart(tmp_path: Path) -> None:
+def test_the_episode_of_a_finding_is_saved_and_fails_again(tmp_path: Path) -> None:
     game = tmp_path / "g.ts"
     game.write_text(
         GAME.replace(
@@ -408,15 +415,25 @@ def test_saved_episodes_play_again_also_those_of_a_page_with_its_own_restart(tmp
     assert outcome.code == 1, outcome.stderr
     failed = outcome.json["findings"][0]["episode"]
     assert f"attract replay {failed} --game {game}" in outcome.stderr
-    for name in ("hopper", "foragers"):
-        assert run_attract("check", name, "--save", str(saved), runs_dir=tmp_path / "runs").code == 0
     again = run_attract("replay", failed, "--game", str(game), "--json", runs_dir=tmp_path / "runs")
     assert (again.code, again.json["episodes"][0]["end_reason"]) == (0, "failed"), again.stderr
-    for name in ("Hopper-v1", "Foragers-v1"):
-        first = saved / f"{name}-check-first.episode.json"
-        again = run_attract("replay", str(first), "--json", runs_dir=tmp_path / "runs")
-        assert again.code == 0, again.stderr
-        assert again.json["episodes"][0]["num_steps"] > 10
+
+
+@pytest.mark.parametrize(
+    ("name", "game_id"),
+    [
+        # A page with its own restart.
+        ("hopper", "Hopper-v1"),
+        pytest.param("foragers", "Foragers-v1", marks=pytest.mark.long),
+    ],
+)
+def test_a_saved_episode_plays_again(name: str, game_id: str, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    assert run_attract("check", name, "--save", str(saved), runs_dir=tmp_path / "runs").code == 0
+    first = saved / f"{game_id}-check-first.episode.json"
+    again = run_attract("replay", str(first), "--json", runs_dir=tmp_path / "runs")
+    assert again.code == 0, again.stderr
+    assert again.json["episodes"][0]["num_steps"] > 10
 
 
 @pytest.mark.long

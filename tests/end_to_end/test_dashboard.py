@@ -82,6 +82,13 @@ def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """For the tests that start no run."""
+    with serve(tmp_path_factory.mktemp("shared") / "runs") as url:
+        yield url
+
+
 def state_pill(page: Page):
     return page.locator(".run-head .state-pill")
 
@@ -301,15 +308,15 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
                     await photograph(page, pictures / f"start-{device}-{scheme}.png")
 
 
-async def test_without_the_token_the_page_says_where_to_get_it(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address.split("#")[0]) as (page, complaints):
+async def test_without_the_token_the_page_says_where_to_get_it(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address.split("#")[0]) as (page, complaints):
         complaints.expected.append("401")
         await expect(page.get_by_role("heading", name="Open the printed address")).to_be_visible()
         await check_accessible(page, "signed out")
 
 
-async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, complaints):
         complaints.expected.append("404")
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.evaluate("location.hash = '#/runs/nothing-here'")

@@ -18,8 +18,8 @@ from waiting import WAIT_SECONDS, until
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-MORE_UPDATES = 800
-"""Two events each: more than the server repeats."""
+MORE_UPDATES = 520
+"""Two events each: more than the 1,000 that the server repeats."""
 CANVASES = """async () => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
   const frame = () => new Promise((done) => requestAnimationFrame(done));

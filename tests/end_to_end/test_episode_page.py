@@ -366,17 +366,23 @@ async def test_a_dropped_file_plays_or_says_in_a_sentence_why_not(
         await expect(alert).to_have_count(0)
 
 
-async def test_a_faults_card_opens_the_episode_before_it_fails(tmp_path: Path) -> None:
-    (tmp_path / "crack.js").write_text(CRACKED_GAME)
-    project = ("--project-dir", str(tmp_path))
+@pytest.fixture(scope="module")
+def cracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose game fails, with a run of it, `cracked`."""
+    folder = tmp_path_factory.mktemp("cracked")
+    (folder / "crack.js").write_text(CRACKED_GAME)
     trained = run_attract(
-        *("train", "crack.js", "--headless", "--workers", "1", "--run-id", "cracked", *project),
-        *("--total-steps", "8192", "--no-check"),
-        runs_dir=tmp_path / "runs",
+        *("train", "crack.js", "--headless", "--workers", "1", "--run-id", "cracked"),
+        *("--total-steps", "8192", "--no-check", "--project-dir", str(folder)),
+        runs_dir=folder / "runs",
         timeout_seconds=240,
     )
     assert trained.code == 0, trained.stderr
-    with serve(tmp_path / "runs", *project) as address:
+    return folder
+
+
+async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path) -> None:
+    with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
         async with signed_in(address) as page:
             await page.goto(f"{address.split('#')[0]}#/runs/cracked")
             card = page.get_by_test_id("fault")
@@ -389,3 +395,38 @@ async def test_a_faults_card_opens_the_episode_before_it_fails(tmp_path: Path) -
             await expect(page.locator(".ended")).to_have_text("The game failed")
             await expect(page.locator(".replay-note").first).to_contain_text("the glass broke")
             await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")
+
+
+async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path) -> None:
+    with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
+        async with signed_in(address) as page:
+            await page.goto(f"{address.split('#')[0]}#/runs/cracked/play")
+            await expect(page.locator("tr[data-version]").first).to_be_visible()
+            await expect(page.get_by_test_id("playtest")).to_have_count(0)
+            played = await asyncio.to_thread(
+                run_attract, "ci", "crack.js", "--seconds", "10", runs_dir=cracked / "runs", folder=cracked
+            )
+            assert played.code == 1, played.stderr
+            await page.goto(f"{address.split('#')[0]}#/games/crack.js")
+            found = page.get_by_test_id("playtest")
+            await expect(found).to_contain_text(re.compile(r"1 finding in [\d,]+ episodes"))
+            await expect(found.locator("li")).to_contain_text("crack.js:16, played by ")
+            # A command names the game of its run by the whole path.
+            await expect(page.locator(".run-rows li")).to_have_count(1)
+            await check_accessible(page, "a game with a finding")
+            await page.goto(f"{address.split('#')[0]}#/runs/cracked/play")
+            await photograph_all(page, PICTURES, "findings")
+            await found.get_by_role("link", name="the glass broke").click()
+            await page.wait_for_url(
+                re.compile(r"#/findings/attract-ci/01-error\.episode\.json\?game=.*crack\.js$")
+            )
+            # It fails in step 70, after 2.8 s, and is shown from 2 s before.
+            await expect(page.get_by_test_id("hud-step")).to_have_text(re.compile("^[2-7][0-9] of 7[01]"))
+            await expect(page.locator(".ended")).to_have_text("The game failed")
+            await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")
+            await check_accessible(page, "a finding")
+            await photograph_all(page, PICTURES, "finding")
+            # A later report has no such finding.
+            await asyncio.to_thread((cracked / "attract-ci" / "report.json").unlink)
+            await page.reload()
+            await expect(page.get_by_role("alert")).to_contain_text("A later attract ci may have replaced it")

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,13 @@ def pole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return episode
 
 
+@pytest.fixture(scope="module")
+def exported_pole(pole: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """As `export`, of that episode; read the site, change copies."""
+    folder = tmp_path_factory.mktemp("pole")
+    return export(folder, saved(folder, pole), "--game", "cartpole")
+
+
 def export(folder: Path, *words: str) -> tuple[Path, str]:
     """The site of `attract export --page --replay words`, and what was printed."""
     site = folder / SITE
@@ -80,14 +88,12 @@ async def expect_step(page: Page, step: int, of: int) -> None:
     await expect(page.locator("#step")).to_have_text(f"{step} of {of}")
 
 
-async def test_it_plays_the_record_is_steered_and_says_how_it_ended(
-    pole: dict[str, Any], tmp_path: Path
-) -> None:
-    site, printed = export(tmp_path, saved(tmp_path, pole), "--game", "cartpole")
+async def test_it_plays_the_record_is_steered_and_says_how_it_ended(exported_pole: tuple[Path, str]) -> None:
+    site, printed = exported_pole
     assert f"note: the page was opened and played to its end. {EQUAL}" in printed
     assert {path.name for path in site.iterdir()} == {"index.html", "page.js", "game.js", "episode.json"}
     assert sum((site / name).stat().st_size for name in ("index.html", "page.js")) < OWN_BYTES
-    with served_folder(tmp_path, STRICT) as address:
+    with served_folder(site.parents[2], STRICT) as address:
         # Leaving the block fails on whatever the policy reported or the console said.
         async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, _):
             await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
@@ -223,8 +229,10 @@ async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["game.js", "episode.json"])
-async def test_a_folder_that_is_not_whole_says_so(missing: str, pole: dict[str, Any], tmp_path: Path) -> None:
-    site, _ = export(tmp_path, saved(tmp_path, pole), "--game", "cartpole")
+async def test_a_folder_that_is_not_whole_says_so(
+    missing: str, exported_pole: tuple[Path, str], tmp_path: Path
+) -> None:
+    site = Path(shutil.copytree(exported_pole[0], tmp_path / SITE))
     (site / missing).unlink()
     with served_folder(tmp_path, STRICT) as address:
         async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, said):

@@ -45,6 +45,13 @@ def address(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """For the tests that start no run."""
+    with serve(tmp_path_factory.mktemp("shared") / "runs") as url:
+        yield url
+
+
 async def check_at_every_width(page: Page, name: str) -> None:
     """axe, contrasts in both schemes, and nothing that is wider than the window."""
     for width in WIDTHS:
@@ -114,19 +121,21 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str) -> 
         await check_at_every_width(page, "home with a run")
 
 
-@pytest.mark.parametrize(("game", "good"), [("memory", 1.0), ("pendulum", -400.0)])
+@pytest.mark.parametrize(
+    ("game", "good"), [("memory", 1.0), pytest.param("pendulum", -400.0, marks=pytest.mark.long)]
+)
 async def test_a_policy_with_memory_and_one_of_numbers_play_as_they_learned(
-    address: str, game: str, good: float
+    shared_address: str, game: str, good: float
 ) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await page.evaluate(f"location.hash = '#/games/{game}'")
         best = page.get_by_test_id("hud-best")
         await expect(best).not_to_have_text("–", timeout=90_000)
         assert float(await best.inner_text()) >= good
 
 
-async def test_a_game_that_is_not_there_is_said(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         await page.evaluate("location.hash = '#/games/none/such'")
         await expect(page.get_by_role("heading", name="No such game")).to_be_visible()
@@ -194,8 +203,8 @@ async def test_home_shows_a_run_that_is_paused(address: str) -> None:
         await photograph_all(page, PICTURES, "home-now")
 
 
-async def test_keys_are_listed_go_places_and_can_be_turned_off(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_keys_are_listed_go_places_and_can_be_turned_off(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
         await page.keyboard.press("?")
         dialog = page.get_by_role("dialog", name="Keys")
@@ -233,16 +242,16 @@ async def test_keys_are_listed_go_places_and_can_be_turned_off(address: str) -> 
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
 
 
-async def test_what_explains_is_a_description(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_what_explains_is_a_description(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         about = page.get_by_role("button", name="About Workers", exact=True)
         await expect(about).to_have_accessible_description(re.compile("^Threads"))
         card = page.get_by_role("radio", name="Snake", exact=True)
         await expect(card).to_have_accessible_description(re.compile("^Eat apples.*Learned in"))
 
 
-async def test_a_tap_on_a_phone_brings_the_form_into_sight(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address, device="phone") as (page, _):
+async def test_a_tap_on_a_phone_brings_the_form_into_sight(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address, device="phone") as (page, _):
         await page.emulate_media(reduced_motion="reduce")
         await page.get_by_role("radio", name="Snake").tap()
         await expect(page.get_by_role("form", name="Train Snake")).to_be_in_viewport()

@@ -28,7 +28,14 @@ def assert_plays(harness: Harness, game: CorpusGame, seed: int) -> None:
     assert played.episodes > 0
 
 
-@pytest.mark.parametrize("name", ["nan", "cannot-be-lost", "dead-key", "retry"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nan",
+        "cannot-be-lost",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("dead-key", "retry")),
+    ],
+)
 def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
     assert_found(harness, GAMES["cartpole"], name)
 

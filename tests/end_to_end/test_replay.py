@@ -96,7 +96,7 @@ def test_an_evaluation_is_the_same_again_and_another_build_differs_at_a_second(t
 def test_every_failure_fails_again_in_its_tick(tmp_path: Path) -> None:
     game = tmp_path / "faults.ts"
     game.write_text(FAULTS.replace("STEP", "1"))
-    kept = trained(tmp_path, str(game), "--total-steps", "20000")
+    kept = trained(tmp_path, str(game), "--total-steps", "6000")
     failures = sorted(kept.glob("*failure*.json"))
     assert len(failures) >= 8
     folder = tmp_path / "failures"

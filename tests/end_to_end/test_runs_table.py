@@ -10,7 +10,9 @@ from playwright.async_api import Locator, Page, Route, expect
 
 from attract.run.archive import VIEW
 from attract.runs.directory import RunDirectory
+from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore
+from attract.schema.run_list import RunLabels
 from dashboard_page import (
     FITS,
     check_accessible,
@@ -36,28 +38,39 @@ COUNT_ADDRESSES = """() => {
 SLIDER_STEPS = 30
 
 
-@pytest.fixture
-def runs_dir(tmp_path: Path) -> Path:
+def write_runs(folder: Path) -> Path:
     """Three games; of Snake two settings with two seeds each."""
     for name, rate in LR.items():
         for seed in (1, 2):
             returns = [float(update * seed) for update in range(10)]
             run_on_disk(
-                tmp_path,
+                folder,
                 f"{name}-{seed}",
                 returns if name == "fast" else [value / 9 for value in returns],
                 settings={"seed": seed, "ppo": {"learning_rate": rate}},
                 episode_return_mean=returns[-1] if name == "fast" else float(seed),
                 created=f"2026-11-2{seed}T10:00:00+00:00",
             )
-    run_on_disk(tmp_path, "pole", [30.0], game="cartpole", title="CartPole", episode_return_mean=30.0)
-    run_on_disk(tmp_path, "empty", [], state="stopped", created="2026-11-25T10:00:00+00:00")
-    return tmp_path
+    run_on_disk(folder, "pole", [30.0], game="cartpole", title="CartPole", episode_return_mean=30.0)
+    run_on_disk(folder, "empty", [], state="stopped", created="2026-11-25T10:00:00+00:00")
+    return folder
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    return write_runs(tmp_path)
 
 
 @pytest.fixture
 def address(runs_dir: Path) -> Iterator[str]:
     with serve(runs_dir) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of the same runs, for the tests that change nothing of them."""
+    with serve(write_runs(tmp_path_factory.mktemp("shared"))) as url:
         yield url
 
 
@@ -80,8 +93,8 @@ def row(page: Page, run_id: str) -> Locator:
     return page.locator(f'tr[data-id="{run_id}"]')
 
 
-async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+async def test_runs_are_searched_sorted_and_the_address_keeps_it(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, complaints):
         complaints.expected.append("400")
         await open_table(page)
         await expect_rows(page, "fast-2", "slow-2", "fast-1", "slow-1", "pole")
@@ -111,8 +124,8 @@ async def test_runs_are_searched_sorted_and_the_address_keeps_it(address: str) -
         assert "sort" not in page.url
 
 
-async def test_hidden_runs_columns_and_settings_that_differ(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page)
         await expect(page.get_by_role("columnheader", name="learning_rate")).to_be_visible()
         await expect(row(page, "slow-1").locator('[data-column="ppo.learning_rate"] strong')).to_have_text(
@@ -172,7 +185,46 @@ async def test_a_run_is_archived_and_deleted_and_both_are_undone(address: str, r
         assert (runs_dir / "fast-2" / "metrics.db").is_file()
 
 
-async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> None:
+async def test_deleted_runs_are_listed_restored_and_erased(address: str, runs_dir: Path) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await open_table(page, "?q=game:snake&sort=id")
+        for run_id in ("fast-1", "fast-2", "slow-1"):
+            await row(page, run_id).get_by_role("button", name="Delete").click()
+            await expect(row(page, run_id)).to_have_count(0)
+        await page.get_by_role("button", name="Close").click()
+        await page.get_by_role("button", name="Trash", exact=True).click()
+        rows = page.locator("tr[data-id]")
+        await expect(rows).to_have_count(3)
+        fast, slow = rows.filter(has_text="fast-1"), rows.filter(has_text="slow-1")
+        # Nothing of it can be changed or opened before it is restored.
+        await expect(slow.get_by_role("link")).to_have_count(0)
+        await expect(slow.get_by_role("button", name="Star")).to_be_disabled()
+        await check_accessible(page, "the trash")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(path=PICTURES / "trash.png")
+        await fast.get_by_role("button", name="Restore").click()
+        await expect(rows).to_have_count(2)
+        assert (runs_dir / "fast-1" / "metrics.db").is_file()
+        await slow.get_by_role("button", name="Erase").click()
+        question = page.get_by_role("dialog", name="Erase")
+        await question.get_by_role("button", name="Keep").click()
+        await expect(rows).to_have_count(2)
+        for box in await rows.get_by_role("checkbox").all():
+            await box.check()
+        await page.get_by_role("region", name="Ticked runs").get_by_role("button", name="Erase").click()
+        await expect(question).to_contain_text("Erase 2 runs?")
+        await page.screenshot(path=PICTURES / "erase.png")
+        await question.get_by_role("button", name="Erase").click()
+        await expect(page.get_by_text("The trash is empty.")).to_be_visible()
+        assert not [path for path in (runs_dir / ".trash").iterdir() if path.is_dir()]
+        await page.get_by_role("button", name="Leave the trash").click()
+        await expect(row(page, "fast-1")).to_be_visible()
+        await expect(row(page, "slow-1")).to_have_count(0)
+
+
+async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str, runs_dir: Path) -> None:
+    for run_id in ("fast-1", "slow-2"):
+        write_labels(RunDirectory.view(runs_dir, run_id), RunLabels(tags=["study-7"]))
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await open_table(page)
         await page.get_by_label("Group by").select_option("seeds")
@@ -202,6 +254,8 @@ async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str) -> N
         await page.get_by_label("Group by").select_option("ppo.learning_rate")
         await expect(page.get_by_role("button", name="learning_rate 0.0001")).to_be_visible()
         assert "group=ppo.learning_rate" in page.url
+        await page.get_by_label("Group by").select_option("tags")
+        await expect(groups).to_have_text([re.compile("no tag 3 runs"), re.compile("study-7 2 runs")])
 
 
 async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
@@ -213,8 +267,8 @@ async def expect_rows_after_group(page: Page, ids: list[str]) -> None:
     )
 
 
-async def test_the_table_is_used_by_keys_alone(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_the_table_is_used_by_keys_alone(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page, "?sort=id")
         # Who has turned the page's keys off has turned these off too.
         await page.evaluate("localStorage.setItem('attract keys', 'off')")
@@ -232,16 +286,25 @@ async def test_the_table_is_used_by_keys_alone(address: str) -> None:
         await expect(page).to_have_url(re.compile("#/runs/fast-2"))
 
 
-async def test_two_runs_are_compared(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_two_runs_are_compared(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page)
         for run_id in ("fast-1", "slow-1"):
             await row(page, run_id).get_by_role("checkbox").check()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        # Timers of the page run when this clock is moved.
+        await page.clock.install()
         await page.get_by_role("button", name="Compare").click()
         await expect(page.get_by_role("heading", name="Compare 2 runs")).to_be_visible()
         chart = page.locator('figure[data-metric="rollout/ep_rew_mean"]')
         await expect(chart).to_have_attribute("data-runs", "2")
         await expect(chart).to_have_attribute("data-high", re.compile(r"^9"))
+        # Both are over: they are not asked for again.
+        asked.clear()
+        await page.clock.run_for(30_000)
+        assert [url for url in asked if "/api/runs/" in url] == []
+        await page.clock.resume()
         different = page.get_by_role("region", name="Settings that differ")
         rate = different.get_by_role("row", name=re.compile("ppo.learning_rate"))
         await expect(rate).to_contain_text("0.004")
@@ -265,8 +328,8 @@ async def test_two_runs_are_compared(address: str) -> None:
         await photograph_all(page, PICTURES, "compare")
 
 
-async def test_what_the_better_run_did_differently_is_four_clicks_from_home(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_what_the_better_run_did_differently_is_four_clicks_from_home(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         PICTURES.mkdir(parents=True, exist_ok=True)
         clicks = [
@@ -287,6 +350,8 @@ async def test_what_the_better_run_did_differently_is_four_clicks_from_home(addr
         different = page.get_by_role("region", name="Settings that differ")
         await expect(different.get_by_role("row", name=re.compile("ppo.learning_rate"))).to_be_visible()
         assert time.monotonic() - started < MAX_SECONDS
+        await expect(chart.locator("canvas")).to_be_visible()
+        await page.screenshot(path=PICTURES / "better-run.png", full_page=True)
 
 
 async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir: Path) -> None:
@@ -331,6 +396,7 @@ async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, de
             [1.0, 2.0],
             settings={"seed": number},
             created=f"{2000 + number}-01-01",
+            game="cartpole" if number < 2 else "snake",
         )
     with serve(tmp_path) as address:
         async with chromium() as browser, open_page(browser, address, device=device) as (page, _):  # type: ignore[arg-type]
@@ -343,3 +409,8 @@ async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, de
             await expect(row(page, "run-000")).to_be_visible()
             PICTURES.mkdir(parents=True, exist_ok=True)
             await page.screenshot(path=PICTURES / f"runs-{device}.png")
+            # The two oldest are of one game: each is offered first beside the other.
+            await page.evaluate("location.hash = '#/runs/run-000/settings'")
+            options = page.get_by_label("Compare with").locator("option")
+            await expect(options.nth(1)).to_have_attribute("value", "run-001")
+            await expect(options.nth(2)).to_have_attribute("value", "run-299")

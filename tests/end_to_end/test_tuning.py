@@ -79,7 +79,8 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: P
                 assert outcome.code == 0, outcome.stderr
                 await expect(page.locator(".study-head")).to_contain_text("Finished")
                 await expect(page.locator("tr[data-id]")).to_have_count(2)
-                await expect(page.locator(".front-chart circle")).to_have_count(2)
+                await expect(page.locator(".front-chart canvas")).to_be_visible()
+                await expect(page.locator(".front-chart li").first).to_have_text("Best for its time")
                 await check_accessible(page, "study")
                 await photograph_all(page, PICTURES, "study")
                 await page.get_by_role("link", name="All studies").click()

@@ -38,7 +38,7 @@ def runs_dir(trained_cartpole: Path) -> Path:
     return trained_cartpole
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address(runs_dir: Path) -> Iterator[str]:
     with serve(runs_dir) as url:
         yield url
@@ -67,6 +67,46 @@ async def drag(page: Page, share: float) -> None:
     for part in range(1, 11):
         await page.mouse.move(box["x"] + thumb + (at + (share - at) * part / 10) * room, middle)
     await page.mouse.up()
+
+
+def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: Path, tmp_path: Path) -> None:
+    # As the trainer holds it: an evaluation may run beside it.
+    training = RunDirectory.open_locked(runs_dir, "demo")
+    files = sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*"))
+    saved = tmp_path / "saved"
+    found = {}
+    try:
+        before = training.versions(), training.marked("best"), training.marked("latest")
+        second = before[0][1]
+        for name in ("first", str(second), "newest"):
+            played = run_attract(
+                *("eval", "demo", "--version", name, "--episodes", "10", "--save", str(saved), "--json"),
+                runs_dir=runs_dir,
+                timeout_seconds=120,
+            )
+            assert played.code == 0, played.stderr
+            found[name] = played.json
+    finally:
+        training.close()
+    assert sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*")) == files
+    versions = {name: played["policy_version"] for name, played in found.items()}
+    assert versions == {"first": 0, str(second): second, "newest": before[0][-1]}
+    # CartPole: about 9 steps untrained and most probable actions, 475 trained.
+    assert found["newest"]["return_mean"] > 2 * found["first"]["return_mean"]
+    assert len(list(saved.glob(f"demo-v{second}-*"))) == 10
+    refused = run_attract("eval", "demo", "--version", "61234", runs_dir=runs_dir, timeout_seconds=60)
+    assert refused.code == 2
+    assert "version 61234 is not there in demo" in refused.stderr
+    assert f"these are: 0, {second}," in refused.stderr
+    exported = run_attract(
+        *("export", "demo", "--version", "first", "--out", str(tmp_path / "out")),
+        runs_dir=runs_dir,
+        timeout_seconds=120,
+    )
+    assert exported.code == 0, exported.stderr
+    assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == 0
+    directory = RunDirectory(runs_dir / "demo", None)
+    assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before
 
 
 async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_is_over(
@@ -148,25 +188,7 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[-1]))
 
 
-async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(
-    runs_dir: Path,
-) -> None:
-    with serve(runs_dir) as url:
-        async with chromium() as browser, open_page(browser, url) as (page, _):
-            await start_training(page, "CartPole")
-            await wait_for_more(page, WATCH, "data-version", 2)
-            await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
-            await slider(page).press("Home")
-            await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
-            count = await page.get_by_test_id("version").inner_text()
-            await expect(page.get_by_test_id("version")).not_to_have_text(count)
-            await expect(page.locator(WATCH)).to_have_attribute("data-version", "0")
-            await check_accessible(page, "an older version of a live run")
-            await page.get_by_role("button", name="Play the newest", exact=True).click()
-            await wait_for_more(page, WATCH, "data-version", int(count))
-
-
-async def test_skip_to_the_newest_begins_an_episode_with_it_at_once(tmp_path: Path) -> None:
+async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as url:
         async with chromium() as browser, open_page(browser, url) as (page, _):
             await start_training(page, "CartPole")
@@ -179,64 +201,23 @@ async def test_skip_to_the_newest_begins_an_episode_with_it_at_once(tmp_path: Pa
             await wait_until(page, NEWER, old + 2)
             await expect(skip).to_be_enabled()
             await expect(watch).to_have_attribute("data-version", str(old))
+            # An episode with the newest begins at once.
             await skip.click()
             await wait_for_more(page, WATCH, "data-version", old + 2)
 
-            # From a version that was chosen it leads back to the newest.
+            await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
+            await slider(page).press("Home")
+            await expect(watch).to_have_attribute("data-version", "0")
+            count = await page.get_by_test_id("version").inner_text()
+            await expect(page.get_by_test_id("version")).not_to_have_text(count)
+            await expect(watch).to_have_attribute("data-version", "0")
+            await check_accessible(page, "an older version of a live run")
+            await page.get_by_role("button", name="Play the newest", exact=True).click()
+            await wait_for_more(page, WATCH, "data-version", int(count))
+
+            # From a version that was chosen `Skip` leads back to the newest, too.
             await slider(page).press("Home")
             await expect(watch).to_have_attribute("data-version", "0")
             await skip.click()
             await wait_for_more(page, WATCH, "data-version", old + 2)
             await expect(page).not_to_have_url(re.compile("version="))
-
-
-def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: Path, tmp_path: Path) -> None:
-    directory = RunDirectory(runs_dir / "demo", None)
-    before = directory.versions(), directory.marked("best"), directory.marked("latest")
-    found = {}
-    for name in ("first", "newest"):
-        played = run_attract(
-            *("eval", "demo", "--version", name, "--episodes", "10", "--json"),
-            runs_dir=runs_dir,
-            timeout_seconds=120,
-        )
-        assert played.code == 0, played.stderr
-        found[name] = played.json
-    assert found["first"]["policy_version"] == 0
-    assert found["newest"]["policy_version"] == before[0][-1]
-    # CartPole: about 9 steps untrained and most probable actions, 475 trained.
-    assert found["newest"]["return_mean"] > 2 * found["first"]["return_mean"]
-    refused = run_attract("eval", "demo", "--version", "61234", runs_dir=runs_dir, timeout_seconds=60)
-    assert refused.code == 2
-    assert "version 61234 is not there in demo" in refused.stderr
-    assert f"these are: 0, {before[0][1]}," in refused.stderr
-    exported = run_attract(
-        *("export", "demo", "--version", "first", "--out", str(tmp_path / "out")),
-        runs_dir=runs_dir,
-        timeout_seconds=120,
-    )
-    assert exported.code == 0, exported.stderr
-    assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == 0
-    assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before
-
-
-def test_a_version_of_a_run_that_is_being_trained_is_evaluated_beside_it(
-    runs_dir: Path, tmp_path: Path
-) -> None:
-    # As the trainer holds it.
-    training = RunDirectory.open_locked(runs_dir, "demo")
-    before = sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*"))
-    versions = training.versions()
-    saved = tmp_path / "saved"
-    try:
-        for version, more in ((versions[1], ("--version", str(versions[1]))), (versions[-1], ())):
-            outcome = run_attract(
-                *("eval", "demo", "--episodes", "2", "--save", str(saved), "--json", *more),
-                runs_dir=runs_dir,
-            )
-            assert outcome.code == 0, outcome.stderr
-            assert outcome.json["policy_version"] == version
-    finally:
-        training.close()
-    assert sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*")) == before
-    assert len(list(saved.glob(f"demo-v{versions[1]}-*"))) == 2

@@ -26,6 +26,8 @@ export interface FindingOrder {
   step: number | null;
   /** Parts of errors that are no finding: those of the baseline, which has `#` in place of each number. */
   known: readonly string[];
+  /** Whether a second play in the same copy has to begin, and nothing more. */
+  begins?: boolean;
 }
 
 export interface PlayedFinding {
@@ -40,6 +42,8 @@ interface Play {
   /** What agents saw before each step and after the last, and what was drawn then. */
   seen: string[];
   isOver: boolean;
+  /** Whether its time limit ended it: then the game did not. */
+  isTimedOut: boolean;
   meanReturn: number;
   thrown: unknown;
 }
@@ -74,12 +78,14 @@ async function judge(stage: Stage, { oracle, step, ...order }: FindingOrder): Pr
   // A file leaves out what has a default.
   const episode: RecordedEpisode = { ...{ parameters: {}, error: null }, ...order.episode };
   if (oracle === "soft-lock") return await stuckFailures(stage, episode, step);
-  if (oracle === "retry-broken") return await retryFailures(stage, episode);
+  if (oracle === "retry-broken") return await retryFailures(stage, episode, order.begins === true);
   const play = await stage.play(episode, true);
   if (play.thrown !== null)
     return [`the game failed in step ${play.seen.length - 1}: ${textOf(play.thrown)}`];
   if (oracle === "endless" || oracle === "cannot-be-lost")
-    return play.isOver ? [] : [`the episode did not end within ${episode.num_steps} steps`];
+    return play.isOver && !play.isTimedOut
+      ? []
+      : [`the game did not end the episode within ${episode.num_steps} steps`];
   if (oracle === "won-without-input" || oracle === "score-exploit") {
     const before = episode.returns.reduce((sum, value) => sum + value, 0) / episode.returns.length;
     const isReached = play.meanReturn >= before - 1e-9 * Math.max(1, Math.abs(before));
@@ -104,8 +110,12 @@ async function stuckFailures(stage: Stage, episode: RecordedEpisode, step: numbe
 }
 
 /** The same episode twice in one copy of the game, by its own restart. */
-async function retryFailures(stage: Stage, episode: RecordedEpisode): Promise<string[]> {
+async function retryFailures(stage: Stage, episode: RecordedEpisode, begins: boolean): Promise<string[]> {
   const [first, again] = await stage.playTwice(episode);
+  if (begins)
+    return again.seen.length > 0 || again.thrown === null
+      ? []
+      : [`the game does not begin again: ${textOf(again.thrown)}`];
   if (again.thrown !== null) return [`the second play failed: ${textOf(again.thrown)}`];
   const length = Math.max(first.seen.length, again.seen.length);
   for (let step = 0; step < length; step++)
@@ -189,7 +199,7 @@ class Stage {
   async #played(instance: Instance, recorded: RecordedEpisode, isRecord: boolean): Promise<Play> {
     const script = await EpisodeScript.of(this.definition, recorded);
     const { seed, instance: stream, episode, parameters } = recorded;
-    const play: Play = { seen: [], isOver: false, meanReturn: 0, thrown: null };
+    const play: Play = { seen: [], isOver: false, isTimedOut: false, meanReturn: 0, thrown: null };
     let isDifferent = !isRecord;
     instance.setStream(seed.low, seed.high, stream);
     try {
@@ -214,6 +224,7 @@ class Stage {
       play.thrown = error;
     }
     play.isOver = instance.episodeOver;
+    play.isTimedOut = instance.endReason === "time_limit";
     const { episodeReturns } = instance;
     play.meanReturn = episodeReturns.reduce((sum, value) => sum + value, 0) / episodeReturns.length;
     return play;

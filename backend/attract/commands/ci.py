@@ -22,7 +22,7 @@ from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baselin
 from attract.playtest.causes import plain_text
 from attract.playtest.findings import Build, finding_of, oracle_states, players_of
 from attract.playtest.github_report import return_curve
-from attract.playtest.judge import NOT_BEFORE
+from attract.playtest.judge import has_many_forms
 from attract.playtest.outcomes import Outcomes
 from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
@@ -357,11 +357,13 @@ async def _judged(
     new = [finding for finding in findings if not is_known(finding, known)]
     return Report(
         game=order.game,
+        game_id=description.id,
         build=build.sha256,
         baseline_build=None if baseline is None else baseline.build,
         verdict="findings" if new else "plays",
         findings=new,
         known=[finding for finding in findings if finding not in new],
+        left_out=played.left_out,
         oracles=oracle_states(played, findings, baseline is not None, has_policy=bool(policies)),
         players=players_of(played.outcomes),
         episodes=played.outcomes.num_episodes,
@@ -375,12 +377,13 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
         is_written: whether a baseline is to be written.
     """
     if not played.outcomes.num_episodes and (is_written or not findings):
-        raise AttractError(f"no episode came to its end in {seconds:.0f} s: give it more time by --seconds")
+        why = played.problems.get("error", "give it more time by --seconds")
+        raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
 
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:
     """Whether the baseline has it: by its text, or of a broken restart, which has many forms, at all."""
-    if finding.id == "retry-broken" and not finding.text.endswith(NOT_BEFORE):
+    if has_many_forms(finding.id, finding.text):
         return any(name == finding.id for name, _ in known)
     return (finding.id, plain_text(finding.text)) in known
 

@@ -14,7 +14,7 @@ from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain
 from attract.schema.answers import RunMetric, RunMetrics
-from attract.schema.api import MetricSeries, MetricsView
+from attract.schema.metrics import MetricSeries, MetricsView
 
 NAMED_POINTS: Final = 20
 """Values of each metric that was named."""

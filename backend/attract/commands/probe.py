@@ -19,7 +19,15 @@ from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.destination import check_writable, shown_path, writing
 from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
 from attract.commands.output import CommandConsole
-from attract.commands.probe_drafts import EPISODES, PLAY_SECONDS, Write, first_choice, settle
+from attract.commands.probe_drafts import (
+    EPISODES,
+    LONG_PLAY_SECONDS,
+    MIN_EPISODES,
+    PLAY_SECONDS,
+    Write,
+    first_choice,
+    settle,
+)
 from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
@@ -144,7 +152,11 @@ async def _settled(
                 write_adapter(path, place, playable(draft.adapter, draft.unfinished))
                 module = await gateway.service.games.resolve(str(path))
                 checker = gateway.service.membership.checker
-                return await checker.try_out(module, EPISODES, PLAY_SECONDS, {}, HOST_SECONDS)
+                view = await checker.try_out(module, EPISODES, PLAY_SECONDS, {}, HOST_SECONDS)
+                if view.play is None or view.play.episodes >= MIN_EPISODES:
+                    return view
+                # A slow page.
+                return await checker.try_out(module, MIN_EPISODES, LONG_PLAY_SECONDS, {}, HOST_SECONDS)
 
             return await settle(found, write, play)
 
@@ -317,7 +329,12 @@ def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
         f"  random play: {play.episodes} episodes, {mean}{error}{length}; "
         f"the game ended {play.ended} of them, the score grew in {play.paid_steps} of {play.steps} steps"
     ]
-    if play.choice != first.choice:
+    if play.choice.alive:
+        lines.append("  added:    a small reward for each second alive: random play hardly scored")
+    if play.choice.max_seconds != first.choice.max_seconds:
+        lines.append(f"  added:    episodes of {play.choice.max_seconds} s: random play did not end one")
+    same = {"alive": first.choice.alive, "max_seconds": first.choice.max_seconds}
+    if play.choice.model_copy(update=same) != first.choice:
         lines.append(f"  changed:  {'; '.join(first.problems)}")
         lines.append(
             f"            now: score {draft.score}, end {draft.end or 'by time'}, "

@@ -18,11 +18,17 @@ from attract.schema.probe import (
 LOOP_SECONDS: Final = 60.0
 EPISODES: Final = 20
 PLAY_SECONDS: Final = 6.0
+LONG_PLAY_SECONDS: Final = 20.0
+"""For a page so slow that fewer than `MIN_EPISODES` ended before."""
 MIN_EXPECTED: Final = 8.0
 """Times that something should have happened by the probe's rate. Bursts make 3 too few."""
 MAX_SHORTER: Final = 20.0
 """Times by which episodes may be shorter than in the probe, which keeps up each move for longer."""
 MIN_EPISODES: Final = 3
+ENDLESS_SECONDS: Final = 30
+"""Length of an episode where random play ends none; longer ones give few returns to compare."""
+MAX_UNPAID: Final = 10
+"""Episodes of random play for each step in which the score grows; with more, a score teaches nothing."""
 WORDS: Final = 400
 MAX_WORST: Final = 9
 
@@ -83,6 +89,11 @@ async def settle(
         if _weight(others) < _weight(problems):
             best, problems = other, others
             choices = alternatives(found, best.choice, problems)
+    if best.steps > 0 and best.ended == 0:
+        best, problems = await attempt(best.choice.model_copy(update={"max_seconds": ENDLESS_SECONDS}))
+    elif not problems and _is_dull(found, best):
+        other, others = await attempt(best.choice.model_copy(update={"alive": True}))
+        best = best if others else other
     options = sorted({OPEN[problem] for problem in problems if problem in OPEN})
     draft = await write(best.choice, options)
     return draft, ProbeVerified(
@@ -177,6 +188,17 @@ SAID: Final[dict[Problem, str]] = {
     "no-score": "the score does not grow, and grew in the probe",
     "never-over": "the end does not come, and came in the probe",
 }
+
+
+def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
+    """Whether random play hardly earns anything, and loses: to stay alive is a goal then."""
+    if play.ended < MIN_EPISODES:
+        return False
+    if play.choice.score is None:
+        return True
+    # A win is an end, too: to put it off is no goal.
+    is_win = "says(w, [" in found.candidates.score[play.choice.score].text
+    return not is_win and play.paid_steps * MAX_UNPAID < play.episodes
 
 
 def _expected(count: int, seen_frames: int, frames: int) -> bool:

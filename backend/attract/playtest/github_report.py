@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_text import ends_text, moment_text, place_text, replay_command, verdict_text
+from attract.playtest.report_text import (
+    ends_text,
+    left_out_text,
+    moment_text,
+    place_text,
+    replay_command,
+    verdict_text,
+)
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain
 
@@ -35,6 +42,8 @@ def annotation_lines(report: Report, folder: str = "", workspace: Path | None = 
     hidden = len(report.findings) - len(lines)
     if hidden > 0:
         lines.append(f"::notice title=attract ci::{hidden} more findings are in the summary of the job")
+    if more := left_out_text(report):
+        lines.append(f"::notice title=attract ci::{_data(more)}")
     return lines
 
 

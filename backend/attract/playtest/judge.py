@@ -27,6 +27,8 @@ RESTARTS: Final = {
 }
 """What is measured of restarts, and what a 0 means."""
 NOT_BEFORE: Final = "; in the baseline not"
+NOT_AGAIN: Final = "after this episode the game does not begin again in the same page"
+"""How the alarm of a host begins whose record is of that episode."""
 SLOWER: Final = 5.0
 TICK_SHARE: Final = 0.05
 """A tick is slow if it takes so many times as long as in the baseline, and so much of its own game time."""
@@ -166,13 +168,16 @@ def _unreached(name: str, both: _Both) -> Judged | None:
 
 
 def _exploit(both: _Both) -> Judged | None:
-    was = {player: list(both.before.values(player, RETURN).values()) for player in both.players}
+    was = {player: list(both.before.values(player, RETURN).values()) for player in both.before.players}
     known = [value for values in was.values() for value in values]
     if len(known) < MIN_EPISODES:
         return None
     best = max(known)
     limit = best + EXPLOIT_DEVIATIONS * max(*map(_deviation, was.values()), 1e-3 * abs(best))
     for player in both.players:
+        # Few episodes say nothing of how far a player's scores lie apart.
+        if len(was[player]) < MIN_EPISODES:
+            continue
         for index, value in both.now.values(player, RETURN).items():
             if value > limit:
                 text = f"{player} scores {value:g}; no player had more than {best:g} in the baseline"
@@ -262,6 +267,11 @@ def new_restarts(before: Mapping[str, float], now: Mapping[str, float]) -> list[
         for name, text in RESTARTS.items()
         if (before.get(name), now.get(name)) == (1.0, 0.0)
     ]
+
+
+def has_many_forms(oracle: str, text: str) -> bool:
+    """Whether a finding is that of a restart which leaves something behind: no two of them need be alike."""
+    return oracle == "retry-broken" and not text.endswith(NOT_BEFORE) and not text.startswith(NOT_AGAIN)
 
 
 def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[PlaytestAlarm]:

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_text import moment_text, place_text, replay_command
+from attract.playtest.report_text import left_out_text, moment_text, place_text, replay_command
 from attract.runs.plain_text import plain
 
 SUITE: Final = "attract ci"
@@ -54,8 +54,10 @@ def junit_xml(report: Report, folder: str = "") -> str:
             _add_failure(_case(suite, report, finding.id, finding), finding, folder)
             counts["tests"] += 1
             counts["failures"] += 1
-    if report.known:
-        text = "\n".join(f"in the baseline too: {finding.id}: {finding.text}" for finding in report.known)
+    said = [f"in the baseline too: {finding.id}: {finding.text}" for finding in report.known]
+    said += [left_out_text(report)] if report.left_out else []
+    if said:
+        text = "\n".join(said)
         ElementTree.SubElement(suite, "system-out").text = _valid(text)
     time = {"time": f"{report.seconds:.3f}"}
     numbers = {name: str(value) for name, value in counts.items()}

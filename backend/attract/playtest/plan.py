@@ -79,5 +79,7 @@ class Played:
     """Why an oracle did not judge, by its id."""
     drilled: set[str] = field(default_factory=set[str])
     """Drills that came to an end."""
+    left_out: int = 0
+    """Further causes of errors that were seen and not replayed."""
     fresh_every: int = 0
     """How it was played, see `PlaytestGame.fresh_every`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.report import Finding, OracleId
 from attract.runs.plain_text import plain
 from attract.schema.recorded_episode import RecordedEpisode
@@ -36,6 +37,7 @@ TEST: Final = """\
 // Written by `attract ci`: it fails while the fault is there. Keep it with the files beside it that it names.
 // <moment>
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { expect, test } from "@playwright/test";
 import <player>;
@@ -57,8 +59,14 @@ test(<name>, async (<fixtures>) => {
 });
 """
 MODULE_PLAY: Final = """\
-  // By its path: Playwright compiles TypeScript.
-  const module = await import(path.resolve(folder, GAME));
+  // By its path: Playwright compiles TypeScript, to CommonJS where package.json has no "type": "module".
+  const file = path.resolve(folder, GAME);
+  let module: { default: unknown };
+  try {
+    module = createRequire(file)(file);
+  } catch {
+    module = await import(file);
+  }
   const played = await attractTest.playModule(module, order);"""
 PAGE_PLAY: Final = """\
   const place = {
@@ -109,7 +117,9 @@ def playwright_test(
         return None
     if finding.episode_file is None:
         raise RuntimeError(f"a finding with an episode has an episode_file, got {finding.id!r} without one")
-    order = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    order: dict[str, object] = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
+    if finding.text.startswith(NOT_AGAIN):
+        order["begins"] = True
     is_module = isinstance(game, TestedModule)
     values = {
         "about": f"{_comment(finding.id)}: {_comment(finding.text)}",

@@ -85,6 +85,8 @@ class Report(FiniteModel):
     version: Literal[1] = REPORT_VERSION
     game: Text
     """As it was named."""
+    game_id: Text = ""
+    """The id in its description; empty: it could not be loaded."""
     build: Annotated[str, Field(max_length=64)]
     """SHA-256 of the module; of a page also of its files."""
     baseline_build: Annotated[str, Field(max_length=64)] | None = None
@@ -95,6 +97,8 @@ class Report(FiniteModel):
     findings: list[Finding] = []
     known: list[Finding] = []
     """What the baseline shows already."""
+    left_out: Count = 0
+    """Further causes of errors, seen and not replayed since there were so many: they are no findings."""
     oracles: list[OracleState] = []
     players: list[PlayerOutcome] = []
     episodes: Count = 0

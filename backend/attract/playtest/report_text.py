@@ -39,11 +39,21 @@ def verdict_text(report: Report) -> str:
     if report.verdict == "not_played":
         first, *_ = (report.problem or "no reason is known").strip().splitlines()
         return f"not played: {plain(first, MAX_LINE)}"
+    more = left_out_text(report)
+    and_more = f"; {more}" if more else ""
     if report.verdict == "plays":
-        return "plays: no finding"
+        return f"plays: no finding{and_more}"
     number = len(report.findings)
     names = ", ".join(finding.id for finding in report.findings)
-    return f"{number} {'finding' if number == 1 else 'findings'}: {names}"
+    return f"{number} {'finding' if number == 1 else 'findings'}: {names}{and_more}"
+
+
+def left_out_text(report: Report) -> str:
+    """What was seen and not replayed; empty: nothing."""
+    if not report.left_out:
+        return ""
+    what = "cause of an error was" if report.left_out == 1 else "causes of errors were"
+    return f"{report.left_out} more {what} seen and not replayed: mend these first"
 
 
 def one_line(finding: Finding) -> str:

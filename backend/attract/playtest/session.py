@@ -7,10 +7,12 @@ from typing import Final
 from attract.errors import AttractError
 from attract.playtest.causes import Cause, Causes, FindPlace, Sighting, plain_text
 from attract.playtest.judge import (
+    NOT_AGAIN,
     NOT_BEFORE,
     TICK_NAME,
     Judged,
     dead_keys,
+    has_many_forms,
     judge_changes,
     judge_play,
     new_restarts,
@@ -46,7 +48,7 @@ WHOLE_SHARE: Final = 0.97
 """Where nothing was found so far, drills may take what would confirm it."""
 CONFIRMATIONS: Final = 2
 MAX_CONFIRMED: Final = 24
-"""Causes that are replayed."""
+"""Causes of errors that are replayed; how many more there are is said."""
 MAX_TRIED: Final = 4
 """Replays of a cause until one shows it: its shortest episode as recorded, then the shortest ones by
 their players. What went before in a used page has changed some; a player sees where a fresh one differs."""
@@ -123,7 +125,9 @@ class Playtest:
             answer = await self._orders.give(open_plays, record=record, seconds=seconds)
             self._hear(open_plays, answer.episodes)
             outcomes.take_in(open_plays, answer.episodes)
-            if answer.problem is not None:
+            if answer.problem is not None and answer.is_late:
+                self._played.problems["error"] = f"could not be judged: {answer.problem}"
+            elif answer.problem is not None:
                 # A machine that stands still for a while is no game that hangs: that does so again.
                 self._hangs.append(answer.problem)
                 if self._is_hung:
@@ -139,7 +143,9 @@ class Playtest:
         every = self._played.fresh_every
         for episode in episodes:
             player = plays[episode.play].player
-            if episode.recorded is not None:
+            if episode.recorded is not None and not any(
+                alarm.oracle == "retry-broken" for alarm in episode.alarms
+            ):
                 self._recorded[player, episode.index] = episode.recorded
             if episode.index in self._played.outcomes.players.get(player, {}):
                 continue
@@ -148,7 +154,8 @@ class Playtest:
                 index = None if player.startswith("recorded-") else episode.index
                 cause = self._causes.add(Sighting(alarm, player, episode.recorded, is_fresh, index))
                 # Errors of loading, at step 0, end no episode.
-                if alarm.step > 0 and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
+                is_of_it = alarm.step > 0 and alarm.oracle in REPLAYED
+                if is_of_it and (alarm.oracle, plain_text(alarm.text)) not in self._plan.known:
                     self._spoiled.setdefault((player, episode.index), set()).add(cause.key)
 
     def _open(self, plays: Sequence[PlaytestPlays]) -> list[PlaytestPlays]:
@@ -166,13 +173,17 @@ class Playtest:
         if plan.fresh_every > 1:
             self._played.problems["retry-broken"] = BASELINE_HAS_IT
             return
+        if any(cause.text.startswith(NOT_AGAIN) for cause in self._causes.all.values()):
+            # It is confirmed with the others; meanwhile each such page is followed by a new one.
+            self._played.drilled.add("retry-broken")
+            return
         await self._do_drill(PlaytestDrill(kind="retry-broken", episodes=samples))
         for alarm in new_restarts(self._measured_before, self._played.measured):
             self._causes.add(Sighting(alarm, None, None))
         broken = [cause for cause in self._causes.all.values() if cause.oracle == "retry-broken"]
         is_known = any(name == "retry-broken" for name, _ in plan.known)
         for cause in broken:
-            if is_known and not cause.text.endswith(NOT_BEFORE):
+            if is_known and has_many_forms(cause.oracle, cause.text):
                 self._played.problems["retry-broken"] = BASELINE_HAS_IT
                 del self._causes.all[cause.key]
             else:
@@ -304,9 +315,13 @@ class Playtest:
             self._add(Confirmed("error", text, None, None, alarm, None, len(self._hangs) - 1))
         elif self._hangs:
             self._played.problems["error"] = f"once and not again: {self._hangs[0]}"
-        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)[:MAX_CONFIRMED]
+        causes = sorted(self._causes.all.values(), key=lambda cause: cause.shortest.length)
+        errors = [cause for cause in causes if cause.oracle in REPLAYED]
+        left_out = [cause.key for cause in errors[MAX_CONFIRMED:]]
+        self._played.left_out = len(left_out)
+        causes = [cause for cause in causes if cause.key not in left_out]
         seen = self._seen
-        seen.update(await self._replayed([cause for cause in causes if cause.oracle in REPLAYED]))
+        seen.update(await self._replayed(errors[:MAX_CONFIRMED]))
         for cause in causes:
             if cause.oracle not in REPLAYED and cause.key not in seen:
                 is_open = cause.oracle != SELF_PROVEN and self._orders.has_time()
@@ -382,7 +397,7 @@ class Playtest:
                 break
             texts = {plain_text(alarm.text) for alarm in alarms if alarm.oracle == cause.oracle}
             # They have many forms.
-            is_any = cause.oracle in ("slow", "retry-broken") and not cause.text.endswith(NOT_BEFORE)
+            is_any = cause.oracle == "slow" or has_many_forms(cause.oracle, cause.text)
             times += bool(texts) if is_any else plain_text(cause.text) in texts
         return times
 
@@ -400,7 +415,7 @@ class Playtest:
             found = slow_ticks(self._measured_before, self._played.measured, self._plan.tick_seconds)
             return self._causes_of("slow") if found or (drilled is not None and drilled.alarms) else []
         episodes = [] if recorded is None else [recorded]
-        if oracle == "retry-broken":
+        if oracle == "retry-broken" and not cause.text.startswith(NOT_AGAIN):
             samples, measured = self._samples(8), self._played.measured
             first, last = (int(measured.get(f"retry-broken/{name}", 0)) for name in ("first", "last"))
             is_of_all = cause.text.endswith(NOT_BEFORE)

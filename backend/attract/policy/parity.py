@@ -17,6 +17,8 @@ from attract.policy.precision import full_precision
 TOLERANCE = 1e-5
 """Largest |torch - onnx| / max(1, |torch|) that rule C9 allows for each output."""
 NUM_PROBES = 64
+NUM_DEVIATIONS = 3.0
+"""Standard deviation of a probe's numbers, in deviations of the game's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +80,21 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
 
 
 def probe(policy: Policy) -> Observations:
-    """64 observations for the policy: seeded, all bytes and choices, floats over a few deviations."""
+    """64 observations for the policy: seeded, all bytes and choices, floats over a few deviations.
+
+    Deviations are those that the policy normalises by: a network is exact where its game is, and observations
+    far from the game's own are clipped before they reach it.
+    """
     generator = torch.Generator().manual_seed(0)
     found: dict[str, Tensor] = {}
     for entry in policy.entries:
         shape = (NUM_PROBES, *entry.shape)
         if entry.dtype.is_floating_point:
-            found[entry.key] = torch.randn(shape, generator=generator) * 3
+            drawn = torch.randn(shape, generator=generator) * NUM_DEVIATIONS
+            normaliser = policy.normalisers.get(entry.key)
+            if normaliser is not None:
+                drawn = normaliser.mean.cpu() + drawn / normaliser.inv_std.cpu()
+            found[entry.key] = drawn
         else:
             limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}
             limit = limits.get(entry.kind, 256)

@@ -39,7 +39,7 @@ from attract.run.progress import RunProgress, RunResult
 from attract.run.random_play import measure
 from attract.run.record import RunRecord
 from attract.run.start_checks import check_same_spaces
-from attract.schema.api import EvaluationView, FleetView, LogLine, RunView
+from attract.schema.api import EvaluationView, FleetView, RunView
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import FromBrowser
@@ -212,10 +212,6 @@ class ActiveRun:
     def policy_version(self) -> int:
         """The newest version that was announced."""
         return self._progress.policy_version
-
-    def log_lines(self) -> list[LogLine]:
-        """What the game wrote to its console last, oldest first."""
-        return self._notifications.log_lines()
 
     def fleet(self) -> FleetView:
         """Hosts and workers now."""

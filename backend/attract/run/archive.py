@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from attract.curriculum.metrics import EVALUATION_PREFIX
 from attract.curriculum.window import RETURN
 from attract.errors import (
@@ -25,8 +27,9 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
-from attract.schema.api import MetricsView, RunState, RunView
-from attract.schema.metrics import ClockStart
+from attract.runs.trash import TRASH, deleted_runs
+from attract.schema.api import RunState, RunView
+from attract.schema.metrics import ClockStart, MetricsView
 from attract.schema.versions import VersionView
 
 VIEW = "view"
@@ -97,7 +100,8 @@ class RunArchive:
         Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
         """
         directory = self.directory(run_id)
-        data = self.kept_view(directory)
+        with self.opened(directory) as (_, data):
+            pass
         reference, description = directory.read_game()
         found = {"description": description, "game_reference": reference}
         data = {**data, **found, "newest_model": self.exported_version(run_id)}
@@ -106,20 +110,22 @@ class RunArchive:
             update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
         )
 
-    def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
-        """What a run's database keeps of how it stood last, under the name that its folder has now.
+    @contextlib.contextmanager
+    def opened(self, directory: RunDirectory) -> Generator[tuple[MetricsStore, dict[str, Any]]]:
+        """A run's database, and what it keeps of how the run stood last, under the name of its folder now.
 
         Raises: ConfigurationError: when nothing was kept of it.
         """
-        if not directory.metrics_path.is_file():
+        path = directory.metrics_path
+        if not path.is_file():
             raise ConfigurationError(f"run {directory.run_id} has no metrics yet")
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+        with contextlib.closing(MetricsStore(path)) as store:
             data = store.fact(VIEW)
-        if data is None:
-            raise ConfigurationError(f"run {directory.run_id} has not begun")
-        if not isinstance(data, dict):
-            raise FileError(directory.metrics_path, "keeps of the run's state what is none")
-        return {**data, "run_id": directory.run_id}
+            if data is None:
+                raise ConfigurationError(f"run {directory.run_id} has not begun")
+            if not isinstance(data, dict):
+                raise FileError(path, "keeps of the run's state what is none")
+            yield store, {**data, "run_id": directory.run_id}
 
     def metrics(
         self,
@@ -243,6 +249,18 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+
+class TrashArchive(RunArchive):
+    """Reads the deleted runs of a runs directory; the id of each is its name in the trash."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        super().__init__(runs_dir / TRASH)
+
+    @override
+    def run_ids(self) -> list[str]:
+        """All of them, in no order."""
+        return deleted_runs(self.runs_dir.parent)
 
 
 def state_now(directory: RunDirectory, state: RunState) -> RunState:

@@ -8,13 +8,14 @@ from typing import Final
 
 from attract.errors import ConfigurationError, FileError, RunActiveError, UnknownRunError
 from attract.games.library import GameLibrary
-from attract.run.archive import RunArchive, known_run
+from attract.run.archive import RunArchive, TrashArchive, known_run
 from attract.run.index import ANSWER_SECONDS, RunIndex
+from attract.run.query import parse_query
 from attract.run.run_list import NEWEST_FIRST, OwnSettings, list_runs, row_of
 from attract.run.settings_view import settings_of
 from attract.runs.labels import labels_path, read_labels, write_labels
 from attract.runs.lock import is_locked
-from attract.runs.trash import delete_run, restore
+from attract.runs.trash import TRASH, delete_run, erase, restore
 from attract.schema.api import RunView
 from attract.schema.run_list import DeletedRun, EditLabels, RunLabels, RunList, RunRow
 
@@ -34,6 +35,7 @@ class RunCatalogue:
         """`active`: the run that this process trains, as it stands now."""
         self._archive = archive
         self.index = RunIndex(archive, games.title_of)
+        self._trash = RunIndex(TrashArchive(archive.runs_dir), games.title_of)
         self._own_of = OwnSettings(lambda game: settings_of(games, game, {}))
         self._active = active
         self._lock = Lock()
@@ -47,9 +49,18 @@ class RunCatalogue:
         after: str | None = None,
         seconds: float | None = ANSWER_SECONDS,
     ) -> RunList:
-        """One page, as `list_runs`; `seconds` as `RunIndex.runs` has it. Raises: QueryError."""
-        indexed = self.index.runs(self._active(), seconds=seconds)
-        return list_runs(indexed, self._own_of, query=query, sort=sort, limit=limit, after=after)
+        """One page, as `list_runs`; `seconds` as `RunIndex.runs` has it. Raises: QueryError.
+
+        A query with `is:deleted` searches the trash in place of the runs.
+        """
+        asked = parse_query(query)
+        if "deleted" in asked.shows:
+            found = self._trash.runs(seconds=seconds)
+            deleted = [run.model_copy(update={"is_deleted": True}) for run in found.runs]
+            indexed = found._replace(runs=deleted)
+        else:
+            indexed = self.index.runs(self._active(), seconds=seconds)
+        return list_runs(indexed, self._own_of, query=asked, sort=sort, limit=limit, after=after)
 
     def edit(self, run_id: str, change: EditLabels) -> RunRow:
         """Change a run's labels; its row then.
@@ -95,12 +106,21 @@ class RunCatalogue:
         Raises: UnknownRunError: it is not there, or another run has its id now.
             FileError: the disk refuses it.
         """
-        with _not_refused(self._archive.runs_dir / trash_id, "moved back"):
-            try:
-                run_id = restore(self._archive.runs_dir, trash_id)
-            except ConfigurationError as error:
-                raise UnknownRunError(" ".join(str(error).split())) from None
+        with self._lock, _in_trash(self._trash_path(trash_id), "moved back"):
+            run_id = restore(self._archive.runs_dir, trash_id)
         return self._row(run_id)
+
+    def erase(self, trash_id: str) -> DeletedRun:
+        """Remove a run in the trash from the disk, for good.
+
+        Raises: UnknownRunError: it is not there. FileError: the disk refuses it.
+        """
+        with self._lock, _in_trash(self._trash_path(trash_id), "erased"):
+            run_id = erase(self._archive.runs_dir, trash_id)
+        return DeletedRun(run_id=run_id, trash_id=trash_id)
+
+    def _trash_path(self, trash_id: str) -> Path:
+        return self._archive.runs_dir / TRASH / trash_id
 
     def _row(self, run_id: str) -> RunRow:
         run = self.index.run(run_id, self._active())
@@ -116,3 +136,15 @@ def _not_refused(path: Path, done: str) -> Generator[None]:
         yield
     except OSError as error:
         raise FileError(path, f"cannot be {done}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _in_trash(path: Path, done: str) -> Generator[None]:
+    """As `_not_refused`. Raises: UnknownRunError: in place of ConfigurationError."""
+    try:
+        with _not_refused(path, done):
+            yield
+    except FileError:
+        raise
+    except ConfigurationError as error:
+        raise UnknownRunError(" ".join(str(error).split())) from None

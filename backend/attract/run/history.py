@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from attract.run.archive import RunArchive, known_run
 from attract.runs.log_entries import read_entries
 from attract.runs.metrics import Event
-from attract.schema.api import LogEntry, MetricsView
+from attract.schema.api import LogEntry
+from attract.schema.metrics import MetricsView
 
 
 class RunHistory:

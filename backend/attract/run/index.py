@@ -1,12 +1,10 @@
 """The list of all runs, without opening the database of each again and again."""
 
-import contextlib
 import logging
 import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -19,7 +17,6 @@ from attract.run.index_file import IndexFile, Kept
 from attract.run.indexed_run import IndexedRun, indexed_run
 from attract.runs.directory import DATABASE, RunDirectory
 from attract.runs.labels import LABELS, read_labels
-from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary, RunView
 from attract.schema.run_list import RunLabels
 
@@ -84,7 +81,7 @@ class RunIndex:
         """One run as `runs` has it, without a look at others; None: there is none that can be read."""
         directory = self._directory(run_id)
         with self._lock:
-            old, stamp = (self._known or {}).get(run_id), _stamp(directory.path)
+            old, stamp = (self._known or {}).get(run_id), _stamp(str(directory.path))
             known = old if old is not None and old.stamp == stamp else self._read(directory, stamp)
         return None if known.run is None else self._shown(known.run, active)
 
@@ -102,7 +99,7 @@ class RunIndex:
             }
         deadline = None if seconds is None else self._clock() + seconds
         # Taken before the reading: what is written meanwhile changes them.
-        stamps = {run_id: _stamp(self._directory(run_id).path) for run_id in self._archive.run_ids()}
+        stamps = {run_id: _stamp(f"{self._archive.runs_dir}/{run_id}") for run_id in self._archive.run_ids()}
         before, fresh = self._known, dict[str, Kept]()
         found = {run_id: before[run_id] for run_id in stamps if run_id in before}
         stale = [
@@ -128,12 +125,10 @@ class RunIndex:
         run_id = directory.run_id
         labels, problem = _labels_of(directory)
         try:
-            with damage_named(run_id):
-                data = self._archive.kept_view(directory)
+            with damage_named(run_id), self._archive.opened(directory) as (store, data):
                 known = {name: data[name] for name in RunSummary.model_fields if name in data}
-                summary = parse_model(known, RunSummary, directory.metrics_path)
-                with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
-                    run = indexed_run(summary, data, labels, store)
+                summary = parse_model(known, RunSummary, directory.path / DATABASE)
+                run = indexed_run(summary, data, labels, store)
         except DamagedRunError as error:
             # Looked at again each time: another process may only have held it up.
             return _Known("", _damaged(run_id, error.reason, directory, labels))
@@ -205,7 +200,7 @@ def _damaged(run_id: str, reason: str, directory: RunDirectory, labels: RunLabel
     return IndexedRun(summary=summary, labels=labels)
 
 
-def _stamp(folder: Path) -> str:
+def _stamp(folder: str) -> str:
     """Changes whenever a file that the list depends on does."""
     # Texts: a list of a thousand runs makes three paths of each.
     paths = (f"{folder}/{DATABASE}", f"{folder}/{DATABASE}-wal", f"{folder}/{LABELS}")

@@ -25,6 +25,8 @@ class IndexedRun(FiniteModel):
 
     summary: RunSummary
     labels: RunLabels = RunLabels()
+    is_deleted: bool = False
+    """It is in the trash."""
     preset: Text | None = None
     return_best: float | None = None
     return_eval: float | None = None
@@ -103,7 +105,7 @@ def indexed_run(
     values: list[float] = []
     best: float | None = None
     if store is not None:
-        (series,) = store.query(summary.run_id, [RETURN], max_points=MAX_POINTS).series
+        series = store.curve(RETURN, MAX_POINTS)
         values, best = series.values, max(series.high or series.values, default=None)
     preset = settings.get("preset")
     return IndexedRun(

@@ -1,7 +1,6 @@
 """Notifications of an active run to its subscribers: its view, its events, its reports."""
 
 import logging
-from collections import deque
 from collections.abc import Callable
 
 from attract.collection.effects import GameLogged, Note
@@ -10,7 +9,7 @@ from attract.run.game_reports import GameReports, OwnStack
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
 from attract.runs.metrics import Event
-from attract.schema.api import BeginningView, FleetView, GameReport, LogLine, RunView
+from attract.schema.api import BeginningView, FleetView, GameReport, RunView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import MethodSource
 from attract.schema.recorded_episode import EpisodeEntry
@@ -26,7 +25,6 @@ SHOWN_NOTES = (
     "federated",
 )
 """Kinds of the core's notes that pages show as reports; the others are told in other ways."""
-MAX_LINES = 200
 HANDOVER_SECONDS = 5.0
 """A worker that was quiet for so long may be gone: another's lines are taken then."""
 log = logging.getLogger(__name__)
@@ -34,30 +32,24 @@ log = logging.getLogger(__name__)
 Listener = Callable[[Kind, WireModel], None]
 
 
-class GameLogKeeper:
-    """The newest console lines of a game, from one worker at a time: the lines of two would mix.
+class GameLogFilter:
+    """Takes console lines of a game from one worker at a time: the lines of two would mix.
 
     Owned by `Notifications`.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._worker_id: int | None = None
         self._last_line_at = 0.0
 
-    def take(self, worker_id: int, line: LogLine) -> bool:
-        """Keep a line; False when it is not of the worker that is listened to."""
+    def accepts(self, worker_id: int) -> bool:
+        """Whether a line that this worker sent now is taken."""
         now = self._clock()
         if self._worker_id not in (None, worker_id) and now - self._last_line_at < HANDOVER_SECONDS:
             return False
         self._worker_id, self._last_line_at = worker_id, now
-        self._lines.append(line)
         return True
-
-    def lines(self) -> list[LogLine]:
-        """The newest lines, oldest first."""
-        return list(self._lines)
 
 
 class Notifications:
@@ -83,7 +75,7 @@ class Notifications:
         self._progress = progress
         self._record = record
         self._reports = GameReports(own_stack)
-        self._log_keeper = GameLogKeeper(clock)
+        self._log_filter = GameLogFilter(clock)
         self.fleet = fleet
         self._listener = listener
         self._clock = clock
@@ -129,14 +121,10 @@ class Notifications:
             self._record.publish("report", shown)
 
     def logged(self, logged: GameLogged) -> None:
-        """The game wrote a line: told to those who listen, the newest are kept for those who come."""
-        if self._log_keeper.take(logged.worker_id, logged.line):
+        """The game wrote a line: it is kept in the run's log and sent to those who listen."""
+        if self._log_filter.accepts(logged.worker_id):
             self._record.keep_line(logged.line)
             self.publish("log", logged.line, keep=False)
-
-    def log_lines(self) -> list[LogLine]:
-        """The newest lines, oldest first."""
-        return self._log_keeper.lines()
 
     def note(self, note: Note) -> None:
         """Something the core wants a person to see."""

@@ -52,9 +52,15 @@ FLAGS: Final[Mapping[str, Match]] = {
     "live": lambda run: run.summary.state in UNFINISHED,
     "empty": lambda run: is_empty(run),
     "all": lambda run: True,
+    "deleted": lambda run: run.is_deleted,
 }
-"""What `is:` asks for. `archived`, `empty` and `all` also show the runs that are hidden otherwise."""
-SHOWS_HIDDEN: Final = {"archived": ("archived",), "empty": ("empty",), "all": ("archived", "empty")}
+"""What `is:` asks for. The last four also show the runs that are hidden otherwise."""
+SHOWS_HIDDEN: Final = {
+    "archived": ("archived",),
+    "empty": ("empty",),
+    "all": ("archived", "empty"),
+    "deleted": ("archived", "empty", "deleted"),
+}
 
 _SPACE = re.compile(r"\s+")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)(:|\s*(?:!=|>=|<=|>|<|=)\s*)")
@@ -79,7 +85,7 @@ class Query:
     terms: Sequence[Match]
     """All of them must hold."""
     shows: frozenset[str]
-    """Hidden runs that it asks for: `archived`, `empty`."""
+    """Hidden runs that it asks for: `archived`, `empty`, `deleted`."""
 
     def matches(self, run: IndexedRun) -> bool:
         """Whether a run is what is searched for, hidden or not."""
@@ -134,7 +140,8 @@ def parse_query(text: str) -> Query:
 def setting_path(name: str) -> str | None:
     """The setting that a short name means: a whole path, the end of one, or its initials, as `lr`.
 
-    A name that several settings have means that of the algorithm.
+    A name that several settings have means that of the algorithm; where several algorithms have it, that of
+    the first is the path, and each run has that of its own (`_reader`).
 
     Raises: KeyError: with the paths of several that it could mean.
     """
@@ -153,6 +160,8 @@ def setting_path(name: str) -> str | None:
         found = [path for path in DEFAULTS if fits(path.rpartition(".")[2])]
         own = [path for path in found if path.partition(".")[0] in ALGORITHM_SETTINGS]
         found = own or found
+        if own and len({path.rpartition(".")[2] for path in own}) == 1:
+            return own[0]
         if len(found) > 1:
             raise KeyError(*found)
         if found:
@@ -170,8 +179,7 @@ def sort_key(name: str) -> Callable[[IndexedRun], Any]:
         return lambda run: run.labels.starred
     if field is not None:
         return field
-    path = _path(name, None, setting="sort")
-    return lambda run: setting_value(run, path)
+    return _reader(name, _path(name, None, setting="sort"))
 
 
 def parse_number(text: str) -> float | None:
@@ -223,7 +231,7 @@ def _term(name: str, operator: str, value: str, at: int, value_at: int) -> Match
             raise QueryError(f"{name} is no number", at, fix=f"write {name}:{value}")
         field, wanted = WORDS[name], set(value.casefold().split(","))
         return lambda run: bool(wanted & {word.casefold() for word in field(run)}) != (operator == "!=")
-    return _setting_term(_path(name, at), operator, value, value_at)
+    return _setting_term(_reader(name, _path(name, at)), operator, value, value_at)
 
 
 def _flag(operator: str, value: str, at: int, value_at: int) -> Match:
@@ -267,13 +275,26 @@ def _text_term(name: str, operator: str, value: str, at: int) -> Match:
     return lambda run: compare(field(run)[: len(value)].casefold(), wanted)
 
 
-def _setting_term(path: str, operator: str, value: str, at: int) -> Match:
+def _reader(name: str, path: str) -> Callable[[IndexedRun], SettingValue]:
+    """The value of a setting: for a short name, in the section of a run's own algorithm where it is there."""
+    section, _, last = path.partition(".")
+    if section not in ALGORITHM_SETTINGS or "." in name:
+        return lambda run: setting_value(run, path)
+
+    def read(run: IndexedRun) -> SettingValue:
+        own = f"{setting_value(run, 'algorithm')}.{last}"
+        return setting_value(run, own if own in DEFAULTS else path)
+
+    return read
+
+
+def _setting_term(read: Callable[[IndexedRun], SettingValue], operator: str, value: str, at: int) -> Match:
     number, text, compare = parse_number(value), value.casefold(), _COMPARE[operator]
     if number is None and operator in (">", ">=", "<", "<="):
         raise QueryError(f"{value!r} is no number", at, fix="such as 20, 0.001, 1e-4, 500k or 2M")
 
     def matches(run: IndexedRun) -> bool:
-        found = setting_value(run, path)
+        found = read(run)
         if number is not None and isinstance(found, int | float) and not isinstance(found, bool):
             return compare(found, number)
         if operator in (">", ">=", "<", "<="):

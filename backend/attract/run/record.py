@@ -204,9 +204,10 @@ class RunRecord:
         """Write everything out and give the run's lock back."""
         while self._uncopied:
             self._copy_next()
-        for tracker in self._trackers:
-            await self._run(tracker.close)
+        # The copies are made on the same thread, so they are made by then.
         await self._run(self._store.close)
+        # Side by side: each may wait long for its tool.
+        await asyncio.gather(*(asyncio.to_thread(tracker.close) for tracker in self._trackers))
         self._thread.shutdown()
         for kept in (self._log, self._console):
             if kept is not None:

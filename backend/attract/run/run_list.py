@@ -7,7 +7,7 @@ from typing import Any, Final
 from attract.errors import ConfigurationError, QueryError
 from attract.run.index import Indexed
 from attract.run.indexed_run import DEFAULTS, IndexedRun, changed_settings, setting_value
-from attract.run.query import parse_query, sort_key
+from attract.run.query import Query, parse_query, sort_key
 from attract.schema.run_list import RunList, RunRow, SettingValue
 from attract.settings.given import LayeredSettings
 
@@ -50,7 +50,7 @@ def list_runs(
     indexed: Indexed,
     own_of: Callable[[str], Mapping[str, SettingValue]],
     *,
-    query: str = "",
+    query: Query | str = "",
     sort: str = NEWEST_FIRST,
     limit: int = 100,
     after: str | None = None,
@@ -60,14 +60,14 @@ def list_runs(
     Args:
         indexed: all runs.
         own_of: as `OwnSettings`.
-        query: as `query.parse_query`.
+        query: one, or the text of one as `query.parse_query`.
         sort: a field or setting, with `-` before it from the largest; runs that have none come last.
         limit: rows of a page, at least 1.
         after: `next` of the page before; None: the first page.
 
     Raises: QueryError: query, sort or after cannot be read.
     """
-    asked = parse_query(query)
+    asked = query if isinstance(query, Query) else parse_query(query)
     matching = [run for run in indexed.runs if asked.matches(run)]
     found = _sorted([run for run in matching if not asked.hides(run)], sort)
     begin = 0
@@ -116,6 +116,7 @@ def row_of(run: IndexedRun, own: Mapping[str, SettingValue], columns: Sequence[s
     return RunRow(
         **run.summary.model_dump(),
         **run.labels.model_dump(),
+        is_deleted=run.is_deleted,
         preset=run.preset,
         progress=run.progress,
         return_best=run.return_best,

@@ -350,10 +350,7 @@ class RunService:
 
     def log(self, run_id: str, *, whole: bool = True) -> LogView:
         """The end of a run's log files; `whole`: not only of its game's. Raises: UnknownRunError."""
-        run_id = self.view(run_id).run_id
-        active = self.active
-        lines = [] if active is None or active.run_id != run_id else active.log_lines()
-        return LogView(lines=lines, entries=self.history.log_entries(run_id, whole=whole))
+        return LogView(entries=self.history.log_entries(self.view(run_id).run_id, whole=whole))
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:

@@ -62,6 +62,32 @@ LEARNER_METRICS: Final = (
         unit="share",
     ),
     metric(
+        "train/q_value",
+        "learning",
+        "Predicted return",
+        "Mean value (Q) of the drawn steps, in units of the scaled reward, and of their targets. It rises "
+        "with the return. Values that rise while the return does not are too high.",
+        unit="reward",
+        line="predicted",
+    ),
+    metric(
+        "train/q_target",
+        "learning",
+        "Target of the return",
+        "Mean target of the drawn steps.",
+        unit="reward",
+        chart="train/q_value",
+        line="target",
+    ),
+    metric(
+        "train/epsilon",
+        "learning",
+        "Epsilon",
+        "Actions are as random on average as with this probability of a random action; it falls over the "
+        "exploration share of the run.",
+        unit="share",
+    ),
+    metric(
         "train/exploration_bonus",
         "exploration",
         "Intrinsic reward",
@@ -99,7 +125,10 @@ LEARNER_METRICS: Final = (
         unit="share",
     ),
     metric(
-        "train/loss", "details", "Loss", "Policy loss, value loss and entropy bonus, weighted and summed."
+        "train/loss",
+        "details",
+        "Loss",
+        "Policy loss, value loss and entropy bonus, weighted and summed; or the error of predicted returns.",
     ),
     metric(
         "train/grad_norm",
@@ -134,6 +163,32 @@ LEARNER_METRICS: Final = (
         "details",
         "Epochs",
         "Passes over the batch; fewer than set if the KL divergence stopped the update.",
+    ),
+    metric(
+        "train/logit_scale",
+        "details",
+        "Scale of the logits",
+        "Advantages are multiplied by this, so that actions are as random as epsilon says.",
+        is_log=True,
+    ),
+    metric(
+        "train/replay_ratio",
+        "details",
+        "Replay ratio",
+        "Gradient steps for each step of the batch; 0 until the buffer has enough steps.",
+    ),
+    metric(
+        "train/buffer_steps",
+        "details",
+        "Replay buffer",
+        "Steps that gradient steps draw from.",
+        unit="steps",
+    ),
+    metric(
+        "train/buffer_mebibytes",
+        "details",
+        "Buffer memory",
+        "Memory of the replay buffer in MiB.",
     ),
     metric("train/num_minibatches", "details", "Minibatches", "Optimizer steps of the update."),
     metric(

@@ -16,8 +16,7 @@ from typing import Any
 from attract.errors import FileError
 from attract.files import parse_json
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
-from attract.schema.api import MetricSeries, MetricsView
-from attract.schema.metrics import ClockStart
+from attract.schema.metrics import ClockStart, MetricSeries, MetricsView
 
 SCHEMA = (
     'CREATE TABLE IF NOT EXISTS updates ("update" INTEGER PRIMARY KEY, agent_steps INTEGER NOT NULL, '
@@ -51,6 +50,7 @@ _RANGE = (
     'SELECT min("update"), max("update"), max(agent_steps) FROM updates '
     "WHERE agent_steps BETWEEN :from_steps AND :to_steps"
 )
+_WHOLE_RANGE = 'SELECT (SELECT min("update") FROM updates), (SELECT max("update") FROM updates)'
 _BUCKET = '("update" - :first) * :most / :span'
 _AXIS = (
     f'SELECT {_BUCKET} AS bucket, avg(agent_steps), avg(seconds), avg("update"), max("update") FROM updates '
@@ -326,6 +326,17 @@ class MetricsStore:
             clock=[ClockStart.model_validate(start) for start in self.fact(CLOCK) or []],
             series=[_series(name, points, place) for name, points in found],
         )
+
+    def curve(self, name: str, max_points: int) -> MetricSeries:
+        """One series over the whole run, as `query` has it, without its axis: a tenth of the time."""
+        ((first, last),) = self._rows(_WHOLE_RANGE)
+        if first is None:
+            return _series(name, [], {})
+        num_updates = last - first + 1
+        most = min(max_points, num_updates)
+        span = {"name": name, "first": first, "last": last, "span": num_updates, "most": most}
+        points = self._rows(_SERIES, span)
+        return _series(name, points, {point[0]: place for place, point in enumerate(points)})
 
     def _episodes_by(self, updates: Sequence[int]) -> list[float]:
         """Episodes that had ended by each of these updates, which ascend."""

@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -35,21 +36,32 @@ def delete_run(path: Path) -> str:
         os.close(lock)
 
 
+def deleted_runs(runs_dir: Path) -> list[str]:
+    """Names of the runs in the trash, in no order."""
+    trash = runs_dir / TRASH
+    if trash.is_symlink() or not trash.is_dir():
+        return []
+    return [path.name for path in trash.iterdir() if _is_deleted_run(path)]
+
+
+def erase(runs_dir: Path, trash_id: str) -> str:
+    """Remove a run in the trash from the disk; the id that it had.
+
+    Raises:
+        ConfigurationError: there is no such run in the trash.
+        OSError: the disk refuses it; part of the run may be left.
+    """
+    place, run_id = _deleted_run(runs_dir, trash_id)
+    shutil.rmtree(place)
+    return run_id
+
+
 def restore(runs_dir: Path, trash_id: str) -> str:
     """Move a run out of the trash, back to its old id; that id.
 
     Raises: ConfigurationError: there is no such run in the trash, or its id is taken again.
     """
-    found = TRASH_ID.fullmatch(trash_id)
-    place = runs_dir / TRASH / trash_id
-    if (
-        found is None
-        or place.is_symlink()
-        or place.parent.is_symlink()
-        or not os.path.lexists(place / CONFIG)
-    ):
-        raise ConfigurationError(f"there is no run {trash_id[:200]!r} in the trash of {runs_dir}")
-    run_id = found["run_id"]
+    place, run_id = _deleted_run(runs_dir, trash_id)
     target = runs_dir / run_id
     if os.path.lexists(target):
         raise ConfigurationError(
@@ -59,3 +71,16 @@ def restore(runs_dir: Path, trash_id: str) -> str:
         )
     place.rename(target)
     return run_id
+
+
+def _deleted_run(runs_dir: Path, trash_id: str) -> tuple[Path, str]:
+    """Its folder, and the id that it had. Raises: ConfigurationError: there is no such run in the trash."""
+    found, place = TRASH_ID.fullmatch(trash_id), runs_dir / TRASH / trash_id
+    if found is None or place.parent.is_symlink() or not _is_deleted_run(place):
+        raise ConfigurationError(f"there is no run {trash_id[:200]!r} in the trash of {runs_dir}")
+    return place, found["run_id"]
+
+
+def _is_deleted_run(path: Path) -> bool:
+    is_named = TRASH_ID.fullmatch(path.name) is not None
+    return is_named and not path.is_symlink() and os.path.lexists(path / CONFIG)

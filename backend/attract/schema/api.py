@@ -8,7 +8,6 @@ from attract.schema.base import Amount, Count, FiniteModel, Name, Seconds, Text,
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
-from attract.schema.metrics import ClockStart
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.tiers import Tier
 
@@ -264,8 +263,6 @@ class LogEntry(WireModel):
 class LogView(WireModel):
     """Body of `GET /api/runs/{id}/log`."""
 
-    lines: list[LogLine]
-    """The newest lines of the active run's game, oldest first; empty for a past run."""
     entries: list[LogEntry] = []
     """The end of the run's log files, oldest first; for a viewer only those of the game."""
 
@@ -356,7 +353,8 @@ class BeginningView(FiniteModel):
 class RunSummary(FiniteModel):
     """One run of `GET /api/runs`, active or past."""
 
-    run_id: Name
+    run_id: Annotated[str, Field(min_length=1, max_length=141)]
+    """At most 120 characters; in the trash, followed by the time of removal."""
     game: Name
     title: Text = ""
     """The game's, as `GET /api/games` has it."""
@@ -403,45 +401,6 @@ class RunView(RunSummary):
     description: GameDescription | None = None
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}
-
-
-class MetricSeries(WireModel):
-    """One metric, downsampled at the server to at most `max_points`."""
-
-    name: Name
-    at: list[Count] | None = None
-    """Place of each value on the view's axis; None: they are all there, in order."""
-    values: list[float]
-    """Mean of each bucket."""
-    low: list[float] | None = None
-    """Smallest value of each bucket; None where no bucket has more than one."""
-    high: list[float] | None = None
-
-
-class MetricsView(WireModel):
-    """Body of `GET /api/runs/{id}/metrics`."""
-
-    run_id: Name
-    names: list[Name]
-    """All metric names of this run."""
-    agent_steps: list[float]
-    """The axis that all series share: of each bucket of updates, the mean."""
-    seconds: list[float]
-    """The same in seconds since the start of the run."""
-    updates: list[float] = []
-    """The same in updates."""
-    episodes: list[float] = []
-    """Episodes that had ended by then."""
-    clock: list[ClockStart] = []
-    """Each session of the run, in order."""
-    last_steps: Count | None = None
-    """Agent steps of the newest update that is part of it; None: there is none."""
-    series: list[MetricSeries]
-
-    def steps_of(self, name: str) -> list[float]:
-        """Agent steps of each value of a series. Raises: StopIteration: when it is not there."""
-        series = next(sery for sery in self.series if sery.name == name)
-        return self.agent_steps if series.at is None else [self.agent_steps[index] for index in series.at]
 
 
 class MetricsRow(FiniteModel):

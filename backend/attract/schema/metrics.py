@@ -1,8 +1,8 @@
-"""What metrics mean (`GET /api/metrics`), and the clock of their places."""
+"""What metrics mean (`GET /api/metrics`), and the values of a run (`GET /api/runs/{id}/metrics`)."""
 
 from typing import Literal
 
-from attract.schema.base import Name, Text, WireModel
+from attract.schema.base import Count, Name, Text, WireModel
 
 
 class MetricInfo(WireModel):
@@ -63,3 +63,42 @@ class ClockStart(WireModel):
     seconds: float
     """Since the start of the run."""
     unix_seconds: float
+
+
+class MetricSeries(WireModel):
+    """One metric, downsampled at the server to at most `max_points`."""
+
+    name: Name
+    at: list[Count] | None = None
+    """Place of each value on the view's axis; None: they are all there, in order."""
+    values: list[float]
+    """Mean of each bucket."""
+    low: list[float] | None = None
+    """Smallest value of each bucket; None where no bucket has more than one."""
+    high: list[float] | None = None
+
+
+class MetricsView(WireModel):
+    """Body of `GET /api/runs/{id}/metrics`."""
+
+    run_id: Name
+    names: list[Name]
+    """All metric names of this run."""
+    agent_steps: list[float]
+    """The axis that all series share: of each bucket of updates, the mean."""
+    seconds: list[float]
+    """The same in seconds since the start of the run."""
+    updates: list[float] = []
+    """The same in updates."""
+    episodes: list[float] = []
+    """Episodes that had ended by then."""
+    clock: list[ClockStart] = []
+    """Each session of the run, in order."""
+    last_steps: Count | None = None
+    """Agent steps of the newest update that is part of it; None: there is none."""
+    series: list[MetricSeries]
+
+    def steps_of(self, name: str) -> list[float]:
+        """Agent steps of each value of a series. Raises: StopIteration: when it is not there."""
+        series = next(sery for sery in self.series if sery.name == name)
+        return self.agent_steps if series.at is None else [self.agent_steps[index] for index in series.at]

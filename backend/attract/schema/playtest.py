@@ -135,4 +135,6 @@ class GamePlaytested(FiniteModel):
     """Players that cannot play this game, each with the reason; the others have played."""
     problem: Text | None = None
     """Why the game could not be played on, such as a hang."""
+    is_late: bool = False
+    """Whether `problem` is one of the real time, as a busy machine causes it: it says nothing of the game."""
     seconds: float

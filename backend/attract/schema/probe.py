@@ -141,10 +141,14 @@ class ProbeChoice(FiniteModel):
 
     press: Count = 0
     score: Count | None = 0
-    """None: none was found, and each frame alive is worth a little."""
+    """None: none was found."""
     end: Count | None = 0
     """None: an episode ends by its time limit alone."""
     restart: Count = 0
+    max_seconds: Count = 120
+    """Length of an episode that the game does not end."""
+    alive: bool = False
+    """Whether each frame earns a little beside the score."""
 
 
 class ProbeDraft(FiniteModel):

@@ -37,14 +37,11 @@ class EditLabels(FiniteModel):
     archived: bool | None = None
 
 
-class RunRow(RunSummary):
+class RunRow(RunLabels, RunSummary):
     """One row of `GET /api/runs`."""
 
-    name: Text = ""
-    note: Text = ""
-    tags: list[Text] = []
-    starred: bool = False
-    archived: bool = False
+    is_deleted: bool = False
+    """It is in the trash, and `run_id` is its id there: `POST /api/trash/{run_id}/restore` brings it back."""
     preset: Text | None = None
     progress: Annotated[float, Field(ge=0, le=1)] | None = None
     """Share of `total_steps`; None: the run has no limit of steps."""
@@ -70,14 +67,14 @@ class RunList(FiniteModel):
     """Runs that match it and are left out: archived, or ended without an update."""
     num_unread: Count = 0
     """Runs that were not read yet, so that the answer comes at once; the next request goes on."""
-    next: Name | None = None
+    next: Text | None = None
     """`after` of the next page; None: this is the last one."""
     settings: list[Name]
     """Paths of the settings that differ among the runs found, in the order of the form."""
 
 
 class DeletedRun(FiniteModel):
-    """Answer to `DELETE /api/runs/{id}`."""
+    """Answer to `DELETE /api/runs/{id}`, and to `DELETE /api/trash/{trash_id}`, which cannot be undone."""
 
     run_id: Name
     trash_id: Text

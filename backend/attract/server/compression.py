@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import re
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -59,7 +60,10 @@ class _Compressor:
 def accepts_gzip(headers: Headers) -> bool:
     """Whether a client accepts gzip."""
     offers = [part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(",")]
-    return any(offer.split(";")[0] == "gzip" and not offer.endswith(";q=0") for offer in offers)
+    # RFC 9110, section 12.4.2: a weight of 0, with up to three zeros behind the point, refuses.
+    return any(
+        offer.split(";")[0] == "gzip" and not re.search(r";q=0(\.0{0,3})?$", offer) for offer in offers
+    )
 
 
 def smallest(file: Path, headers: Headers) -> tuple[Path, dict[str, str]]:

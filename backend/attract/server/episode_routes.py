@@ -1,12 +1,19 @@
-"""The routes by which the recorded episodes of a run are listed, fetched, starred, deleted and added."""
+"""The routes by which the recorded episodes of a run are listed, fetched, starred, deleted and added.
+
+Those of the findings of `attract ci` are listed with them.
+"""
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI
 
 from attract.run.events import event_of
 from attract.run.service import RunService
+from attract.runs.playtest_reports import list_reports
+from attract.schema.playtest_reports import PlaytestReport
 from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode, StarEpisode
 from attract.server.guard import role
 
@@ -14,8 +21,17 @@ MAX_BYTES: Final = 4 << 20
 """Limit of an episode's body: that of its file."""
 
 
-def add_episode_routes(app: FastAPI, service: RunService) -> None:
-    """Add the five routes to `app`; they wait for the disk in threads of their own."""
+def add_episode_routes(app: FastAPI, service: RunService, projects: Sequence[Path]) -> None:
+    """Add the six routes to `app`; they wait for the disk in threads of their own.
+
+    Args:
+        projects: folders whose folders may have a report of `attract ci`.
+    """
+
+    @app.get("/api/findings")
+    @role("viewer")
+    def get_findings() -> list[PlaytestReport]:
+        return list_reports(projects)
 
     @app.get("/api/runs/{run_id}/episodes")
     @role("viewer")

@@ -39,7 +39,6 @@ from attract.schema.api import (
     GameEntry,
     LetIn,
     LogView,
-    MetricsView,
     Problem,
     RollBack,
     RunView,
@@ -49,7 +48,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
-from attract.schema.metrics import MetricDefinitions
+from attract.schema.metrics import MetricDefinitions, MetricsView
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
@@ -96,7 +95,7 @@ def add_routes(
     add_run_list_routes(app, service.catalogue)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
-    add_episode_routes(app, service)
+    add_episode_routes(app, service, (settings.project_dir, settings.runs_dir.parent))
     add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 

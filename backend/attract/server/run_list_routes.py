@@ -1,4 +1,4 @@
-"""The routes by which runs are listed, labelled, deleted and restored."""
+"""The routes by which runs are listed, labelled, deleted, restored and erased."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ MAX_QUERY_CHARACTERS = 2_000
 
 
 def add_run_list_routes(app: FastAPI, catalogue: RunCatalogue) -> None:
-    """Add the four routes to `app`; they wait for the disk in threads of their own."""
+    """Add the five routes to `app`; they wait for the disk in threads of their own."""
 
     @app.get("/api/runs")
     @role("viewer")
@@ -22,7 +22,7 @@ def add_run_list_routes(app: FastAPI, catalogue: RunCatalogue) -> None:
         q: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS)] = "",
         sort: Annotated[str, Query(min_length=1, max_length=130)] = NEWEST_FIRST,
         limit: Annotated[int, Query(ge=1, le=1_000)] = PAGE,
-        after: Annotated[str | None, Query(max_length=120)] = None,
+        after: Annotated[str | None, Query(max_length=141)] = None,
     ) -> RunList:
         return catalogue.list(q, sort, limit=limit, after=after)
 
@@ -40,3 +40,8 @@ def add_run_list_routes(app: FastAPI, catalogue: RunCatalogue) -> None:
     @role("admin")
     def restore_run(trash_id: str) -> RunRow:
         return catalogue.restore(trash_id)
+
+    @app.delete("/api/trash/{trash_id}")
+    @role("admin")
+    def erase_run(trash_id: str) -> DeletedRun:
+        return catalogue.erase(trash_id)

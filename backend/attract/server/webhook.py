@@ -1,6 +1,7 @@
 """Tells the operator's URL when a run is solved, stuck, or over; never holds up or fails a run."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import queue
@@ -83,14 +84,16 @@ class Webhook:
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """Send what waits, for so long at most."""
-        thread = self._thread
-        if thread is None:
-            return
-        try:
-            self._waiting.put_nowait(None)
-        except queue.Full:
-            return
-        await asyncio.to_thread(thread.join, seconds)
+        if self._thread is not None:
+            await asyncio.to_thread(self._finish, self._thread, seconds)
+
+    def _finish(self, thread: threading.Thread, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(queue.Full):
+            self._waiting.put(None, timeout=seconds)
+        thread.join(max(0.0, deadline - time.monotonic()))
+        if thread.is_alive():
+            log.warning("the webhook is too slow: not all messages were sent within %.0f s", seconds)
 
     def _begin(self, run: RunView) -> None:
         if run.run_id != self._run_id:

@@ -8,7 +8,7 @@ import pytest
 from attract.commands.probe_drafts import settle
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
-from attract.schema.probe import ProbeChoice, ProbeDraft, ProbeVerified
+from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeVerified
 from probed import probed
 from socket_fleet import DESCRIPTION
 
@@ -38,11 +38,13 @@ FOUND = probed(
 )
 
 
-def play(paid: int = 100, ended: int = 10, length: float = 100.0, finding: str | None = None) -> CheckView:
+def play(
+    paid: int = 100, ended: int = 10, length: float = 100.0, finding: str | None = None, episodes: int = 10
+) -> CheckView:
     found = [] if finding is None else [finding_of(finding)]
     checked = CheckedPlay(
         steps=1000,
-        episodes=10,
+        episodes=episodes,
         return_mean=2.0,
         return_std=3.0,
         length_mean=length,
@@ -62,7 +64,7 @@ def finding_of(name: str) -> CheckFinding:
 
 
 async def settled(
-    playing: Callable[[ProbeChoice], CheckView], seconds: float = 60.0
+    playing: Callable[[ProbeChoice], CheckView], seconds: float = 60.0, found: PageProbe = FOUND
 ) -> tuple[ProbeDraft, ProbeVerified]:
     async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
         text = choice.model_dump_json()
@@ -72,7 +74,7 @@ async def settled(
         return playing(ProbeChoice.model_validate_json(draft.adapter))
 
     clock = iter(range(100))
-    return await settle(FOUND, write, playing_of, now=lambda: float(next(clock)), seconds=seconds)
+    return await settle(found, write, playing_of, now=lambda: float(next(clock)), seconds=seconds)
 
 
 async def test_what_plays_as_it_was_seen_is_kept_and_played_once() -> None:
@@ -116,9 +118,36 @@ async def test_what_no_candidate_mends_is_unfinished() -> None:
     assert verified.play.choice == ProbeChoice()
 
 
+async def test_a_score_that_chance_hardly_meets_is_helped_by_a_reward_for_staying_alive() -> None:
+    # A score of ten points or more in 100 episodes is none of these.
+    def playing(choice: ProbeChoice) -> CheckView:
+        return play(paid=1000 if choice.alive else 9, ended=100, episodes=100)
+
+    _, verified = await settled(playing)
+    assert verified.play.choice == ProbeChoice(alive=True)
+    _, verified = await settled(lambda _: play(paid=10, ended=100, episodes=100))
+    assert not verified.play.choice.alive
+
+
+async def test_a_game_that_chance_does_not_lose_earns_nothing_by_staying_alive() -> None:
+    _, verified = await settled(lambda _: play(paid=1, ended=2, episodes=20))
+    assert not verified.play.choice.alive
+
+
+async def test_a_game_without_a_score_is_about_staying_alive_unless_a_win_is_worth_a_point() -> None:
+    _, verified = await settled(lambda _: play(), found=FOUND.model_copy(update={"score": None}))
+    assert verified.play.choice == ProbeChoice(score=None, alive=True)
+    win = FOUND.candidates.score[0].model_copy(update={"text": 'says(w, ["You win"])', "ups": 0})
+    candidates = FOUND.candidates.model_copy(update={"score": [win]})
+    found = FOUND.model_copy(update={"score": win.text, "candidates": candidates})
+    _, verified = await settled(lambda _: play(paid=0), found=found)
+    assert not verified.play.choice.alive
+
+
 async def test_an_end_that_never_comes_leaves_the_time_limit_and_nothing_unfinished() -> None:
     draft, verified = await settled(lambda _: play(ended=0))
-    assert (draft.unfinished, verified.play.choice) == ([], ProbeChoice())
+    # Short episodes give more returns to compare.
+    assert (draft.unfinished, verified.play.choice) == ([], ProbeChoice(max_seconds=30))
     assert verified.play.problems == ["the end does not come, and came in the probe"]
 
 

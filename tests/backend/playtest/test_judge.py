@@ -70,6 +70,17 @@ def test_a_score_far_above_all_of_the_baseline_is_an_exploit() -> None:
     assert (found.id, found.player, found.index) == ("score-exploit", "random", 7)
 
 
+def test_a_score_is_no_exploit_where_the_baseline_knows_too_little() -> None:
+    # As of a slow page on a busy machine: two episodes of each, and a policy whose scores lie far apart.
+    before = played(count=2, idle=about(0), random=about(1), sticky=about(1), trained_greedy=about(8))
+    now = played(count=2, seed=1, idle=about(0), random=about(1), sticky=about(1), trained_greedy=about(28))
+    assert judge_changes(before, now) == []
+    # What a player reached that has not played this time is reached all the same.
+    before = played(count=8, random=about(1), trained_excursions=about(30))
+    now = played(count=8, random=lambda _: outcome(20.0))
+    assert "score-exploit" not in [found.id for found in judge_changes(before, now)]
+
+
 def test_failed_episodes_are_in_no_mean() -> None:
     before = played(random=about(5))
     now = played(random=about(5))

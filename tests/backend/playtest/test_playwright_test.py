@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from attract.browser.chromium import require_chromium
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.playwright_test import (
     PLAYER,
     SUFFIX,
@@ -34,6 +35,7 @@ interface Held { place: number; tick: number }
 export default defineGame({
   id: "Held-v1",
   tickSeconds: 0.1,
+  maxSeconds: 9,
   observation: box({ low: -1e6, high: 1e6, shape: [2] }),
   action: discrete(["left", "right", "jump"]),
   create: () => {
@@ -70,6 +72,7 @@ class Case:
     step: int | None = None
     returns: float = 0.0
     known: tuple[str, ...] = ()
+    text: str = "it was\nseen */ by a player"
 
 
 WANDERING = [0, 2, 1, 2, 2] * 12
@@ -81,10 +84,14 @@ CASES = [
     Case("stuck", "soft-lock", None, f"now.tick++;\n        {STEP}",
          f"if (now.tick < 20) {{ now.tick++; {STEP} }}", [2] * 90, step=20),
     Case("endless", "endless", None, "terminated: now.tick >= 60", "terminated: false", [1] * 90),
+    Case("unlosable", "cannot-be-lost", None, "terminated: now.tick >= 60", "terminated: false", [1] * 90),
     Case("exploit", "score-exploit", None, "reward: 1", "reward: action === 2 ? 50 : 1",
          [2] * 20, returns=1000),
     Case("retry", "retry-broken", None, "held = { place: 0, tick: 0 };",
          "held = { place: held.place, tick: 0 };", WANDERING),
+    Case("again", "retry-broken", None, "start() {",
+         "start() { if (held.tick > 0) throw new Error('no second life');", WANDERING,
+         text=f"{NOT_AGAIN}: no second life"),
     Case("meteors-throws", "error", "meteors", "survived += seconds;",
          "survived += seconds; if (survived > 1) meteors.none.x = 1;", [0, 2] * 60),
     Case("meteors-says", "error", "meteors", "survived += seconds;",
@@ -146,7 +153,7 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
     finding = Finding(
         id=case.oracle,
         oracle=case.oracle,
-        text="it was\nseen */ by a player",
+        text=case.text,
         step=case.step,
         episode=played,
         episode_file=f"{case.name}.episode.json",
@@ -158,7 +165,7 @@ def lay(folder: Path, case: Case, *, is_faulty: bool) -> None:
     write_player(tests, adapter)
 
 
-def run_playwright(folder: Path) -> dict[str, tuple[bool, str]]:
+def run_playwright(folder: Path, package: str = '{ "type": "module" }') -> dict[str, tuple[bool, str]]:
     """Whether each test below `folder` passed, and what it said, by the name of its case."""
     modules = folder / "node_modules"
     (modules / "@playwright" / "test").mkdir(parents=True)
@@ -173,7 +180,7 @@ def run_playwright(folder: Path) -> dict[str, tuple[bool, str]]:
     launch = {"executablePath": require_chromium().path, "args": ["--no-sandbox"]}
     options = {"testDir": ".", "workers": 1, "reporter": "json", "use": {"launchOptions": launch}}
     (folder / "playwright.config.mjs").write_text(f"export default {json.dumps(options)};")
-    (folder / "package.json").write_text('{ "type": "module" }')
+    (folder / "package.json").write_text(package)
     command = ["node", str(ROOT / "node_modules" / "playwright" / "cli.js"), "test"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     report = json.loads(ran.stdout)
@@ -185,7 +192,7 @@ def run_playwright(folder: Path) -> dict[str, tuple[bool, str]]:
     }
 
 
-SHORT = ["throws", "stuck", "meteors-throws", "moles-stuck"]
+SHORT = ["throws", "stuck", "unlosable", "again", "meteors-throws", "moles-stuck"]
 
 
 @pytest.mark.parametrize(
@@ -205,6 +212,22 @@ def test_it_is_red_on_the_fault_and_green_on_the_clean_build(cases: list[Case], 
             assert is_green == (build == "clean"), f"{build} {name}: {said}"
             # Red by its own word, not by a mistake in the test's text.
             assert is_green or "played.failures).toEqual" in said, said
+
+
+@pytest.mark.parametrize("tests", ["commonjs", "module"])
+def test_it_is_so_where_the_game_is_compiled_to_commonjs(tests: str, tmp_path: Path) -> None:
+    for build, is_wanted in (("faulty", False), ("clean", True)):
+        for case in CASES:
+            if case.name in ("throws", "meteors-throws"):
+                folder = tmp_path / build / case.name
+                lay(folder, case, is_faulty=not is_wanted)
+                # The game's folder and that of its tests may differ in this.
+                (folder / "package.json").write_text("{}")
+                (folder / "tests" / "package.json").write_text(json.dumps({"type": tests}))
+        outcomes = run_playwright(tmp_path / build, "{}")
+        assert {name: is_green for name, (is_green, _) in outcomes.items()} == dict.fromkeys(
+            ("throws", "meteors-throws"), is_wanted
+        ), outcomes
 
 
 def test_a_known_error_of_the_baseline_is_no_failure(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """The report in a terminal."""
 
+from attract.playtest.github_report import annotation_lines, step_summary
+from attract.playtest.junit import junit_xml
 from attract.playtest.report import OracleState
+from attract.playtest.report_page import ShownGame, report_page
 from attract.playtest.report_text import text_lines
 from playtest_reports import failed, found, report
 from recorded_episodes import recorded
@@ -75,3 +78,17 @@ def test_a_games_text_moves_no_cursor() -> None:
     )  # fmt: skip
     for line in text_lines(run):
         assert line.isprintable()
+
+
+def test_causes_that_were_not_replayed_are_counted_in_each_output() -> None:
+    run = failed(found(recorded()), left_out=7)
+    more = "7 more causes of errors were seen and not replayed: mend these first"
+    assert text_lines(run)[-1] == f"1 finding: error; {more}"
+    assert more in step_summary(run)
+    assert annotation_lines(run)[-1] == f"::notice title=attract ci::{more}"
+    assert f"<system-out>{more}</system-out>" in junit_xml(run)
+    assert more in report_page(run, ShownGame("Snake", None, {}))
+    assert '"left_out":7' in run.model_dump_json()
+    (*_, one) = text_lines(failed(found(recorded()), left_out=1))
+    assert one.endswith("; 1 more cause of an error was seen and not replayed: mend these first")
+    assert "more" not in text_lines(failed(found(recorded())))[-1]

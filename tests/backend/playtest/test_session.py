@@ -4,100 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
+from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.outcomes import Outcome, Outcomes
-from attract.playtest.plan import Plan, Played
+from attract.playtest.plan import Plan
 from attract.playtest.session import Playtest
 from attract.schema.base import Seed
 from attract.schema.playtest import (
     GamePlaytested,
     PlaytestAlarm,
     PlaytestDrilled,
-    PlaytestEpisode,
     PlaytestGame,
     PlaytestPlays,
 )
-from attract.schema.recorded_episode import RecordedEnd, RecordedEpisode
-from fake_worker import counting_game
-from recorded_episodes import recorded
-
-RECORDED = recorded()
-GAME = counting_game()
-Alarms = Callable[[str, int], list[PlaytestAlarm]]
-
-
-def no_alarms(player: str, index: int) -> list[PlaytestAlarm]:
-    return []
-
-
-class ScriptedHost:
-    """Plays orders by a table of alarms, at most `per_order` episodes each; keeps what was asked of it."""
-
-    def __init__(self, alarms: Alarms = no_alarms, per_order: int = 1000) -> None:
-        self.alarms = alarms
-        self.per_order = per_order
-        self.orders: list[PlaytestGame] = []
-        self.hangs_at: tuple[str, int] | None = None
-        self.num_hangs = 99
-        self.is_steady = True
-        self.left_out: list[str] = []
-        self.end_reason: RecordedEnd = "terminated"
-        self.info: dict[str, float] = {}
-        self.drilled: dict[str, PlaytestDrilled] = {}
-
-    @staticmethod
-    def record_of(order: PlaytestGame) -> RecordedEpisode:
-        """One that says by its instance whether it was played in a fresh page."""
-        return RECORDED.model_copy(update={"instance": 1}) if order.fresh_every else RECORDED
-
-    async def __call__(self, order: PlaytestGame, /) -> GamePlaytested:
-        self.orders.append(order)
-        episodes: list[PlaytestEpisode] = []
-        problem = None
-        asked = [
-            (place, play.player, index)
-            for place, play in enumerate(order.plays)
-            for index in range(play.first, play.first + play.count)
-        ]
-        for place, player, index in asked[: self.per_order]:
-            if (player, index) == self.hangs_at and self.num_hangs > 0:
-                self.num_hangs -= 1
-                problem = f"the game did not come back within 10 s, while {player} played episode {index}"
-                break
-            alarms = self.alarms(player, index)
-            chance = random.Random(f"{player} {index}" if self.is_steady else None)
-            episodes.append(
-                PlaytestEpisode(
-                    play=place,
-                    index=index,
-                    episode_return=chance.random(),
-                    num_steps=10,
-                    num_ticks=10,
-                    end_reason=self.end_reason,
-                    info=self.info,
-                    play_seconds=0.0,
-                    alarms=alarms,
-                    recorded=self.record_of(order) if order.record or alarms else None,
-                )
-            )
-        drilled = [self.drilled.get(drill.kind, PlaytestDrilled(kind=drill.kind)) for drill in order.drills]
-        return GamePlaytested(
-            playtest_id=0,
-            episodes=episodes,
-            drilled=drilled,
-            left_out=self.left_out,
-            problem=problem,
-            seconds=0.0,
-        )
-
-
-def run(host: ScriptedHost, before: Outcomes | None = None, **options: object) -> Played:
-    plan = Plan(game=GAME, players=["idle", "random"], seed=Seed(low=0, high=0), **options)  # type: ignore[arg-type]
-    playtest = Playtest(plan, host, lambda stack, method: (stack, None), before)
-    return asyncio.run(playtest.run())
-
-
-def error(text: str, step: int = 5) -> PlaytestAlarm:
-    return PlaytestAlarm(oracle="error", text=text, step=step)
+from attract.schema.recorded_episode import RecordedEpisode
+from scripted_host import GAME, RECORDED, ScriptedHost, error, run
 
 
 def test_every_player_plays_its_episodes_once_however_few_an_order_gets_done() -> None:
@@ -221,6 +141,63 @@ def test_a_machine_that_stands_still_once_is_no_game_that_hangs() -> None:
     assert played.findings == []
     assert played.outcomes.num_episodes == 64 + 256
     assert played.problems["error"].startswith("once and not again: the game did not come back")
+
+
+@pytest.mark.parametrize("fresh_every", [0, 2])
+def test_a_page_that_does_not_begin_again_is_drilled_again_with_the_episode_before(fresh_every: int) -> None:
+    text = f"{NOT_AGAIN}: start() threw: the scene is paused"
+    alarm = PlaytestAlarm(oracle="retry-broken", text=text, step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if (player, index) == ("random", 1) else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
+    )
+    known = frozenset({("retry-broken", "another")})
+    played = run(host, has_page=True, fresh_every=fresh_every, known=known)
+    (found,) = played.findings
+    assert (found.id, found.text, found.times) == ("retry-broken", text, 2)
+    last = RECORDED.model_copy(update={"instance": int(fresh_every > 0)})
+    # Its episodes are as good as any others.
+    assert (played.fresh_every, played.outcomes.num_episodes) == (fresh_every, 64 + 256)
+    assert found.episode == last
+    drills = [drill for order in host.orders for drill in order.drills if drill.kind == "retry-broken"]
+    assert [drill.episodes for drill in drills] == [[last]] * 2
+
+
+def test_an_episode_that_went_on_in_a_new_page_is_judged_as_any_other() -> None:
+    alarm = PlaytestAlarm(oracle="retry-broken", text=f"{NOT_AGAIN}: start() threw: paused", step=10)
+    host = ScriptedHost(lambda player, index: [alarm] if player == "random" else [])
+    host.drilled["retry-broken"] = PlaytestDrilled(
+        kind="retry-broken", alarms=[alarm], recorded=[RECORDED], numbers={"episodes": 2.0}
+    )
+    before = Outcomes()
+    before.players["random"] = {
+        index: Outcome("terminated", {"return": 5.0 + index / 100, "length": 10.0, "ended": 1.0})
+        for index in range(256)
+    }
+    found = run(host, before, has_page=True).findings
+    assert [finding.id for finding in found] == ["retry-broken", "changed:return:lower"]
+
+
+def test_more_causes_than_are_replayed_are_counted_and_hide_nothing_else() -> None:
+    names = [f"{a}{b}" for a in "abcde" for b in "abcdef"]
+    host = ScriptedHost(lambda player, index: [error(f"no {names[index]}")] if index < len(names) else [])
+    alarm = PlaytestAlarm(oracle="slow", text="a tick takes 120 ms in the median", step=0)
+    host.drilled["slow"] = PlaytestDrilled(kind="slow", alarms=[alarm], recorded=[None])
+    played = run(host)
+    assert [found.id for found in played.findings].count("error") == 24
+    assert played.left_out == len(names) - 24
+    assert "slow" in [found.id for found in played.findings]
+
+
+def test_what_did_not_come_in_time_is_no_finding_and_is_said() -> None:
+    host = ScriptedHost()
+    host.hangs_at = ("random", 20)
+    host.num_hangs = 2
+    host.is_late = True
+    played = run(host)
+    assert played.findings == []
+    assert played.outcomes.num_episodes == 64 + 256
+    assert played.problems["error"].startswith("could not be judged: the game did not come back")
 
 
 def test_ticks_that_two_rules_call_slow_are_one_finding() -> None:

@@ -5,6 +5,7 @@ import sys
 import pytest
 import torch
 
+from attract.algorithm.normalisation import RunningMoments
 from attract.errors import PolicyError
 from attract.policy.export import OnnxPatcher
 from attract.policy.parity import TOLERANCE, Parity, check_parity, probe
@@ -70,6 +71,15 @@ def test_probes_fit_every_entry():
     probes = probe(create_policy(DictSpace(spaces=spaces)))
     assert probes["view"].shape == (64, 3, 2, 1) and probes["view"].max() > 250
     assert sorted(probes["item"].unique().tolist()) == [0, 1, 2]
+
+
+def test_probes_lie_where_the_games_observations_do():
+    policy = create_policy(BoxSpace(shape=[2]))
+    seen = torch.tensor([[99.0, -0.01], [101.0, 0.01]])
+    policy.set_statistics({"obs": RunningMoments.of(seen, torch.tensor([True, True]))})
+    probes = probe(policy)["obs"]
+    assert probes.mean(0).tolist() == pytest.approx([100.0, 0.0], abs=1.5)
+    assert probes.std(0).tolist() == pytest.approx([3.0, 0.03], rel=0.3)
 
 
 def test_onnx_runtime_is_told_to_report_to_nobody_before_it_is_loaded() -> None:

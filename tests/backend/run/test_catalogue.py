@@ -60,6 +60,25 @@ def test_a_deleted_run_is_in_the_trash_until_it_is_restored(catalogue: RunCatalo
         catalogue.restore(deleted.trash_id)
 
 
+def test_deleted_runs_are_listed_apart_from_the_others_and_erased(catalogue: RunCatalogue, tmp_path: Path):
+    catalogue.edit("a", EditLabels(archived=True))
+    first = catalogue.delete("a").trash_id
+    run_on_disk(tmp_path, "a", [8.0])
+    second = catalogue.delete("a").trash_id
+    assert {(row.run_id, row.is_deleted) for row in catalogue.list("is:deleted").runs} == {
+        (first, True),
+        (second, True),
+    }
+    assert [row.run_id for row in catalogue.list("is:deleted best>5").runs] == [second]
+    assert [(row.run_id, row.is_deleted) for row in catalogue.list("is:all").runs] == [("b", False)]
+    assert [row.run_id for row in catalogue.list("is:all -is:deleted").runs] == ["b"]
+    assert catalogue.erase(first).run_id == "a"
+    assert [row.run_id for row in catalogue.list("is:deleted").runs] == [second]
+    assert not (tmp_path / ".trash" / first).exists()
+    with pytest.raises(UnknownRunError, match="trash"):
+        catalogue.erase(first)
+
+
 def test_a_run_is_not_restored_over_another(catalogue: RunCatalogue, tmp_path: Path):
     deleted = catalogue.delete("a")
     run_on_disk(tmp_path, "a", [8.0])
@@ -81,6 +100,7 @@ def test_hostile_ids_that_are_no_runs_are_unknown(catalogue: RunCatalogue, run_i
     for call in (lambda: catalogue.edit(run_id, EditLabels(name="x")), lambda: catalogue.delete(run_id)):
         with pytest.raises(UnknownRunError):
             call()
-    with pytest.raises(UnknownRunError):
-        catalogue.restore(run_id)
+    for call in (catalogue.restore, catalogue.erase):
+        with pytest.raises(UnknownRunError):
+            call(run_id)
     assert {run.run_id for run in catalogue.list().runs} == {"a", "b"}

@@ -26,11 +26,11 @@ class CountingArchive(RunArchive):
 
     def __init__(self, runs_dir: Path) -> None:
         super().__init__(runs_dir)
-        self.opened: list[str] = []
+        self.names: list[str] = []
 
-    def kept_view(self, directory: RunDirectory):
-        self.opened.append(directory.run_id)
-        return super().kept_view(directory)
+    def opened(self, directory: RunDirectory):
+        self.names.append(directory.run_id)
+        return super().opened(directory)
 
 
 def write(path: Path, agent_steps: int, state: str = "finished") -> None:
@@ -63,17 +63,17 @@ def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path)
         "b": 200,
         "c": 300,
     }
-    assert sorted(archive.opened) == ["a", "b", "c"]
-    archive.opened.clear()
+    assert sorted(archive.names) == ["a", "b", "c"]
+    archive.names.clear()
     index.runs()
-    assert archive.opened == []
+    assert archive.names == []
     write(runs_dir / "b", 999)
     assert {summary.run_id: summary.agent_steps for summary in listed_of(index)} == {
         "a": 100,
         "b": 999,
         "c": 300,
     }
-    assert archive.opened == ["b"]
+    assert archive.names == ["b"]
 
 
 def test_a_row_that_is_still_in_the_log_of_an_open_database_is_seen(runs_dir: Path):
@@ -159,7 +159,7 @@ def test_a_server_that_starts_opens_no_database_of_a_run_that_has_not_changed(ru
     archive = CountingArchive(runs_dir)
     index = RunIndex(archive, str.title)
     assert {run.run_id: run.agent_steps for run in listed_of(index)} == {"a": 100, "b": 999, "c": 300}
-    assert archive.opened == ["b"]
+    assert archive.names == ["b"]
 
 
 def test_a_run_that_goes_on_is_not_written_to_the_file(runs_dir: Path):
@@ -259,9 +259,9 @@ def test_one_run_is_looked_up_without_opening_the_others(runs_dir: Path):
     index = RunIndex(archive, str.title)
     found = index.run("b")
     assert found is not None and (found.summary.agent_steps, found.summary.title) == (200, "G")
-    assert archive.opened == ["b"]
+    assert archive.names == ["b"]
     index.runs()
-    archive.opened.clear()
+    archive.names.clear()
     assert index.run("b") == next(run for run in index.runs().runs if run.summary.run_id == "b")
-    assert archive.opened == []
+    assert archive.names == []
     assert index.run("gone") is None

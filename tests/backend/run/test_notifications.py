@@ -11,9 +11,8 @@ from attract.run.events import EventHub
 from attract.run.life import Phase
 from attract.run.notifications import (
     HANDOVER_SECONDS,
-    MAX_LINES,
     SHOWN_NOTES,
-    GameLogKeeper,
+    GameLogFilter,
     Notifications,
 )
 from attract.run.progress import RunProgress
@@ -89,12 +88,11 @@ async def test_the_same_report_is_told_again_with_its_count(world: World):
     ]
 
 
-async def test_lines_of_the_worker_that_is_listened_to_are_told_and_kept(world: World):
+async def test_lines_of_the_worker_that_is_listened_to_are_told(world: World):
     first, other = LogLine(level="log", text="one"), LogLine(level="log", text="two")
     world.one.logged(GameLogged(4, first))
     world.one.logged(GameLogged(5, other))
     assert world.heard == [("log", first)]
-    assert world.one.log_lines() == [first]
 
 
 async def test_what_the_game_writes_is_kept_with_the_run(tmp_path: Path):
@@ -120,24 +118,11 @@ async def test_other_notes_are_told_in_other_ways(world: World):
     assert world.heard == []
 
 
-def line(number: int) -> LogLine:
-    return LogLine(level="log", text=f"line {number}")
-
-
-def test_the_newest_lines_are_kept() -> None:
-    keeper = GameLogKeeper(lambda: 0.0)
-    for number in range(MAX_LINES + 3):
-        assert keeper.take(1, line(number))
-    assert len(keeper.lines()) == MAX_LINES
-    assert keeper.lines()[0].text == "line 3"
-
-
 def test_one_worker_is_listened_to_until_it_is_quiet() -> None:
     now = 0.0
-    keeper = GameLogKeeper(lambda: now)
-    assert keeper.take(4, line(0))
-    assert not keeper.take(5, line(1))
+    heard = GameLogFilter(lambda: now)
+    assert heard.accepts(4)
+    assert not heard.accepts(5)
     now = HANDOVER_SECONDS
-    assert keeper.take(5, line(2))
-    assert not keeper.take(4, line(3))
-    assert [line.text for line in keeper.lines()] == ["line 0", "line 2"]
+    assert heard.accepts(5)
+    assert not heard.accepts(4)

@@ -140,6 +140,23 @@ def test_a_short_name_is_one_setting(name: str, path: str | None):
         assert setting_path(name) == path
 
 
+def test_a_short_name_is_the_setting_of_each_runs_own_algorithm():
+    runs = [
+        indexed("by-ppo", settings={"ppo.gamma": 0.9, "dqn.gamma": 0.5}),
+        indexed("by-dqn", settings={"algorithm": "dqn", "dqn.gamma": 0.8}),
+    ]
+
+    def that(query: str) -> list[str]:
+        return [run.summary.run_id for run in runs if parse_query(query).matches(run)]
+
+    assert that("gamma<0.85") == ["by-dqn"]
+    assert that("gamma=0.9") == ["by-ppo"]
+    assert that("ppo.gamma=0.99") == ["by-dqn"]
+    assert [sort_key("gamma")(run) for run in runs] == [0.9, 0.8]
+    # What only one algorithm has is its setting, whichever trained.
+    assert that("replay_ratio=0.5") == ["by-ppo", "by-dqn"]
+
+
 @given(st.sampled_from(sorted({*DEFAULTS} - {"seed", "preset"})))
 def test_every_setting_is_found_by_its_path(path: str):
     assert setting_path(path) == path

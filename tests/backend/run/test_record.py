@@ -12,6 +12,7 @@ import pytest
 from attract.run.archive import RunArchive
 from attract.run.events import EventHub
 from attract.run.record import COPY_SECONDS, RunRecord
+from attract.runs import background_trackers
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunView
@@ -97,6 +98,30 @@ async def test_a_tracker_that_cannot_be_opened_costs_no_row_and_is_named(
     assert [step for name, step, _ in scalars(directory.path) if name == "train/loss"] == [100, 200]
     (line,) = [text for text in caplog.messages if "wandb" in text]
     assert line.startswith("wandb gets no more metrics of this run: ModuleNotFoundError")
+
+
+async def test_tools_are_closed_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    # Each ends when both are asked to.
+    both = threading.Barrier(2)
+
+    class Waiting:
+        def log(self, agent_steps: int, values: dict[str, float]) -> None: ...
+
+        def close(self) -> None:
+            both.wait(20)
+
+    monkeypatch.setattr(background_trackers, "CLOSE_SECONDS", 5.0)
+    for name in ("wandb", "trackio"):
+        monkeypatch.setitem(background_trackers.SINKS, name, lambda run: Waiting())  # type: ignore[arg-type]
+    directory = RunDirectory.create(tmp_path, "r")
+    directory.write_config("g", {"seed": 1})
+    record = RunRecord(directory, EventHub(), trackers=("wandb", "trackio"))
+    await record.commit_update(row(1), VIEW)
+    await record.close()
+    assert not [text for text in caplog.messages if "did not finish" in text or "gets no more" in text]
+    assert ("train/loss", 100, 1.0) in scalars(directory.path)
 
 
 async def test_a_run_that_is_only_looked_at_has_no_trackers(tmp_path: Path):

@@ -8,11 +8,14 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attract.errors import FileError
 from attract.runs.metrics import MetricsStore, UpdateRow, _create_tables
-from attract.schema.api import ClockStart
+from attract.schema.metrics import ClockStart
 
 
 def row(update: int, **values: float) -> UpdateRow:
@@ -146,20 +149,45 @@ def test_the_clock_is_what_was_kept(store: MetricsStore):
     assert store.query("r").clock == [ClockStart(seconds=0.1, unix_seconds=1000.0)]
 
 
-def test_extremes_of_any_range_are_those_of_its_rows(store: MetricsStore):
-    values = {update: math.sin(update * update) for update in range(1, 301)}
-    for update, value in values.items():
-        store.commit_update(row(update, a=value), {})
-    for first, last in ((1, 300), (17, 203), (100, 120), (250, 251)):
-        (series,) = store.query(
-            "r", ["a"], from_steps=1000 * first, to_steps=1000 * last, max_points=12
-        ).series
-        inside = [values[update] for update in range(first, last + 1)]
-        lows, highs = series.low or series.values, series.high or series.values
-        assert (min(lows), max(highs)) == (
-            pytest.approx(min(inside), rel=1e-5),
-            pytest.approx(max(inside), rel=1e-5),
-        )
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=60),
+    st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted),
+    st.integers(1, 70),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_point_of_any_range_is_the_brute_force_of_its_rows(
+    values: list[float], span: list[int], max_points: int
+):
+    first, last = (bound % len(values) for bound in span) if span[0] % 2 else (0, len(values) - 1)
+    first, last = min(first, last), max(first, last)
+    with tempfile.TemporaryDirectory() as folder, closing(MetricsStore(Path(folder) / "m.db")) as store:
+        for update, value in enumerate(values):
+            store.commit_update(row(update, a=value), {})
+        view = store.query("r", ["a"], from_steps=1000 * first, to_steps=1000 * last, max_points=max_points)
+        whole = store.query("r", ["a"], max_points=max_points).series[0]
+        assert store.curve("a", max_points) == whole
+    (series,) = view.series
+    num = last - first + 1
+    place = np.arange(num) * min(max_points, num) // num
+    buckets = [np.asarray(values[first : last + 1])[place == bucket] for bucket in range(place[-1] + 1)]
+    lows, highs = series.low or series.values, series.high or series.values
+    for found, expected in (
+        (lows, [part.min() for part in buckets]),
+        (highs, [part.max() for part in buckets]),
+        (series.values, [part.mean() for part in buckets]),
+        (
+            view.agent_steps,
+            [1000 * (first + np.flatnonzero(place == at).mean()) for at in range(len(buckets))],
+        ),
+    ):
+        # Half of the sixth digit; a mean near zero of large values is not exact.
+        np.testing.assert_allclose(found, expected, rtol=5e-6, atol=1e-7)
+
+
+def test_the_curve_of_a_run_without_updates_or_without_the_metric_is_empty(store: MetricsStore):
+    assert store.curve("a", 60).values == []
+    store.commit_update(row(1, b=1.0), {})
+    assert store.curve("a", 60).values == []
 
 
 def test_thinned_values_have_the_digits_that_a_chart_can_show(store: MetricsStore):

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attract.schema.api import MetricSeries, MetricsRow, MetricsView, RunView, StartRun
+from attract.schema.api import MetricsRow, RunView, StartRun
+from attract.schema.metrics import MetricSeries, MetricsView
 
 RUN: dict[str, Any] = {
     "run_id": "run-1",

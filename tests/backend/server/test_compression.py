@@ -26,7 +26,18 @@ async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
 
 @pytest.mark.parametrize(
     ("header", "accepted"),
-    [("gzip, deflate, br", True), ("gzip;q=0.5", True), ("gzip; q=0", False), ("br", False), ("", False)],
+    [
+        ("gzip, deflate, br", True),
+        ("gzip;q=0.5", True),
+        ("gzip;q=0.001", True),
+        ("gzip;q=1.0", True),
+        ("gzip; q=0", False),
+        ("gzip;q=0.0", False),
+        ("br, GZIP; Q=0.000", False),
+        ("gzip;q=0.", False),
+        ("br", False),
+        ("", False),
+    ],
 )
 def test_a_client_says_whether_it_reads_gzip(header: str, accepted: bool):
     assert accepts_gzip(Headers({"accept-encoding": header})) is accepted

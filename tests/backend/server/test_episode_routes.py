@@ -8,9 +8,11 @@ import pytest
 
 from attract.run.events import Listening
 from attract.runs.episode_choice import EpisodeLimits
+from attract.runs.episode_files import written
 from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
 from attract.server.episode_routes import MAX_BYTES
 from gateway_world import GatewayWorld
+from playtest_reports import failed, found
 from recorded_episodes import recorded
 
 PLAYED: dict[str, Any] = recorded(7.0, version=None).model_dump(mode="json")
@@ -151,3 +153,21 @@ async def test_visitors_see_episodes_and_change_none(world: GatewayWorld, run_id
         ):
             assert (await viewer.post(place, json=body)).status_code == 403
     assert store_of(world, run_id).entries() == [entry]
+
+
+async def test_what_attract_ci_found_in_the_project_is_read_with_a_token(world: GatewayWorld):
+    assert (await world.client.get("/api/findings")).json() == []
+    folder = world.runs_dir.parent / "attract-ci"
+    folder.mkdir()
+    whole = failed(found(episode_file="01.episode.json"), game_id="Counting-v1")
+    (folder / "report.json").write_text(whole.model_dump_json())
+    (folder / "01.episode.json").write_bytes(written(recorded(7.0)))
+    (report,) = (await world.client.get("/api/findings")).json()
+    (finding,) = report["findings"]
+    assert (report["game_id"], finding["id"], finding["episode"]["returns"]) == (
+        "Counting-v1",
+        "error",
+        [7.0],
+    )
+    async with world.anonymous() as stranger:
+        assert (await stranger.get("/api/findings")).status_code == 401

@@ -78,6 +78,27 @@ async def test_a_run_is_deleted_and_restored(world: GatewayWorld, runs: None):
     assert (await world.client.request("DELETE", "/api/runs/gone", json={})).status_code == 404
 
 
+async def test_deleted_runs_of_the_longest_ids_are_listed_and_paged(world: GatewayWorld):
+    for name in ("x", "y"):
+        run_on_disk(world.runs_dir, name * 120, created=f"2026-11-2{name == 'y':d}")
+        await world.client.request("DELETE", f"/api/runs/{name * 120}", json={})
+    (first,) = await ids(world, q="is:deleted", limit=1)
+    (second,) = await ids(world, q="is:deleted", limit=1, after=first)
+    assert (first[:120], second[:120]) == ("y" * 120, "x" * 120)
+    restored = await world.client.post(f"/api/trash/{second}/restore", json={})
+    assert restored.json()["run_id"] == "x" * 120
+
+
+async def test_the_trash_is_searched_and_a_run_in_it_erased(world: GatewayWorld, runs: None):
+    deleted = (await world.client.request("DELETE", "/api/runs/a", json={})).json()
+    assert await ids(world, q="is:deleted lr<0.001") == [deleted["trash_id"]]
+    path = f"/api/trash/{deleted['trash_id']}"
+    erased = await world.client.request("DELETE", path, json={})
+    assert (erased.status_code, erased.json()) == (200, deleted)
+    assert await ids(world, q="is:deleted") == []
+    assert (await world.client.request("DELETE", path, json={})).status_code == 404
+
+
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 async def test_hostile_13_a_page_of_another_site_changes_no_run(world: GatewayWorld, runs: None, method: str):
     own = f"http://127.0.0.1:{world.port}"

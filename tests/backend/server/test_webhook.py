@@ -234,10 +234,34 @@ async def test_a_slow_receiver_holds_up_nothing_and_messages_that_wait_are_bound
         webhook.observe("finding", finding(f"finding-{number}"))
     await webhook.close(0.05)
     assert time.monotonic() - began < 2
-    assert any("a message was left out" in record.getMessage() for record in caplog.records)
+    assert caplog.messages[0] == "the webhook is too slow: a message was left out"
+    assert caplog.messages[-1] == "the webhook is too slow: not all messages were sent within 0 s"
     release.set()
     await asyncio.to_thread(webhook._thread.join, 0.01)  # type: ignore[union-attr]
     assert len(sent) <= MAX_WAITING + 1
+
+
+async def test_a_close_with_a_full_queue_sends_what_waits() -> None:
+    release, begun = threading.Event(), threading.Event()
+    sent: list[bytes] = []
+
+    def send(message: bytes) -> None:
+        begun.set()
+        release.wait(20)
+        sent.append(message)
+
+    webhook = Webhook(send, run_view)
+    webhook.observe("finding", finding("first"))
+    assert await asyncio.to_thread(begun.wait, 20)
+    for number in range(MAX_WAITING):
+        webhook.observe("finding", finding(f"finding-{number}"))
+    assert webhook._waiting.full()
+    closing = asyncio.create_task(webhook.close(20))
+    await asyncio.sleep(0)
+    release.set()
+    await closing
+    assert len(sent) == MAX_WAITING + 1
+    assert webhook._thread is not None and not webhook._thread.is_alive()
 
 
 @pytest.mark.parametrize(

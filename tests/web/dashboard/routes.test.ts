@@ -41,6 +41,10 @@ const ROUTES: [string, Route][] = [
   ["#/tuning/my%20game", { view: "study", name: "my game" }],
   ["#/episode-file", { view: "file" }],
   [
+    "#/findings/attract-ci/01-error.episode.json?game=src%2Fgame.ts",
+    { view: "finding", game: "src/game.ts", folder: "attract-ci", file: "01-error.episode.json" },
+  ],
+  [
     "#/runs/a%20b/episodes/e%2F1?at=12.5",
     { view: "episode", runId: "a b", episodeId: "e/1", at: 12.5, beside: null },
   ],

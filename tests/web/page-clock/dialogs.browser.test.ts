@@ -8,7 +8,7 @@ test("what a page says in dialogs is kept for an episode, and answered without a
   expect(run(`[alert("Game over"), alert(), confirm("Again?"), prompt("Name?"), alert(7)]`)).toEqual([
     ...[undefined, undefined, true, null, undefined],
   ]);
-  expect(alerts(page)).toEqual(["Game over", "", "7"]);
+  expect(alerts(page)).toEqual(["Game over", "", "Again?", "Name?", "7"]);
   run("for (let i = 0; i < 50; i++) alert(i)");
   expect([alerts(page).length, alerts(page).at(-1)]).toEqual([20, "49"]);
   clock.clearStorage();

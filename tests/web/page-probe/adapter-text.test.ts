@@ -1,7 +1,12 @@
 import path from "node:path";
 import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
-import { adapterText, environmentText, type Findings } from "../../../web/page-probe/src/adapter-text.ts";
+import {
+  adapterText,
+  environmentText,
+  type Findings,
+  unfinishedOf,
+} from "../../../web/page-probe/src/adapter-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -75,7 +80,18 @@ const FOUND: Findings = {
   advances: false,
   isAnimated: false,
   ticksPerStep: 4,
+  maxSeconds: 90,
+  alive: false,
   open: [],
+};
+
+const HANDS = {
+  ticks: 0,
+  stepTick: 0,
+  parameters: {},
+  hold: () => 0,
+  point: () => 0,
+  lift: () => 0,
 };
 
 test("a score that is shown is what it was where the end is written in its place", async () => {
@@ -91,6 +107,23 @@ test("a score that is shown is what it was where the end is written in its place
   expect(page?.score?.(window)).toBe(0);
 });
 
+test("where random play hardly scored, 64 seconds of 60 frames alive earn 7.5 beside the score", async () => {
+  const { page } = await defined(adapterText({ ...FOUND, alive: true }));
+  const window = { ...PAGE };
+  const first = Number(page?.score?.(window));
+  for (let frame = 1; frame < 3840; frame++) page?.score?.(window);
+  // A score of 7, and 3,840 frames / 512 between the two.
+  expect(Number(page?.score?.(window)) - first).toBe(7.5);
+  expect(first).toBe(7 + 1 / 512);
+});
+
+test("a game without a score that is lost by chance is whole: to stay alive is its goal", async () => {
+  const found = { ...FOUND, reading: { ...FOUND.reading, score: null } };
+  expect(unfinishedOf(found)).toEqual(["score"]);
+  expect(unfinishedOf({ ...found, alive: true })).toEqual([]);
+  expect((await defined(adapterText({ ...found, alive: true }))).page?.reward?.(PAGE)).toBe(1 / 60);
+});
+
 test("of a page that waits for promises between its frames the adapter says so", async () => {
   expect((await defined(adapterText(FOUND))).page?.turns).toBe(false);
   expect((await defined(adapterText({ ...FOUND, turns: true }))).page?.turns).toBe(true);
@@ -104,13 +137,14 @@ const PAGE = {
 test("what was found becomes an adapter that the SDK takes, and that reads the page", async () => {
   const text = adapterText(FOUND);
   expect(text).toContain("() => ({ ship, stones, score, state })");
-  const { page, id, observation, action } = await defined(text);
+  const { page, id, observation, action, maxSeconds } = await defined(text);
   expect(id).toBe("MyFlappy-v1");
   expect(observation).toMatchObject({ shape: [9] });
   expect(action).toMatchObject({ labels: ["nothing", "left", "point far", "click"] });
   expect(page?.keys).toEqual([{ nothing: [], left: ["ArrowLeft"], "point far": [], click: [] }]);
   expect(page?.pointers).toEqual({ "point far": [10, 20, "move"], click: [30, 40] });
   expect(page?.taps).toBe(true);
+  expect(maxSeconds).toBe(90);
   expect(page?.observe?.(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
   expect([page?.score?.(PAGE), page?.over(PAGE), page?.ready?.(PAGE)]).toEqual([7, true, true]);
   expect(page?.reset).toBe("own");
@@ -126,14 +160,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(page?.reset).toBe("reload");
   const window: Record<string, unknown> = {};
   const held: unknown[] = [];
-  const hands = {
-    ticks: 16,
-    stepTick: 0,
-    parameters: {},
-    hold: (keys: readonly string[]) => held.push(keys),
-    point: () => 0,
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 16, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
   page?.menu?.(window, hands);
   expect(page?.playing?.(window)).toBe(false);
   page?.menu?.(window, { ...hands, ticks: 40 });
@@ -149,14 +176,7 @@ test("a game that its menu restarts takes a fresh page only if it has to", async
   expect(page?.reset).toBe("over");
   const window: Record<string, unknown> = { ...PAGE };
   const held: unknown[] = [];
-  const hands = {
-    ticks: 0,
-    stepTick: 0,
-    parameters: {},
-    hold: (keys: readonly string[]) => held.push(keys),
-    point: () => 0,
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 0, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
   const press = (ticks: number, state: string): unknown => {
     Object.assign(window, { lookInside: () => ({ state }) });
     page?.menu?.(window, { ...hands, ticks });
@@ -172,14 +192,7 @@ test("one that begins by itself is pressed only once it is over, a button only w
   const found = { ...FOUND, restart: null, again };
   const { page } = await defined(adapterText(found));
   const presses: unknown[] = [];
-  const hands = {
-    ticks: 0,
-    stepTick: 0,
-    parameters: {},
-    hold: () => 0,
-    point: (...where: unknown[]) => presses.push(where),
-    lift: () => 0,
-  };
+  const hands = { ...HANDS, ticks: 0, hold: () => 0, point: (...where: unknown[]) => presses.push(where) };
   const box = { x: 10, y: 20, width: 40, height: 20, bottom: 40 };
   const document = { querySelector: () => ({ getBoundingClientRect: () => box }) };
   for (const state of ["over", "playing"]) {
@@ -454,4 +467,19 @@ test("a page that loads for long is ready when it has, and has what the adapter 
   const window = { score: 1 } as PageWindow;
   expect([1, 2, 3, 4].map(() => page?.ready?.(window))).toEqual([false, false, false, true]);
   expect(page?.ready?.({ framesLoaded: 9 })).toBe(false);
+});
+
+test("the pointer's place is heard of from the page's beginning on, and forgotten at a restart", async () => {
+  const pointed = { place: place("w.pointerAt?.x"), scales: [640], fields: [], count: 1 };
+  const found = { ...FOUND, reading: { ...FOUND.reading, seen: [pointed] } };
+  const { page } = await defined(adapterText(found));
+  const listeners: ((event: object) => void)[] = [];
+  const addEventListener = (_: string, listener: (event: object) => void) => listeners.push(listener);
+  const window: Record<string, unknown> = { ...PAGE, addEventListener, newGame: () => 0 };
+  page?.prepare?.(window, {});
+  expect(page?.observe?.(window)).toEqual([0]);
+  listeners[0]({ clientX: 320, clientY: 10 });
+  expect(page?.observe?.(window)).toEqual([0.5]);
+  page?.restart?.(window, HANDS);
+  expect(page?.observe?.(window)).toEqual([0]);
 });

@@ -25,6 +25,7 @@ test("words to a player are found; names and files are none", () => {
     lost: ["It's a draw"],
     won: ["Player One Wins!", "Winner:"],
   });
+  expect(endWordsOf(["You Escaped! 🎉", "You escape the maze"], []).won).toEqual(["You Escaped! 🎉"]);
   const sentence = "Victory. Your timing overwhelms the arena.";
   expect(endWordsOf([sentence], [])).toEqual({ lost: [], won: [sentence] });
   expect(endWordsOf([], ["const over = 'gameover'"])).toEqual({ lost: [], won: [] });

@@ -100,6 +100,7 @@ test("lists, sets and groups are read by their elements' numbers, boards by thei
     var shots = new Set([{ y: 8 }]);
     var group = { getChildren: () => [{ x: 9 }] };
     var board = [[0, 1], , [{ value: 4 }, null]];
+    var court = [["black", "black", "2"], ["black", "red", "black"]];
     var row = [1, 2, 3];
   `);
   expect(found).toMatchObject({
@@ -107,6 +108,8 @@ test("lists, sets and groups are read by their elements' numbers, boards by thei
     "w.shots?.values()": [1, 8],
     "w.group?.getChildren()": [1, 9],
     "w.board": [3, 2, 0, 1, 0, 0, 4, 0],
+    // The most frequent word is that of empty cells.
+    "w.court": [2, 3, 0, 0, 2, 0, 1, 0],
     "w.row": [3, 1, 1, 2, 3],
   });
   const stones = findPlaces(window, [{ text: "w.stones", name: "stones", read: (w) => w.stones }])[0];

@@ -48,6 +48,8 @@ test("without a name, what grows now and then is the score; what stands in a lis
   expect(read([["w.game.zork", hits]]).score?.place.text).toBe("w.game.zork");
   expect(read([["w.game.stones?.[0]?.score", hits]]).score).toBe(null);
   expect(read([["w.game.zork", (tick) => Math.sin(tick)]]).score).toBe(null);
+  // A direction that a player now and then turns: 0, 1, 0, -1.
+  expect(read([["w.snake.zork", (tick) => [0, 1, 0, -1][Math.floor(tick / 15)]]]).score).toBe(null);
 });
 
 test("where nothing counts, what grows with each success is the score: a snake's body, and no list of what comes anyway", () => {

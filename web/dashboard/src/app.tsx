@@ -29,6 +29,7 @@ import { AccessView } from "./views/access-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
 import { EpisodeView } from "./views/episode-view.tsx";
 import { FileView } from "./views/file-view.tsx";
+import { FindingView } from "./views/finding-view.tsx";
 import { GameView } from "./views/game-view.tsx";
 import { HomeView } from "./views/home-view.tsx";
 import { RunView } from "./views/run-view.tsx";
@@ -112,6 +113,7 @@ function SignedIn() {
         {route.view === "access" && <AccessView />}
         {route.view === "tuning" && <TuningView />}
         {route.view === "study" && <StudyView key={route.name} name={route.name} />}
+        {route.view === "finding" && <FindingView key={formatRoute(route)} route={route} />}
         {route.view === "file" && <FileView dropped={dropped} />}
         {route.view === "episode" && (
           <EpisodeView key={`${route.runId} ${route.episodeId} ${route.beside} ${route.at}`} route={route} />
@@ -131,6 +133,7 @@ const PAGE_NAMES: Readonly<Record<Exclude<Route["view"], "run">, string>> = {
   tuning: "Tuning",
   study: "Study",
   file: "Episode",
+  finding: "Finding",
   episode: "Episode",
 };
 

@@ -14,6 +14,8 @@ export type RunTab = (typeof RUN_TABS)[number];
  * `at`: game time of a recorded episode in seconds, below 0 counted from its end; null: from its start. `beside`: another episode
  * of the run, or `RUN:EPISODE` of another, that plays in step with it. `file` is the page for an episode from a file.
  *
+ * A finding of `attract ci` is found by the folder of its report and the file of its episode; `game` is its game here.
+ *
  * `version`: the one that plays; null: the newest. `from`: a run whose settings the start form begins with; `set`: by path, what is
  * changed of them. `tab`: the part of a run's page; missing: its overview.
  *
@@ -30,6 +32,7 @@ export type Route =
   | { view: "tuning" }
   | { view: "study"; name: string }
   | { view: "file" }
+  | { view: "finding"; game: string; folder: string; file: string }
   | { view: "episode"; runId: string; episodeId: string; at: number | null; beside: string | null }
   | {
       view: "run";
@@ -69,6 +72,10 @@ export function parseRoute(fragment: string): Route {
     };
   }
   if (parts[0] === "episode-file" && parts.length === 1) return { view: "file" };
+  if (parts[0] === "findings" && parts.length === 3) {
+    const [folder, file] = parts.slice(1).map(decode);
+    return { view: "finding", game: search.get("game") ?? "", folder, file };
+  }
   if (parts[0] === "runs" && parts[2] === "episodes" && parts.length === 4) {
     const [runId, episodeId] = [decode(parts[1]), decode(parts[3])];
     return { view: "episode", runId, episodeId, at: secondsIn(search.get("at")), beside: search.get("with") };
@@ -96,6 +103,11 @@ export function formatRoute(route: Route): string {
     if (route.at !== null) search.set("at", String(route.at));
     if (route.beside !== null) search.set("with", route.beside);
     const path = `#/runs/${encodeURIComponent(route.runId)}/episodes/${encodeURIComponent(route.episodeId)}`;
+    return withSearch(path, search);
+  }
+  if (route.view === "finding") {
+    search.set("game", route.game);
+    const path = `#/findings/${encodeURIComponent(route.folder)}/${encodeURIComponent(route.file)}`;
     return withSearch(path, search);
   }
   if (route.view === "start") {

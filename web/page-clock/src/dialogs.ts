@@ -9,7 +9,7 @@ const MAX_ALERTS = 20;
 const NAMES = ["alert", "confirm", "prompt"] as const;
 
 /**
- * What the page in `window` has said by `alert()` in this episode, the newest last.
+ * What the page in `window` has said by `alert()`, `confirm()` and `prompt()` in this episode, the newest last.
  *
  * While it is trained, and while `attachAgent` plays, these dialogs need not be closed by hand.
  */
@@ -26,12 +26,16 @@ export function answerDialogs(window: Page): () => void {
   const said: string[] = [];
   const before = NAMES.map((name) => window[name]);
   defineProperty(window, "attractAlerts", { value: said, configurable: true });
-  define(window, "alert", (text: unknown = "") => {
-    said.push(String(text));
-    if (said.length > MAX_ALERTS) said.shift();
-  });
-  define(window, "confirm", () => true);
-  define(window, "prompt", () => null);
+  const answer =
+    <T>(given: T) =>
+    (text: unknown = ""): T => {
+      said.push(String(text));
+      if (said.length > MAX_ALERTS) said.shift();
+      return given;
+    };
+  define(window, "alert", answer(undefined));
+  define(window, "confirm", answer(true));
+  define(window, "prompt", answer(null));
   return () => {
     for (const [i, name] of NAMES.entries()) define(window, name, before[i]);
   };

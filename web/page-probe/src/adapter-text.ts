@@ -7,14 +7,14 @@ import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
 import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
-import type { Reading, Seen } from "./readings.ts";
+import { LARGEST, observedLength, observeHelpers, observeOf } from "./observed-text.ts";
+import { NO_PLAYERS, POINTER } from "./player.ts";
+import type { Reading } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
-/** The largest number that an agent is given. */
-const LARGEST = 5;
 /** As the SDK has it. */
 export const DEFAULT_TICKS_PER_STEP = 4;
 
@@ -42,6 +42,10 @@ export interface Findings extends PageToProbe {
   readonly isAnimated: boolean;
   /** Frames of a step. */
   readonly ticksPerStep: number;
+  /** Length of an episode that the game does not end. */
+  readonly maxSeconds: number;
+  /** Whether each frame earns a little: random play hardly scores, and loses. */
+  readonly alive: boolean;
   /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
   readonly open: readonly string[];
 }
@@ -51,12 +55,13 @@ export function unfinishedOf({
   inputs,
   reading,
   seesPixels,
+  alive,
   open,
-}: Pick<Findings, "inputs" | "reading" | "seesPixels" | "open">): string[] {
+}: Pick<Findings, "inputs" | "reading" | "seesPixels" | "alive" | "open">): string[] {
   const wanted: [name: string, isFound: boolean][] = [
     ["keys", inputs.moves.length > 0],
     ["observe", seesPixels || reading.seen.length > 0],
-    ["score", reading.score !== null && !open.includes("score")],
+    ["score", (reading.score !== null || alive) && !open.includes("score")],
     ...open.filter((name) => name !== "score").map((name): [string, boolean] => [name, false]),
   ];
   return wanted.filter(([, isFound]) => !isFound).map(([name]) => name);
@@ -74,9 +79,6 @@ function unfinishedText(names: readonly string[]): string[] {
 export function adapterText(all: Findings): string {
   const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
   const { inputs, reading, page, size, seesPixels } = found;
-  const { seen } = reading;
-  const observed = hoisted(seen);
-  const length = seen.reduce((sum, one) => sum + lengthOf(one), 0);
   const moves = withOwnLabels(inputs.moves);
   const labels = ["nothing", ...moves.map(({ label }) => label)];
   const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
@@ -90,13 +92,13 @@ export function adapterText(all: Findings): string {
     `page: ${JSON.stringify(page)}`,
     ...unfinishedText(unfinishedOf(all)),
     `size: [${size.join(", ")}]`,
-    "maxSeconds: 120",
+    `maxSeconds: ${found.maxSeconds}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
       : [`// In shorter steps a press was too short for the game.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
       ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
-      : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
+      : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, observedLength(reading))}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
     ...(pointed.length === 0
@@ -121,19 +123,13 @@ export function adapterText(all: Findings): string {
       ? []
       : ['// Its menu restarts the game when it is over: no fresh page is needed.\n  reset: "over"']),
     ...startOptionsOf(inputs.startAction, found),
-    ...(seesPixels ? [] : [observeOf(seen, observed)]),
-    scoreOf(reading),
+    ...(seesPixels ? [] : [observeOf(reading)]),
+    scoreOf(found),
     reading.end === null
       ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.ends.map(({ text }) => text).filter((text) => text !== reading.end?.text))}\n  over: (w) => ${reading.end.text}`,
   ];
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
-}
-
-function observeOf(seen: readonly Seen[], observed: readonly string[]): string {
-  return observed.length === 0
-    ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
-    : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`;
 }
 
 /** The adapter of a page that is an environment already. */
@@ -179,8 +175,10 @@ ${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  size: [${size.joi
 }
 
 /** All that the adapter reads. */
-function textsIn({ seen, score, end }: Reading): string {
-  return [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
+function textsIn({ seen, players, score, end }: Reading): string {
+  const { state, drawn } = players ?? NO_PLAYERS;
+  const own = [state, drawn].flatMap((player) => [player?.x, player?.y]);
+  return [...seen.map(({ place }) => place.text), ...own, score?.place.text, end?.text].join(" ");
 }
 
 /** All that is in the adapter beside its fields' names. */
@@ -197,9 +195,14 @@ function prepareOf(found: Findings): string[] {
   const calls = [
     ...(usesDrawn(wholeText(found)) || hasSpot(found) ? ["drawn(w);"] : []),
     ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
+    ...(textsIn(found.reading).includes(POINTER)
+      ? [
+          `w.addEventListener("pointermove", ({ clientX, clientY }: PointerEvent) => {\n      ${POINTER} = { x: clientX, y: clientY };\n    });`,
+        ]
+      : []),
   ];
   if (calls.length === 0) return [];
-  const why = "// Records what the page draws and creates, from the start.\n  ";
+  const why = "// Records what the page does and is told, from the start.\n  ";
   if (calls.length === 1) return [`${why}prepare: (w) => void ${calls[0].slice(0, -1)}`];
   return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
 }
@@ -229,46 +232,10 @@ import { ${names.join(", ")} } from "attract/page";
 }
 
 function helpers(found: Findings): string {
-  const { seen, score, end } = found.reading;
-  const texts = [...seen.map(({ place }) => place.text), score?.place.text ?? "", end?.text ?? ""].join(" ");
-  const kinds = new Set(seen.map(({ place }) => place.kind));
+  const { score } = found.reading;
+  const texts = textsIn(found.reading);
   const parts = [
-    ...(seen.length === 0
-      ? []
-      : [
-          `/** Within what the observation's box allows. */
-function near(value: unknown, scale: number): number {
-  const share = Number(value) / scale;
-  return Number.isNaN(share) ? 0 : Math.max(-${LARGEST}, Math.min(${LARGEST}, share));
-}
-`,
-        ]),
-    ...(kinds.has("list")
-      ? [
-          `/** The first \`count\` of a list, each as \`width\` numbers; 0 where there are no more. */
-// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
-function rows(list: any, count: number, width: number, numbers: (item: any) => number[]): number[] {
-  const found = [...(list ?? [])].filter((item) => item != null).slice(0, count).flatMap(numbers);
-  return [...found, ...new Array(count * width - found.length).fill(0)];
-}
-`,
-        ]
-      : []),
-    ...(kinds.has("grid")
-      ? [
-          `/** The cells of a grid, column by column; 0 where nothing is. */
-// biome-ignore lint/suspicious/noExplicitAny: what a page's cells hold is its own affair
-function cells(grid: any, columns: number, rows: number, scale: number): number[] {
-  return Array.from({ length: columns * rows }, (_, i) => {
-    const column = grid?.[Math.floor(i / rows)];
-    const cell = Array.isArray(column) ? column[i % rows] : column;
-    const value = typeof cell === "object" && cell !== null ? (cell.value ?? 1) : cell;
-    return near(Number(value) || (value ? 1 : 0), scale);
-  });
-}
-`,
-        ]
-      : []),
+    ...observeHelpers(found.reading),
     ...(texts.includes("numberIn(") ? [NUMBER_IN] : []),
     ...(texts.includes("marked(") ? [MARKED] : []),
     ...(texts.includes("says(w,") ? [SAYS] : []),
@@ -321,56 +288,37 @@ const state = (w: any): any => JSON.parse(w.render_game_to_text());
   return parts.map((part) => `${part}\n`).join("");
 }
 
-/** Calls that give the state are made once. */
-function hoists(seen: readonly Seen[]): string[] {
-  const found = prefixes(seen);
-  return found.map((prefix, i) => `const ${nameOf(i)} = ${prefix};`);
-}
-
-function prefixes(seen: readonly Seen[]): string[] {
-  const calls = seen.map(({ place }) => /^(?:state\(w\)|w\.[\w$]+\(\))/.exec(place.text)?.[0]);
-  return [...new Set(calls.filter((call) => call !== undefined))];
-}
-
-function nameOf(index: number): string {
-  return ["now", "also", "too", "more"][index] ?? `more${index}`;
-}
-
-function hoisted(seen: readonly Seen[]): string[] {
-  const found = prefixes(seen);
-  return seen.map((one) => {
-    const at = found.findIndex((prefix) => one.place.text.startsWith(prefix));
-    const text = at < 0 ? one.place.text : nameOf(at) + one.place.text.slice(found[at].length);
-    return written(one, text);
-  });
-}
-
-function written({ place, scales, fields, count }: Seen, text: string): string {
-  if (place.kind === "grid") return `...cells(${text}, ${fields.join(", ")}, ${scales[0]})`;
-  if (place.kind !== "list") return `near(${text}, ${scales[0]})`;
-  const numbers = fields.map((field, i) => `near(m.${field.replaceAll(".", "?.")}, ${scales[i]})`);
-  return `...rows(${text}, ${count}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
-}
-
-function lengthOf({ place, fields, count }: Seen): number {
-  return place.kind === "list" ? fields.length * count : count;
-}
-
 /** Whether another game begins by itself where this one ends: then its score is gone at once. */
 function beginsAnew({ end }: Reading): boolean {
   return end?.text.startsWith("fell(") ?? false;
 }
 
-function scoreOf(reading: Reading): string {
+function scoreOf({ reading, alive }: Findings): string {
   const { score, scores } = reading;
   if (score === null)
-    return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
+    return "// No score was found: each second alive earns 1. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
   const why = `// ${sentence(score.why)}${others(scores.map(({ place }) => place.text).filter((text) => text !== score.place.text))}\n  `;
   const { text, isShown, kind } = score.place;
-  if (beginsAnew(reading)) return `${why}score: (w) => gained(w, Number(${text} ?? 0))`;
-  if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted)
-    return `${why}score: (w) => {\n    // Where something else is written in its place at the end, it is what it was.\n    w.scored = ${text} ?? w.scored ?? 0;\n    return w.scored;\n  }`;
-  return `${why}score: (w) => Number(${text} ?? 0)`;
+  const steps: string[] = [];
+  let value = `Number(${text} ?? 0)`;
+  if (beginsAnew(reading)) value = `gained(w, ${value})`;
+  else if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted) {
+    steps.push(
+      "// Where something else is written in its place at the end, it is what it was.",
+      `w.scored = ${text} ?? w.scored ?? 0;`,
+    );
+    value = "w.scored";
+  }
+  if (alive) {
+    // A power of two, by which sums stay exact, whenever an episode begins.
+    steps.push(
+      "// Random play hardly scored, so each second alive earns a little too.",
+      "w.framesAlive = (w.framesAlive ?? 0) + 1;",
+    );
+    value += " + w.framesAlive / 512";
+  }
+  if (steps.length === 0) return `${why}score: (w) => ${value}`;
+  return `${why}score: (w) => {\n    ${[...steps, `return ${value};`].join("\n    ")}\n  }`;
 }
 
 function others(texts: readonly string[]): string {
@@ -390,9 +338,15 @@ function readyOf({ early, loadTicks }: Findings): string {
   return `// No sign that the page is ready was found: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
-function restartOf(restart: string, { end }: Reading): string {
-  if (!end?.text.startsWith("fell(")) return `restart: (w) => ${restart}`;
-  return `restart(w) {\n    // The previous game's score must not count as a fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
+function restartOf(restart: string, reading: Reading): string {
+  const steps = [
+    ...(beginsAnew(reading)
+      ? ["// The previous game's score must not count as a fall of this one's.", "w.lastAsked = undefined;"]
+      : []),
+    ...(textsIn(reading).includes(POINTER) ? [`${POINTER} = undefined;`] : []),
+  ];
+  if (steps.length === 0) return `restart: (w) => ${restart}`;
+  return `restart(w) {\n    ${[...steps, `${restart};`].join("\n    ")}\n  }`;
 }
 
 function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {
@@ -480,17 +434,6 @@ function quoted(label: string): string {
 }
 
 function usesVariable({ reading, restart, playing, early }: Findings, name: string): boolean {
-  const { seen, score, end } = reading;
-  const texts = [
-    ...seen.map(({ place }) => place.text),
-    score?.place.text,
-    end?.text,
-    restart,
-    playing,
-    ...early,
-  ];
-  return texts.some(
-    (text) =>
-      text?.match(new RegExp(`w\\.lookInside\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`)) != null,
-  );
+  const text = [textsIn(reading), restart, playing, ...early].join(" ");
+  return new RegExp(`w\\.lookInside\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`).test(text);
 }

@@ -9,6 +9,13 @@ export const TEXT_STATE = "state(w)";
 /** What the game reported to a portal. */
 export const PORTAL = "portal(w)";
 const LONGEST_VERSION = 40;
+/** What a game publishes for its tests: numbers that it keeps up to date. */
+const DIAGNOSTICS = "__GAME_DIAGNOSTICS__";
+/** What a test may call. */
+const TEST_HOOKS = "__GAME_TEST_HOOKS__";
+const ANSWERING = [TEST_HOOKS, "gameAPI", "GameAPI", "gameApi"];
+const ANSWER =
+  /^(?:get|read)?_?(?:game_?)?(?:state|score|status|snapshot|observation|diagnostics|lives|player|info)$/i;
 
 /** An environment as Gymnasium has them: `reset()` and `step(action)`. */
 export interface Environment {
@@ -35,6 +42,34 @@ export function textState(window: PageWindow): Root | null {
   };
   const value = attempt(() => read(window));
   return typeof value === "object" && value !== null ? { text: TEXT_STATE, name: "state", read } : null;
+}
+
+/** What a game publishes for its tests and its callers: its diagnostics, and functions that give its state. */
+export function hookRoots(window: PageWindow): Root[] {
+  const roots: Root[] = [];
+  if (isObject(attempt(() => window[DIAGNOSTICS])))
+    roots.push({ text: `w.${DIAGNOSTICS}`, name: "diagnostics", read: (page) => page[DIAGNOSTICS] });
+  for (const name of ANSWERING) {
+    const hooks = attempt(() => window[name]);
+    if (!isObject(hooks)) continue;
+    for (const [key, call] of Object.entries(hooks)) {
+      if (!ANSWER.test(key) || typeof call !== "function" || call.length > 0) continue;
+      const value = attempt(() => hooks[key]());
+      if (typeof value === "number" || (isObject(value) && typeof value.then !== "function"))
+        roots.push({ text: `w.${name}.${key}()`, name: key, read: (page) => page[name][key]() });
+    }
+  }
+  return roots;
+}
+
+/** The call by which a test seeds the game; null: there is none. */
+export function seedHook(window: PageWindow): string | null {
+  return typeof attempt(() => window[TEST_HOOKS]?.seed) === "function" ? `w.${TEST_HOOKS}.seed(seed)` : null;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a page publishes is its own affair
+function isObject(value: any): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 /** What the game tells its portal; null of a page that asked for no portal's SDK. */

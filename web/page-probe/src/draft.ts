@@ -13,6 +13,9 @@ import { BY_ITSELF, type StartAction } from "./start-actions.ts";
 /** A step of so many frames taps for as long as the probe does when it tells taps from held keys. */
 const LONG_STEP = 10;
 
+/** Length of an episode that the game does not end. */
+export const MAX_SECONDS = 120;
+
 /** How long a move is pressed. */
 export interface Press {
   readonly taps: boolean;
@@ -63,7 +66,10 @@ export function beginningText({ call, again }: Pick<Beginning, "call" | "again">
 }
 
 export interface DraftParts
-  extends Omit<Findings, "restart" | "again" | "playing" | "early" | "ticksPerStep" | "open"> {
+  extends Omit<
+    Findings,
+    "restart" | "again" | "playing" | "early" | "ticksPerStep" | "maxSeconds" | "alive" | "open"
+  > {
   readonly hooks: EngineHooks | null;
   /** What can be read once the page has loaded. */
   readonly earlyPlaces: readonly Place[];
@@ -92,7 +98,14 @@ export class Draft implements Writer {
 
   get first(): ProbeChoice {
     const { score, end } = this.#parts.reading;
-    return { press: 0, score: score === null ? null : 0, end: end === null ? null : 0, restart: 0 };
+    return {
+      press: 0,
+      score: score === null ? null : 0,
+      end: end === null ? null : 0,
+      restart: 0,
+      max_seconds: MAX_SECONDS,
+      alive: false,
+    };
   }
 
   async write(choice: ProbeChoice, open: readonly string[] = []): Promise<ProbeDraft> {
@@ -113,6 +126,8 @@ export class Draft implements Writer {
       playing: await begunText(this.#parts, startAction, end, restart !== null, hooks),
       early: earlyOf(reading, earlyPlaces),
       ticksPerStep,
+      maxSeconds: choice.max_seconds,
+      alive: choice.alive,
       open,
     };
     return {

@@ -9,7 +9,7 @@ import type { Place } from "./places.ts";
 const LOST =
   /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
 const WON =
-  /\byou(?:'ve|\s+have)?\s+(?:win|won)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b|\b(?:player|computer|x|o|red|yellow|blue|green|white|black)\b.{0,8}\bwins\b|\bwinner\s*:/i;
+  /\byou(?:'ve|\s+have)?\s+(?:win|won|escaped|survived|solved|made\s+it|did\s+it)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b|\b(?:player|computer|x|o|red|yellow|blue|green|white|black)\b.{0,8}\bwins\b|\bwinner\s*:/i;
 /** What a menu asks for. */
 export const PROMPT =
   /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;

@@ -19,6 +19,8 @@ export interface Place {
   readonly fields: readonly string[];
   /** Whether the page shows it; else it is part of its state. */
   readonly isShown: boolean;
+  /** The word of a grid's empty cells, where its cells are words: the most frequent. */
+  readonly empty?: string;
   /** Whether it is known only from the page's scripts, and may never have occurred. */
   readonly isQuoted?: boolean;
   read(window: PageWindow): Value;
@@ -139,6 +141,7 @@ function placeOf(
   };
   const items = kind === "list" ? (value as readonly unknown[]) : [];
   const fields = items.length === 0 ? [] : numbersOf(window, items.find((item) => item !== null) as object);
+  const empty = kind === "grid" ? emptyWordOf(value as readonly unknown[]) : undefined;
   const last = [...path].reverse().find((segment) => typeof segment === "string" && !segment.endsWith("()"));
   return {
     text: root.text + path.map(written).join(""),
@@ -146,11 +149,14 @@ function placeOf(
     kind,
     fields,
     isShown: false,
+    ...(empty !== undefined && { empty }),
     read: (page) => {
       const now = at(page);
       if (kind === "list") return rowsOf(page, now, fields);
       if (kind === "grid")
-        return (isArray(page, now) && cellsOf(page, Array.from(now as readonly unknown[]))) || undefined;
+        return (
+          (isArray(page, now) && cellsOf(page, Array.from(now as readonly unknown[]), empty)) || undefined
+        );
       return typeof now === "object" || typeof now === "function" ? undefined : (now as Value);
     },
   };
@@ -196,7 +202,7 @@ function fieldOf(item: unknown, field: string): unknown {
 }
 
 /** Number of columns, cells per column, then the cells: occupied ones are not 0. Null if it is no board and no row of numbers. */
-function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null {
+function cellsOf(window: PageWindow, items: readonly unknown[], empty = ""): number[] | null {
   if (items.length === 0 || items.length > MAX_CELLS) return null;
   const isBoard =
     items.length > 1 &&
@@ -210,15 +216,26 @@ function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null
   const columns = items as readonly (readonly unknown[] | undefined)[];
   const most = Math.max(...columns.map((column) => column?.length ?? 0));
   if (most === 0 || most * items.length > MAX_CELLS) return null;
-  const cells = columns.flatMap((column) => Array.from({ length: most }, (_, i) => cellOf(column?.[i])));
+  const cells = columns.flatMap((column) =>
+    Array.from({ length: most }, (_, i) => cellOf(column?.[i], empty)),
+  );
   return [items.length, most, ...cells];
 }
 
 /** Reads a cell as the written adapters do. */
-function cellOf(cell: unknown): number {
+function cellOf(cell: unknown, empty: string): number {
+  if (cell === empty) return 0;
   if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
   if (typeof cell === "object" && cell !== null) return Number((cell as { value?: unknown }).value ?? 1) || 1;
-  return cell ? 1 : 0;
+  return Number(cell) || (cell ? 1 : 0);
+}
+
+function emptyWordOf(items: readonly unknown[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const cell of items.flat())
+    if (typeof cell === "string") counts.set(cell, (counts.get(cell) ?? 0) + 1);
+  const [most] = [...counts].sort(([, a], [, b]) => b - a);
+  return most?.[0];
 }
 
 /** Paths to an object's numbers: its own, and those of a place or a speed within it. */

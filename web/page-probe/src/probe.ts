@@ -5,8 +5,8 @@ import type { PageProbe, ProbeCandidates, ProbeDraft } from "../../schema/src/ap
 import { environmentText } from "./adapter-text.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
-import { engineOf, environmentOf, textState } from "./contracts.ts";
-import { beginningsOf, beginningText, Draft, pressesOf, type Writer } from "./draft.ts";
+import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
+import { beginningsOf, beginningText, Draft, MAX_SECONDS, pressesOf, type Writer } from "./draft.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
@@ -14,6 +14,7 @@ import { engineHooks } from "./engines.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
+import { playersOf, pointerSeen } from "./player.ts";
 import { chance, randomly } from "./playing.ts";
 import { candidatesOf, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
@@ -147,7 +148,13 @@ class Probe {
     const places = await this.#placesAfter(inputs.startAction, inputs.moves);
     const plays = await this.#plays(inputs, places);
     const changed = new Set([...inputs.changed].map(({ text }) => text));
-    const reading = this.#reading(plays, changed);
+    const found = this.#reading(plays, changed);
+    const reading = {
+      ...found,
+      // Where nothing else is seen, the page is seen by its pixels.
+      seen: found.seen.length === 0 ? [] : [...pointerSeen(inputs.moves, this.#page.size), ...found.seen],
+      players: playersOf(inputs.moves, places, found.seen),
+    };
     this.#report("looking for a restart");
     const hooks = engineHooks(window, globals);
     const search: RestartSearch = {
@@ -175,7 +182,7 @@ class Probe {
       reading,
       seesPixels,
       hooks,
-      seed: hooks?.seed ?? null,
+      seed: hooks?.seed ?? seedHook(window),
       earlyPlaces: early,
       variables: this.#variables.map(({ name }) => name),
       advances,
@@ -258,7 +265,7 @@ class Probe {
       candidates: none,
     };
     const adapter = environmentText({ ...this.#page, title: common.title }, environment);
-    const first = { press: 0, score: null, end: null, restart: 0 };
+    const first = { press: 0, score: null, end: null, restart: 0, max_seconds: MAX_SECONDS, alive: false };
     // It says all itself: there is nothing to choose from.
     const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
     return { report, draft: { first, write } };

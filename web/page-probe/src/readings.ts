@@ -20,6 +20,7 @@ import {
   stillnessOf,
 } from "./ends.ts";
 import { type Kind, MAX_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
+import type { Players } from "./player.ts";
 import { isSame, type Samples } from "./trial.ts";
 
 const MAX_SEEN = 24;
@@ -76,6 +77,8 @@ export interface Reading {
   readonly score: Chosen | null;
   readonly end: End | null;
   readonly seen: readonly Seen[];
+  /** What all else is seen from; default: it was not looked for. */
+  readonly players?: Players;
   /** Candidates for each, the likeliest first, and the chosen one before the others. */
   readonly scores: readonly Chosen[];
   readonly ends: readonly End[];
@@ -170,6 +173,8 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
   const falls = steps.filter((step) => step < 0).length;
   if (falls > MAX_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
+  // A speed or a direction goes below its first value.
+  if (named === 0 && numbers.some((one) => one.some((value) => value < one[0]))) return null;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
   // The value of a brick or a fruit has such names, too, but it goes up and down and does not start at 0.
   const isFromNothing = numbers.every((one) => one[0] === 0);

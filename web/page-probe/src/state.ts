@@ -1,7 +1,7 @@
 /** All that a page keeps and can be read: its own description of itself, its engine's objects, globals and variables. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { portalRoot, textState } from "./contracts.ts";
+import { hookRoots, portalRoot, textState } from "./contracts.ts";
 import { engineHooks } from "./engines.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { answersOf, globalsOf } from "./roots.ts";
@@ -26,6 +26,7 @@ export function statePlaces(
   const portal = portalRoot(window);
   return findPlaces(window, [
     ...(text === null ? [] : [text]),
+    ...hookRoots(window),
     ...answersOf(window, globals),
     ...(portal === null ? [] : [portal]),
     ...(hooks?.roots ?? []),
@@ -40,6 +41,6 @@ export function contractsOf(window: PageWindow, globals: readonly Root[]): strin
     ...(textState(window) === null ? [] : ["render_game_to_text()"]),
     ...(typeof window.advanceTime === "function" ? ["advanceTime(ms)"] : []),
     ...(portalRoot(window) === null ? [] : [`the portal ${window.attractPortal.name}`]),
-    ...answersOf(window, globals).map(({ text }) => text.slice(2)),
+    ...[...hookRoots(window), ...answersOf(window, globals)].map(({ text }) => text.slice(2)),
   ];
 }

@@ -128,7 +128,7 @@ export interface ClockStart {
   unix_seconds: number;
 }
 /**
- * Answer to `DELETE /api/runs/{id}`.
+ * Answer to `DELETE /api/runs/{id}`, and to `DELETE /api/trash/{trash_id}`, which cannot be undone.
  */
 export interface DeletedRun {
   run_id: string;
@@ -544,10 +544,6 @@ export interface LogLine {
  * Body of `GET /api/runs/{id}/log`.
  */
 export interface LogView {
-  /**
-   * The newest lines of the active run's game, oldest first; empty for a past run.
-   */
-  lines: LogLine[];
   /**
    * The end of the run's log files, oldest first; for a viewer only those of the game.
    */
@@ -1301,6 +1297,74 @@ export interface ProbeRestart {
   why: string;
 }
 /**
+ * One finding of a report, with the episode that shows it.
+ */
+export interface PlaytestFinding {
+  /**
+   * The oracle's id, of some with the number that changed.
+   */
+  id: string;
+  /**
+   * One sentence.
+   */
+  text: string;
+  file: string | null;
+  line: number | null;
+  /**
+   * Who played the episode.
+   */
+  player: string | null;
+  /**
+   * Step in which it happens.
+   */
+  step: number | null;
+  /**
+   * Game time at that step.
+   */
+  seconds: number | null;
+  /**
+   * Name of the episode's file, below the report's folder.
+   */
+  episode_file: string | null;
+  episode: RecordedEpisode | null;
+  /**
+   * Why the episode cannot be played.
+   */
+  problem: string | null;
+  [k: string]: unknown;
+}
+/**
+ * One report of `attract ci`; fields that are not shown are left out.
+ */
+export interface PlaytestReport {
+  format: "attract-ci";
+  version: 1;
+  /**
+   * As it was named in the command.
+   */
+  game: string;
+  /**
+   * The id in the game's description; empty: the game could not be loaded.
+   */
+  game_id: string;
+  verdict: "plays" | "findings" | "not_played";
+  problem: string | null;
+  findings: PlaytestFinding[];
+  /**
+   * Number that were played.
+   */
+  episodes: number;
+  /**
+   * Name of the folder that has it.
+   */
+  folder: string;
+  /**
+   * UTC, ISO 8601.
+   */
+  written_at: string;
+  [k: string]: unknown;
+}
+/**
  * Server-sent event `policy`: a version was announced.
  */
 export interface PolicyView {
@@ -1329,7 +1393,7 @@ export interface PresetView {
 export interface ProbeChoice {
   press: number;
   /**
-   * None: none was found, and each frame alive is worth a little.
+   * None: none was found.
    */
   score: number | null;
   /**
@@ -1337,6 +1401,14 @@ export interface ProbeChoice {
    */
   end: number | null;
   restart: number;
+  /**
+   * Length of an episode that the game does not end.
+   */
+  max_seconds: number;
+  /**
+   * Whether each frame earns a little beside the score.
+   */
+  alive: boolean;
 }
 /**
  * An adapter of certain candidates.
@@ -1592,9 +1664,16 @@ export interface RunRow {
   error: string | null;
   name: string;
   note: string;
+  /**
+   * @maxItems 20
+   */
   tags: string[];
   starred: boolean;
   archived: boolean;
+  /**
+   * It is in the trash, and `run_id` is its id there: `POST /api/trash/{run_id}/restore` brings it back.
+   */
+  is_deleted: boolean;
   preset: string | null;
   /**
    * Share of `total_steps`; None: the run has no limit of steps.
@@ -1627,6 +1706,9 @@ export interface RunRow {
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
+  /**
+   * At most 120 characters; in the trash, followed by the time of removal.
+   */
   run_id: string;
   game: string;
   /**

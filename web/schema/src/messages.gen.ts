@@ -833,6 +833,10 @@ export interface GamePlaytested {
    * Why the game could not be played on, such as a hang.
    */
   problem: string | null;
+  /**
+   * Whether `problem` is one of the real time, as a busy machine causes it: it says nothing of the game.
+   */
+  is_late: boolean;
   seconds: number;
 }
 /**

@@ -116,7 +116,9 @@ class Dqn:
         if extra_loss is not None or batch.reward_bonus is not None or batch.advantage_bonus is not None:
             raise RuntimeError("expected experience alone, got what a wrapper adds, which DQN cannot learn")
         _check_finite(batch)
-        settings, divisor, returns = self._settings, 1.0, None
+        settings = self._settings
+        divisor: float | None = None
+        returns: SeenReturns | None = None
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
             divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
@@ -156,7 +158,7 @@ class Dqn:
             "train/buffer_steps": float(self.buffer.num_steps),
             "train/buffer_mebibytes": self.buffer.num_bytes / 2**20,
         }
-        if settings.normalize_rewards:
+        if divisor is not None:
             metrics["train/reward_divisor"] = divisor
         return Report(metrics, {"train/learning_rate": rate, "train/epsilon": eps})
 
@@ -226,7 +228,7 @@ class Dqn:
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _learn(self, num_steps: int, rate: float, divisor: float) -> _Learned:
+    def _learn(self, num_steps: int, rate: float, divisor: float | None) -> _Learned:
         """So many gradient steps. Raises: NonFiniteUpdateError."""
         if num_steps == 0:
             return _Learned()
@@ -274,7 +276,7 @@ class Dqn:
     @torch.no_grad()
     def _explore(self, eps: float) -> dict[str, float]:
         """Write the policy's heads, with logits for this epsilon; metrics of that."""
-        drawn = self.buffer.draw(NUM_EXPLORED, self.generator, gamma=0.0, n_steps=1, divisor=1.0)
+        drawn = self.buffer.draw(NUM_EXPLORED, self.generator, gamma=0.0, n_steps=1, divisor=None)
         mask = self.buffer.masks(drawn.start, self._device)
         preprocessed = self._policy.preprocess(self.buffer.observations(drawn.start, self._device))
         wanted = wanted_entropy(eps, self.network.choices, mask, NUM_EXPLORED)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attract.algorithm.returns import REWARD_LIMIT
+from attract.algorithm.returns import scaled_rewards
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 
@@ -130,7 +130,7 @@ class ReplayBuffer:
         self._drawable = self._leads[: min(self._written, self._capacity)].nonzero().squeeze(1)
 
     def draw(
-        self, count: int, generator: torch.Generator, *, gamma: float, n_steps: int, divisor: float
+        self, count: int, generator: torch.Generator, *, gamma: float, n_steps: int, divisor: float | None
     ) -> Transitions:
         """Steps drawn evenly, with replacement.
 
@@ -139,7 +139,7 @@ class ReplayBuffer:
             generator: of the CPU.
             gamma: discount per step.
             n_steps: rewards summed at most; fewer where an episode ends or a slot's steps do.
-            divisor: rewards are divided by it and then clipped (rule P11).
+            divisor: rewards are divided by it and then clipped (rule P11); None: they stay as they are.
 
         Raises: RuntimeError: `num_steps` is 0.
         """
@@ -148,12 +148,14 @@ class ReplayBuffer:
         start = self._drawable[torch.randint(self.num_steps, (count,), generator=generator)]
         return self.transitions(start, gamma=gamma, n_steps=n_steps, divisor=divisor)
 
-    def transitions(self, start: Tensor, *, gamma: float, n_steps: int, divisor: float) -> Transitions:
+    def transitions(self, start: Tensor, *, gamma: float, n_steps: int, divisor: float | None) -> Transitions:
         """The same for given rows, each of which can be drawn: [N] int64."""
         rewards, discount = torch.zeros(len(start)), torch.ones(len(start))
         row, goes_on = start.clone(), torch.ones(len(start), dtype=torch.bool)
         for _ in range(n_steps):
-            reward = (self._reward[row] / divisor).clamp_(-REWARD_LIMIT, REWARD_LIMIT)
+            reward = self._reward[row]
+            if divisor is not None:
+                reward = scaled_rewards(reward, divisor)
             rewards = torch.where(goes_on, rewards + discount * reward, rewards)
             ends = self._terminated[row]
             discount = torch.where(goes_on, torch.where(ends, 0.0, gamma * discount), discount)

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from attract.schema.api import (
-    MetricsView,
-)
+from attract.schema.metrics import MetricsView
 from gateway_world import GatewayWorld
 from waiting import WAIT_SECONDS
 

@@ -35,6 +35,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         ("POST", "/api/demonstrations"),
         ("POST", "/api/demonstrations/{demonstration_id}/delete"),
         ("POST", "/api/trash/{trash_id}/restore"),
+        ("DELETE", "/api/trash/{trash_id}"),
         ("POST", "/api/runs"),
         ("PATCH", "/api/runs/{run_id}"),
         ("DELETE", "/api/runs/{run_id}"),
@@ -80,9 +81,12 @@ async def test_a_viewer_sees_and_changes_nothing(world: GatewayWorld):
             "/api/demonstrations/x/delete?game_id=counting",
         ):
             assert (await client.post(path, json={"game": "counting"})).status_code == 403
-        for method in ("PATCH", "DELETE"):
-            answer = await client.request(method, f"/api/runs/{run_id}", json={"name": "x"})
-            assert answer.status_code == 403
+        for method, path in (
+            ("PATCH", f"/api/runs/{run_id}"),
+            ("DELETE", f"/api/runs/{run_id}"),
+            ("DELETE", "/api/trash/x-20260101-000000-abcd"),
+        ):
+            assert (await client.request(method, path, json={"name": "x"})).status_code == 403
         assert (await client.get("/api/runs")).json()["runs"][0]["name"] == ""
 
 

@@ -1,6 +1,12 @@
 import type { BoxSpace } from "@attract/schema";
 import { expect, test } from "vitest";
-import { learnText, parameterText, spaceText } from "../../../../web/dashboard/src/state/game-text.ts";
+import {
+  gameNamed,
+  isGame,
+  learnText,
+  parameterText,
+  spaceText,
+} from "../../../../web/dashboard/src/state/game-text.ts";
 
 type Space = Parameters<typeof spaceText>[0];
 
@@ -42,4 +48,14 @@ test("what was learned is said with its seconds and beside random play, as far a
   expect(learnText({ ...card, random_return: null, learn_seconds: null })).toBe("Trained: 500 points.");
   expect(learnText({ ...card, trained_return: null })).toBeNull();
   expect(learnText(null)).toBeNull();
+});
+
+test("a game is found by the whole path that a command had", () => {
+  const games = [{ name: "game.ts" }, { name: "src/game.ts" }, { name: "snake" }];
+  expect(gameNamed(games, "src/game.ts")).toBe(games[1]);
+  expect(gameNamed(games.slice(1), "/home/me/src/game.ts")).toBe(games[1]);
+  expect(gameNamed(games, "snake")).toBe(games[2]);
+  expect(gameNamed(games, "other.ts")).toBeNull();
+  expect(isGame("game.ts", "src/game.ts")).toBe(false);
+  expect(isGame("game.ts", "/home/me/mygame.ts")).toBe(false);
 });

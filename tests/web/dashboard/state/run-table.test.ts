@@ -10,6 +10,7 @@ import {
   flatSettings,
   formatTableView,
   groupRuns,
+  isOfTrash,
   type Node,
   nextSort,
   parseTableView,
@@ -42,6 +43,7 @@ const run = (run_id: string, changes: Partial<RunRow> = {}): RunRow => ({
   tags: [],
   starred: false,
   archived: false,
+  is_deleted: false,
   preset: null,
   progress: null,
   return_best: null,
@@ -72,6 +74,15 @@ describe("the address", () => {
     expect(parseTableView("sort=").sort).toBe("-created");
   });
 
+  it.each([
+    ["is:deleted", true],
+    ["lr<0.001 is:deleted", true],
+    ["-is:deleted", false],
+    ["is:all", false],
+  ])("%s is of the trash: %s", (query, expected) => {
+    expect(isOfTrash(query)).toBe(expected);
+  });
+
   it("sorts from the largest, from the smallest, then as usual", () => {
     const pressed = ["-created", "-return", "return"].map((sort) => nextSort(sort, "return"));
     expect(pressed).toEqual(["-return", "return", "-created"]);
@@ -93,6 +104,7 @@ describe("completions", () => {
     ["return>3 ga", ["return>3 game:"]],
     ["pp", ["ppo.gamma:"]],
     ["is:l", ["is:live"]],
+    ["is:d", ["is:deleted"]],
     ["learning_rate:", []],
   ])("of %s", (text, expected) => {
     expect(completions(text, settings)).toEqual(expected);
@@ -103,8 +115,8 @@ describe("groups", () => {
   const runs = [
     run("a", { settings: { "ppo.gamma": 0.9 }, seed: 1 }),
     run("b", { settings: { "ppo.gamma": 0.99 }, preset: "memory" }),
-    run("c", { settings: { "ppo.gamma": 0.9 }, seed: 2 }),
-    run("d", { game: "cartpole", title: "CartPole", settings: { "ppo.gamma": 0.9 } }),
+    run("c", { settings: { "ppo.gamma": 0.9 }, seed: 2, tags: ["x", "a"] }),
+    run("d", { game: "cartpole", title: "CartPole", settings: { "ppo.gamma": 0.9 }, tags: ["a", "x"] }),
   ];
 
   it.each([
@@ -113,6 +125,7 @@ describe("groups", () => {
     ["game", ["Snake: a b c", "CartPole: d"]],
     ["preset", ["no preset: a c d", "memory: b"]],
     ["state", ["finished: a b c d"]],
+    ["tags", ["no tag: a b", "a x: c d"]],
     ["ppo.gamma", ["gamma 0.9: a c d", "gamma 0.99: b"]],
   ])("by %s, in the order of their first runs", (group, expected) => {
     expect(shown(groupRuns(runs, group))).toEqual(expected);

@@ -4,6 +4,7 @@ import type { StudyTrial, StudyView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
   confirmationText,
+  frontLines,
   orderedTrials,
   outcomeText,
   pointsOf,
@@ -46,6 +47,30 @@ describe("a study", () => {
   it("has a point for each finished trial with a score, the quickest first", () => {
     const trials = [trial(1), trial(2), trial(3, { state: "pruned" }), trial(4, { score: null })];
     expect(pointsOf(trials).map(({ number }) => number)).toEqual([2, 1]);
+  });
+
+  it("draws the front as a line and each other trial as a dot", () => {
+    const colors = { lines: ["red", "blue", "green"], text: "grey" };
+    const at = (number: number, seconds: number, isOnFront = false) =>
+      trial(number, { seconds, on_front: isOnFront });
+    const trials = [at(0, 9), at(1, 2, true), at(2, 5, true), at(3, 7), at(4, 7), at(5, 8)];
+    const lines = frontLines(pointsOf(trials), 2, colors);
+    expect(lines.map(({ id, color, isScatter, values }) => [id, color, isScatter, values])).toEqual([
+      ["front", "red", false, [1, 2]],
+      ["trials", "grey", true, [3, 4, 5]],
+      ["defaults", "blue", true, [0]],
+      ["winner", "green", true, [2]],
+    ]);
+    const [front, others, defaults] = lines;
+    expect(defaults.nameAt?.(9)).toBe("The defaults in 9 s, score");
+    expect(front.nameAt?.(5)).toBe("Best for its time: trial 2 in 5 s, score");
+    expect(front.nameAt?.(6)).toBe("Best for its time");
+    // Two of equal length are two points.
+    expect(others.x[0]).toBe(7);
+    expect(others.x[1]).toBeGreaterThan(7);
+    expect(others.x[1]).toBeCloseTo(7, 6);
+    expect(others.nameAt?.(others.x[1])).toContain("trial 4");
+    expect(frontLines([], null, colors)).toEqual([]);
   });
 
   it("lists what runs first, then the best, then what was ended early and what failed", () => {

@@ -253,6 +253,8 @@ describe("what is written", () => {
     write("Game over");
     expect(eyes.number("Score: #")).toBe(1250);
     expect([eyes.says("Game over"), eyes.says("over"), eyes.says("Score")]).toEqual([true, true, false]);
+    write("Score: -20", "3-4");
+    expect([eyes.number("Score: #"), eyes.number("#-#", 1)]).toEqual([-20, 4]);
   });
 
   test("with an outline or a shadow is written once", () => {

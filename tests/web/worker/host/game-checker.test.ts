@@ -9,6 +9,7 @@ import type {
 } from "@attract/schema";
 import type { GameThread } from "@attract/worker/game/game-thread";
 import {
+  BUSY_MS,
   type CheckNews,
   failedCheck,
   type GameAnswer,
@@ -32,13 +33,16 @@ const ORDER: CheckGame = {
 };
 class FakeWorker extends FakeThread<unknown, CheckNews> {}
 
-function checker() {
+function checker(slowdown = 1) {
   const workers: FakeWorker[] = [];
   const answers: GameAnswer[] = [];
-  const made = new GameChecker(() => {
-    workers.push(new FakeWorker());
-    return workers.at(-1) as GameThread;
-  });
+  const made = new GameChecker(
+    () => {
+      workers.push(new FakeWorker());
+      return workers.at(-1) as GameThread;
+    },
+    () => slowdown,
+  );
   return { made, workers, answers, give: (answer: GameAnswer) => void answers.push(answer) };
 }
 
@@ -129,6 +133,7 @@ test("what was played and drilled is in the answer to a playtest", () => {
     description: null,
     left_out: [],
     problem: null,
+    is_late: false,
     seconds: 2,
   };
   workers[0].says({ type: "answered", answer });
@@ -153,6 +158,7 @@ test("a playtest that is silent for ten seconds is a hang, with what was played 
       description: null,
       left_out: [],
       problem: "the game did not come back within 10 s, during episode 4 of hold-2: a hang leaves no stack",
+      is_late: false,
       seconds: 1,
     },
   ]);
@@ -183,4 +189,35 @@ test("after its budget a playtest has no more time than other orders", () => {
   workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
   made.check(2_001 + GRACE_MS);
   expect(answers).toMatchObject([{ problem: expect.stringContaining("within 7 s") }]);
+});
+
+test("on a busy machine a playtest is waited for until it has had ten seconds of a processor", () => {
+  const { made, workers, answers, give } = checker(3);
+  made.begin(PLAYTEST, 0, give);
+  workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
+  made.check(0);
+  made.check(PATIENCE_MS + 1);
+  made.check(2 * PATIENCE_MS);
+  made.check(3 * PATIENCE_MS - 1);
+  expect(answers).toEqual([]);
+  made.check(3 * PATIENCE_MS + 2_000);
+  expect(answers).toMatchObject([{ problem: expect.stringContaining("within 10 s"), is_late: false }]);
+});
+
+test("where it cannot have that, nothing is said of the game", () => {
+  const { made, workers, answers, give } = checker(20);
+  made.begin({ ...PLAYTEST, budget_seconds: 2 }, 0, give);
+  workers[0].says({ type: "phase", phase: "episode 4 of hold-2" });
+  made.check(0);
+  made.check(2_000 + GRACE_MS + BUSY_MS);
+  expect(answers).toEqual([]);
+  made.check(4_001 + GRACE_MS + BUSY_MS);
+  expect(answers).toMatchObject([
+    {
+      problem:
+        "the game did not come back within 54 s, during episode 4 of hold-2, on a machine so busy that " +
+        "a thread takes 20.0 times as long",
+      is_late: true,
+    },
+  ]);
 });

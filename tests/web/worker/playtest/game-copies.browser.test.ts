@@ -161,3 +161,23 @@ test("a page that cannot be restarted is loaded for each episode, and for no oth
   expect(numFrames()).toBe(0);
   expect(await played(table, 3, null)).toEqual(first);
 });
+
+test("where a used page does not begin again, the episode before is recorded", async () => {
+  const table = tableOf("", {
+    // Not the play by which a page warms up.
+    seed(window, seed) {
+      if (seed !== 0) window.begun = (window.begun ?? 0) + 1;
+    },
+    playing: (window) => !(window.begun > 1),
+  });
+  const first = await played(table, 0, null);
+  expect(first.alarms).toEqual([]);
+  const second = await played(table, 1, null);
+  // It is played in a new page.
+  expect(second).toMatchObject({ end_reason: "terminated" });
+  expect(second.num_steps).toBeGreaterThan(0);
+  expect(second.alarms).toMatchObject([
+    { oracle: "retry-broken", text: expect.stringContaining("did not begin within 1200 frames") },
+  ]);
+  expect(second.recorded).toEqual(first.recorded);
+});

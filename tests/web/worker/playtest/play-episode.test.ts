@@ -1,5 +1,6 @@
 import { EpisodeScript } from "@attract/worker/episode/episode-script";
 import { replayEpisode } from "@attract/worker/episode/replay-episode";
+import { LateError } from "@attract/worker/page/page-frame";
 import { GameCopies } from "@attract/worker/playtest/game-copies";
 import { type EpisodeTable, type Played, playEpisode } from "@attract/worker/playtest/play-episode";
 import type { Player } from "@attract/worker/playtest/player";
@@ -7,6 +8,7 @@ import { PlayerActions } from "@attract/worker/playtest/player-actions";
 import { HoldingPlayer, RandomPlayer } from "@attract/worker/playtest/scripted-players";
 import { ThreadErrors } from "@attract/worker/playtest/thread-errors";
 import type { GameDefinition } from "attract/contract";
+import { createInstance } from "attract/group-instance";
 import { expect, test } from "vitest";
 import { lineGame, orderOf, tableOf } from "../support/playtests.ts";
 
@@ -237,4 +239,68 @@ test("one that is told to stop is given up, and its copy is not used again", asy
   expect(await playEpisode(new HoldingPlayer([1]), 0, orderOf(), table)).toBe(null);
   expect(asked).toEqual([15, 31, 47]);
   expect(given).toEqual([false]);
+});
+
+test("what did not come in time says nothing of the game: the episode is none", async () => {
+  const late = lineGame(undefined, {
+    create: () =>
+      ({
+        start: () => {
+          throw new LateError("the page did not load within 20 s");
+        },
+        update: () => undefined,
+      }) as never,
+  });
+  await expect(played(late, new HoldingPlayer([0]))).rejects.toThrow("did not load within 20 s");
+});
+
+test("a page that went on without what it asked for is judged where nothing went wrong alone", async () => {
+  const failing = lineGame((tick) => {
+    if (tick === 3) throw new Error("no picture");
+    return undefined;
+  });
+  const unsettled = (game: GameDefinition): Partial<EpisodeTable> => {
+    const copies = new GameCopies(game, 0, new PlayerActions(game).masks);
+    Object.defineProperty(copies, "isUnsettled", { value: true });
+    return { copies };
+  };
+  const player = new HoldingPlayer([0]);
+  await expect(played(failing, player, orderOf(), unsettled(failing))).rejects.toThrow("went on without");
+  expect(await played(lineGame(), player, orderOf(), unsettled(lineGame()))).toMatchObject({ alarms: [] });
+  expect((await played(failing, player)).alarms).toHaveLength(1);
+});
+
+test("where no episode begins in a used page, the one before shows it", async () => {
+  const game = lineGame(undefined, {
+    create: () =>
+      ({
+        start: () => {
+          throw new Error("the scene is paused");
+        },
+        update: () => undefined,
+      }) as never,
+  });
+  const player = new HoldingPlayer([0]);
+  const { recorded } = await played(lineGame(), player, orderOf({ record: true }));
+  const copies = new GameCopies(game, 0, new PlayerActions(game).masks);
+  Object.defineProperty(copies, "before", { get: () => (isUsed ? recorded : null) });
+  let isUsed = true;
+  copies.giveBack = () => {
+    isUsed = false;
+  };
+  const again: GameDefinition = { ...game, create: () => (isUsed ? game : lineGame()).create() };
+  Object.defineProperty(copies, "definition", { value: again });
+  copies.take = async () => createInstance(again);
+  const episode = await played(again, player, orderOf(), { copies });
+  expect(episode).toMatchObject({ episode_return: 0, num_steps: 30, end_reason: "terminated" });
+  expect(episode.recorded).toBe(recorded);
+  expect(episode.alarms).toMatchObject([
+    {
+      oracle: "retry-broken",
+      text: "after this episode the game does not begin again in the same page: start() threw: the scene is paused",
+      step: 30,
+    },
+  ]);
+  // In a new page it is an error of the game.
+  expect((await played(game, player)).alarms).toMatchObject([{ oracle: "error" }]);
 });

@@ -15,6 +15,7 @@ import type {
   MetricDefinitions,
   MetricsView,
   OpenedSession,
+  PlaytestReport,
   Problem,
   RecordedEpisode,
   RunList,
@@ -123,6 +124,8 @@ export const api = {
   editRun: (runId: string, labels: Partial<EditLabels>) => change<RunRow>("PATCH", runPath(runId), labels),
   /** Moves a run to the trash. */
   deleteRun: (runId: string) => change<DeletedRun>("DELETE", runPath(runId)),
+  /** Removes a run in the trash for good. */
+  eraseRun: (trashId: string) => change<DeletedRun>("DELETE", `api/trash/${encodeURIComponent(trashId)}`),
   restoreRun: (trashId: string) => post<RunRow>(`api/trash/${encodeURIComponent(trashId)}/restore`),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
@@ -135,6 +138,8 @@ export const api = {
   /** Studies of `attract tune`, the one that changed last first. */
   studies: () => get<StudySummary[]>("api/studies"),
   study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
+  /** What `attract ci` found in builds of the project's games, the newest report first. */
+  findings: () => get<PlaytestReport[]>("api/findings"),
   settingsForm: () => get<SettingsForm>("api/settings"),
   /** What a run of a game would use with some settings, or what is wrong with them; nothing is started. */
   trySettings: (request: Pick<SettingsRequest, "game"> & Partial<SettingsRequest>) =>

@@ -14,8 +14,14 @@ export interface Loaded<T> {
  * Calls `load` at first and whenever `key` changes; with `everyMs`, again and again while the page is visible. The old value
  * stays while a newer one is fetched, and when fetching it fails. That the server does not answer is no error here, since the page
  * says it at its top: it is asked again once it answers.
+ * A value for which `isFinal` holds is not asked for again.
  */
-export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: number): Loaded<T> {
+export function useLoaded<T>(
+  key: string,
+  load: () => Promise<T>,
+  everyMs?: number,
+  isFinal: (value: T) => boolean = () => false,
+): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | null; error: unknown }>({
     key,
     value: null,
@@ -28,7 +34,11 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everyMs?: numb
     let isCurrent = true;
     const run = () => {
       load().then(
-        (value) => isCurrent && setState({ key, value, error: null }),
+        (value) => {
+          if (!isCurrent) return;
+          setState({ key, value, error: null });
+          if (isFinal(value)) clearInterval(timer);
+        },
         (error: unknown) =>
           isCurrent && setState((old) => ({ key, value: old.key === key ? old.value : null, error })),
       );

@@ -12,6 +12,10 @@ export interface DrawnLine {
   readonly dash?: readonly number[];
   /** Whether each point is a dot. */
   readonly hasDots?: boolean;
+  /** Whether it is dots alone. */
+  readonly isScatter?: boolean;
+  /** Its name where its point at `x` is read. */
+  readonly nameAt?: (x: number) => string;
   readonly x: readonly number[];
   readonly values: readonly (number | null)[];
   /** Smallest and largest value behind each point; null where it is one value. */

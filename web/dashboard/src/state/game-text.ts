@@ -52,3 +52,13 @@ export function learnText(card: GameCard | null): string | null {
   const random = card.random_return === null ? "" : `, random play ${formatNumber(card.random_return)}`;
   return `${when}: ${formatNumber(card.trained_return)} points${random}.`;
 }
+
+/** Whether a run's or a study's game is the one that this server calls `name`: a command names a file by its whole path. */
+export function isGame(name: string, given: string): boolean {
+  return given === name || (given.startsWith("/") && given.endsWith(`/${name}`));
+}
+
+/** The game of this server that is named; null: it has none. */
+export function gameNamed<T extends { readonly name: string }>(games: readonly T[], given: string): T | null {
+  return games.find(({ name }) => name === given) ?? games.find(({ name }) => isGame(name, given)) ?? null;
+}

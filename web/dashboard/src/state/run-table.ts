@@ -14,6 +14,8 @@ export interface TableView {
 }
 
 export const NEWEST_FIRST = "-created";
+/** Finds the runs in the trash. */
+export const TRASH = "is:deleted";
 
 /** The view in a route's search; what is not there is as usual. */
 export function parseTableView(search: string): TableView {
@@ -25,6 +27,11 @@ export function parseTableView(search: string): TableView {
     hidden: listIn(found.get("hide")),
     ticked: listIn(found.get("ticked")),
   };
+}
+
+/** Whether a search is of the runs in the trash. */
+export function isOfTrash(query: string): boolean {
+  return query.split(/\s+/).includes(TRASH);
 }
 
 /** The search of a view; what is as usual is left out. */
@@ -75,6 +82,7 @@ function groupOf(run: RunRow, group: string): { key: string; label: string } {
   if (group === "game") return { key: run.game, label: run.title };
   if (group === "preset") return labelled(run.preset ?? "no preset");
   if (group === "state") return labelled(run.state);
+  if (group === "tags") return labelled([...run.tags].sort().join(" ") || "no tag");
   if (group !== "seeds") return labelled(`${shortName(group)} ${settingText(run.settings[group])}`);
   const own = Object.entries(run.settings)
     .filter(([path]) => path !== "evaluation.seed")
@@ -114,7 +122,9 @@ const FIELDS = [
   "created>=",
   "is:starred",
   "is:live",
+  "is:archived",
   "is:all",
+  TRASH,
 ];
 
 /** Searches that go on with a field or one of these settings, from two letters of its name on. */

@@ -216,7 +216,12 @@ export function lastValue(series: Series | undefined): number | null {
 }
 
 /** A line as it is drawn: x, then values, lowest and highest; null where nothing is drawn. */
-export type Line = [x: number[], values: (number | null)[], low: (number | null)[], high: (number | null)[]];
+export type Line = [
+  x: readonly number[],
+  values: readonly (number | null)[],
+  low: readonly (number | null)[],
+  high: readonly (number | null)[],
+];
 
 /** A time between two points is a gap if it is this many times the usual one ... */
 const GAP_FACTOR = 8;
@@ -230,7 +235,11 @@ export function lineOf(series: Series, axis: ChartAxis): Line {
   const high = series.high ?? [];
   const isTime = axis === "time" || axis === "clock";
   const gap = isTime ? gapOf(x) : Number.POSITIVE_INFINITY;
-  const line: Line = [[], [], [], []];
+  if (gap === Number.POSITIVE_INFINITY) {
+    const none = series.low === null || series.high === null ? x.map(() => null) : [];
+    return [x, series.values, series.low ?? none, series.high ?? none];
+  }
+  const line: GrowingLine = [[], [], [], []];
   for (let i = 0; i < x.length; i++) {
     if (i > 0 && x[i] - x[i - 1] > gap) addPoint(line, (x[i] + x[i - 1]) / 2, null, null, null);
     addPoint(line, x[i], series.values[i], low[i] ?? null, high[i] ?? null);
@@ -245,15 +254,19 @@ export function pausesOf(series: Series | undefined): number[] {
   return series.steps.filter((_, i) => i > 0 && series.clock[i] - series.clock[i - 1] > gap);
 }
 
-/** The shortest distance between two points that is a gap. */
+/** The shortest distance between two points that is a gap; infinite where none is. */
 function gapOf(seconds: readonly number[]): number {
   const distances = seconds.slice(1).map((second, i) => second - seconds[i]);
+  // Most runs have none, and the median of a long list takes much longer than this.
+  if (!distances.some((distance) => distance > GAP_SECONDS)) return Number.POSITIVE_INFINITY;
   const median = distances.sort((a, b) => a - b)[Math.floor(distances.length / 2)] ?? 0;
   return Math.max(GAP_SECONDS, GAP_FACTOR * median);
 }
 
+type GrowingLine = [number[], (number | null)[], (number | null)[], (number | null)[]];
+
 function addPoint(
-  line: Line,
+  line: GrowingLine,
   x: number,
   value: number | null,
   low: number | null,

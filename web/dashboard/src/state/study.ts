@@ -1,7 +1,8 @@
 /** What a study's page shows: its front, the order of its trials, settings as texts. */
 
 import type { StudyConfirmation, StudyTrial, StudyView } from "@attract/schema";
-import { formatNumber } from "./format.ts";
+import type { DrawnLine } from "./drawn-lines.ts";
+import { formatDuration, formatNumber } from "./format.ts";
 import { settingText } from "./run-table.ts";
 
 /** A trial by its two measures. */
@@ -20,6 +21,58 @@ export function pointsOf(trials: readonly StudyTrial[]): Point[] {
       points.push({ number, score, seconds, onFront: on_front });
   }
   return points.sort((a, b) => a.seconds - b.seconds || a.score - b.score);
+}
+
+/** Between two trials that took equally long, as a share of their seconds: a line has one point at each place. */
+const APART = 1e-9;
+
+/** The front as a line, and the other trials, the defaults and the winner as dots; what has no point is left out. */
+export function frontLines(
+  points: readonly Point[],
+  winner: number | null,
+  colors: { readonly lines: readonly string[]; readonly text: string },
+): DrawnLine[] {
+  const line = (id: string, name: string, color: string, chosen: readonly Point[], isScatter = true) => {
+    const x: number[] = [];
+    for (const { seconds } of chosen) x.push(Math.max(seconds, (x.at(-1) ?? -1) * (1 + APART)));
+    const nameAt = (place: number) => {
+      const point = chosen[x.indexOf(place)];
+      if (point === undefined) return name;
+      const trial = id === "defaults" ? "" : `: trial ${point.number}`;
+      return `${name}${trial} in ${formatDuration(point.seconds)}, score`;
+    };
+    const values = chosen.map(({ score }) => score);
+    return { id, name, color, hasDots: true, isScatter, nameAt, x, values, low: null, high: null };
+  };
+  const [front, defaults, best] = colors.lines;
+  const isNamed = ({ number }: Point) => number === 0 || number === winner;
+  return [
+    line(
+      "front",
+      "Best for its time",
+      front,
+      points.filter(({ onFront }) => onFront),
+      false,
+    ),
+    line(
+      "trials",
+      "Other trials",
+      colors.text,
+      points.filter((point) => !point.onFront && !isNamed(point)),
+    ),
+    line(
+      "defaults",
+      "The defaults",
+      defaults,
+      points.filter(({ number }) => number === 0),
+    ),
+    line(
+      "winner",
+      "The winner",
+      best,
+      points.filter(({ number }) => number === winner),
+    ),
+  ].filter(({ x }) => x.length > 0);
 }
 
 /** What runs first, then by score, the highest first; those without a score last, in their order. */

@@ -41,7 +41,12 @@ type CompareRoute = Extract<Route, { view: "compare" }>;
 export function CompareView({ route }: { route: CompareRoute }) {
   const { runs } = route;
   const ids = runs.slice(0, MAX_RUNS);
-  const { value, error, reload } = useLoaded(`compare ${ids.join(" ")}`, () => load(ids), RELOAD_MS);
+  const { value, error, reload } = useLoaded(
+    `compare ${ids.join(" ")}`,
+    () => load(ids),
+    RELOAD_MS,
+    (compared) => !compared.some(({ row }) => isLive(row)),
+  );
   return (
     <main id="content">
       <p className="back">

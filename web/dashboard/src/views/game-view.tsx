@@ -11,11 +11,12 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { demonstrationTitle } from "../state/demonstration-text.ts";
 import { formatNumber } from "../state/format.ts";
-import { learnText, parameterText, spaceText } from "../state/game-text.ts";
+import { gameNamed, isGame, learnText, parameterText, spaceText } from "../state/game-text.ts";
 import { bestRun } from "../state/home.ts";
 import type { Changes } from "../state/settings-form.ts";
 import { AgentScreen } from "./agent-screen.tsx";
 import { NewRun, showForm } from "./new-run.tsx";
+import { PlaytestReports } from "./playtest-reports.tsx";
 import { RunRows } from "./run-rows.tsx";
 import { StudyPill } from "./study-pill.tsx";
 
@@ -33,9 +34,10 @@ interface GameViewProps {
 
 /** Runs of this game, newest first. */
 async function runsOf(game: string): Promise<RunRow[]> {
-  const { runs } = await api.runList({ q: `game:"${game.replaceAll('"', "")}"` });
+  const file = game.slice(game.lastIndexOf("/") + 1);
+  const { runs } = await api.runList({ q: `game:"${file.replaceAll('"', "")}"` });
   // A search is for a part of the name.
-  return runs.filter((run) => run.game === game);
+  return runs.filter((run) => isGame(game, run.game) || isGame(run.game, game));
 }
 
 export function GameView({ name, from, set, activeRun }: GameViewProps) {
@@ -43,7 +45,7 @@ export function GameView({ name, from, set, activeRun }: GameViewProps) {
   const { value: runs } = useLoaded(`runs of ${name}`, () => runsOf(name), RELOAD_MS);
   const [description, setDescription] = useState<GameDescription | null>(null);
   const opened = useCallback((game: Opened) => setDescription(game.description), []);
-  const game = games?.find((entry) => entry.name === name) ?? null;
+  const game = games === null ? null : gameNamed(games, name);
   if (error !== null) return <Problem title={name} error={error} onRetry={reload} />;
   if (games === null || runs === null) return <Loader aria-label="Loading the game" />;
   if (game === null) return <UnknownGame name={name} />;
@@ -62,8 +64,9 @@ export function GameView({ name, from, set, activeRun }: GameViewProps) {
         <Part title="Runs" isEmpty={runs.length === 0} empty="No run yet.">
           <RunRows runs={runs.slice(0, NUM_ROWS)} />
         </Part>
-        <Studies game={name} />
-        {description !== null && <Demonstrated gameId={description.id} game={name} />}
+        <Studies game={game.name} />
+        {description !== null && <Demonstrated gameId={description.id} game={game.name} />}
+        {description !== null && <PlaytestReports gameId={description.id} game={game.name} />}
       </div>
       <NewRun game={game} description={description} from={from} set={set} activeRun={activeRun} />
     </main>
@@ -134,7 +137,7 @@ function Facts({ game, description }: { game: GameEntry; description: GameDescri
 
 function Studies({ game }: { game: string }) {
   const { value } = useLoaded("studies", api.studies);
-  const studies = (value ?? []).filter((study) => study.game === game);
+  const studies = (value ?? []).filter((study) => isGame(game, study.game));
   return (
     <Part title="Studies" isEmpty={studies.length === 0} empty={<Command text={`attract tune ${game}`} />}>
       <ul className="run-rows">

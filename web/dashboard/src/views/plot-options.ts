@@ -90,13 +90,14 @@ export function plotOptions(
     series: [
       {},
       ...table.columns.map(({ line, kind }): uPlot.Series => {
-        const { color, dash, hasDots } = lines[line];
+        const { color, dash, hasDots, isScatter } = lines[line];
         if (kind === "low" || kind === "high") return { stroke: "transparent", points: { show: false } };
         if (kind === "raw") return { stroke: color + RAW, width: 1, points: { show: false } };
         return {
           stroke: color,
           width: 2,
           dash: dash === undefined ? undefined : [...dash],
+          ...(isScatter ? { paths: () => null } : {}),
           points: {
             show: true,
             size: 6,
@@ -178,13 +179,19 @@ function lonePoints(values: uPlot.AlignedData[number]): number[] {
   return found;
 }
 
+/** Width of a character of the labels, all of which are equally wide; 0: not measured yet. */
+let characterWidth = 0;
+
 /** Room for the widest label, in CSS pixels. */
 function labelWidth(plot: uPlot, labels: readonly string[]): number {
-  plot.ctx.save();
-  plot.ctx.font = FONT;
-  const widest = Math.max(0, ...labels.map((label) => plot.ctx.measureText(label ?? "").width));
-  plot.ctx.restore();
-  return Math.ceil(widest) + LABEL_GAP;
+  if (characterWidth === 0) {
+    plot.ctx.save();
+    plot.ctx.font = FONT;
+    characterWidth = plot.ctx.measureText("0").width;
+    plot.ctx.restore();
+  }
+  const longest = Math.max(0, ...labels.map((label) => label?.length ?? 0));
+  return Math.ceil(longest * characterWidth) + LABEL_GAP;
 }
 
 /** The pointer sets the cursor of all charts, and with the wheel zooms (Ctrl) or moves (Shift) the range. */

@@ -216,6 +216,8 @@ function followCursor(
 const WITHOUT_UNIT = ["", "share", "reward"];
 
 interface Reading {
+  /** Place of the point. */
+  x: number | undefined;
   value: number | null;
   raw: number | null;
   low: number | null;
@@ -228,19 +230,20 @@ function readings(
   lines: readonly DrawnLine[],
   place: number | null,
 ): Reading[] {
-  return lines.map(({ hasDots }, line) => {
+  return lines.map(({ hasDots, isScatter }, line) => {
     const of = (kind: string) =>
       values[columns.findIndex((column) => column.line === line && column.kind === kind)];
     const main = of("main") ?? [];
     // An evaluation holds until the next one.
-    const find = hasDots ? pointBefore : nearestPoint;
+    const find = hasDots && !isScatter ? pointBefore : nearestPoint;
     const at = find(x, main, place ?? Number.POSITIVE_INFINITY);
     const read = (kind: string) => of(kind)?.[at] ?? null;
-    return { value: main[at] ?? null, raw: read("raw"), low: read("low"), high: read("high") };
+    return { x: x[at], value: main[at] ?? null, raw: read("raw"), low: read("low"), high: read("high") };
   });
 }
 
-function readingText({ name }: DrawnLine, { value, raw, low, high }: Reading, unit: string): string {
+function readingText(line: DrawnLine, { x, value, raw, low, high }: Reading, unit: string): string {
+  const name = x === undefined ? line.name : (line.nameAt?.(x) ?? line.name);
   const band =
     low !== null && high !== null && low < high ? ` (${formatNumber(low)} to ${formatNumber(high)})` : "";
   const own = raw === null ? "" : `, raw ${formatNumber(raw)}`;

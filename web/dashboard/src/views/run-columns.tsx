@@ -21,12 +21,16 @@ interface ColumnsOptions {
   edit: (run: RunRow, change: Partial<EditLabels>) => void;
   remove: (run: RunRow) => void;
   archive: (run: RunRow) => void;
+  /** For runs in the trash, as is `erase`. */
+  restore: (run: RunRow) => void;
+  erase: (run: RunRow) => void;
   tick: (node: Node<RunRow>) => void;
 }
 
 /** A title in brackets is read and not shown. */
 export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
-  const { settings, ticked, isAdmin, now, edit, remove, archive, tick } = options;
+  const { settings, ticked, isAdmin, now, edit, remove, archive, restore, erase, tick } = options;
+  const editOf = (run: RunRow) => (isAdmin && !run.is_deleted ? edit : null);
   const columns: Column<RunRow>[] = [
     {
       id: "tick",
@@ -57,7 +61,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
             className="star"
             aria-label={`Star ${labelOf(node)}`}
             aria-pressed={node.row.starred}
-            disabled={!isAdmin}
+            disabled={editOf(node.row) === null}
             onClick={() => edit(node.row, { starred: !node.row.starred })}
           >
             {node.row.starred ? "★" : "☆"}
@@ -72,7 +76,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
         node.kind === "group" ? (
           <GroupName label={node.label} count={node.rows.length} opening={opening} />
         ) : (
-          <RunName run={node.row} now={now} edit={isAdmin ? edit : null} />
+          <RunName run={node.row} now={now} edit={editOf(node.row)} />
         ),
     },
     number("return", "Return", "return", (run) => run.episode_return_mean, formatNumber),
@@ -108,13 +112,13 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "tags",
       title: "Tags",
-      cell: (node) => node.kind === "one" && <Tags run={node.row} edit={isAdmin ? edit : null} />,
+      cell: (node) => node.kind === "one" && <Tags run={node.row} edit={editOf(node.row)} />,
     },
     {
       id: "note",
       title: "Note",
       sort: "note",
-      cell: (node) => node.kind === "one" && <Note run={node.row} edit={isAdmin ? edit : null} />,
+      cell: (node) => node.kind === "one" && <Note run={node.row} edit={editOf(node.row)} />,
     },
   ];
   if (isAdmin)
@@ -124,22 +128,32 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
       cell: (node) =>
         node.kind === "one" && (
           <span className="row-actions">
-            <ServerButton size="compact-xs" variant="subtle" color="gray" onClick={() => archive(node.row)}>
-              {node.row.archived ? "Unarchive" : "Archive"}
-            </ServerButton>
-            <ServerButton
-              size="compact-xs"
-              variant="subtle"
-              color="gray"
-              disabled={isLive(node.row)}
-              onClick={() => remove(node.row)}
-            >
-              Delete
-            </ServerButton>
+            {node.row.is_deleted ? (
+              <>
+                <Action title="Restore" onClick={() => restore(node.row)} />
+                <Action title="Erase" onClick={() => erase(node.row)} />
+              </>
+            ) : (
+              <>
+                <Action
+                  title={node.row.archived ? "Unarchive" : "Archive"}
+                  onClick={() => archive(node.row)}
+                />
+                <Action title="Delete" disabled={isLive(node.row)} onClick={() => remove(node.row)} />
+              </>
+            )}
           </span>
         ),
     });
   return columns;
+}
+
+function Action({ title, ...rest }: { title: string; disabled?: boolean; onClick: () => void }) {
+  return (
+    <ServerButton size="compact-xs" variant="subtle" color="gray" {...rest}>
+      {title}
+    </ServerButton>
+  );
 }
 
 function number(
@@ -241,9 +255,12 @@ interface LabelProps {
 }
 
 function RunName({ run, now, edit }: LabelProps & { now: number }) {
-  const name = (
+  const title = run.name || run.title;
+  const name = run.is_deleted ? (
+    <span className="run-name">{title}</span>
+  ) : (
     <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
-      {run.name || run.title}
+      {title}
     </a>
   );
   return (

@@ -15,7 +15,7 @@ const OWN = "";
 
 export function RunSettings({ run }: { run: RunView }) {
   const form = useLoaded("settings form", api.settingsForm);
-  const runs = useLoaded("all runs", allRuns);
+  const others = useLoaded(`others ${run.run_id}`, () => othersOf(run));
   const [otherId, setOther] = useState(OWN);
   const [search, setSearch] = useState("");
   const own = useLoaded(`own ${run.game}`, () => ownOf(run));
@@ -50,7 +50,7 @@ export function RunSettings({ run }: { run: RunView }) {
             onChange={({ currentTarget }) => setOther(currentTarget.value)}
           >
             <option value={OWN}>the game's own settings</option>
-            {othersOf(run, runs.value ?? []).map((one) => (
+            {others.value?.map((one) => (
               <option key={one.run_id} value={one.run_id}>
                 {optionText(one)}
               </option>
@@ -139,18 +139,13 @@ async function sideOf({ game, settings, description }: RunView): Promise<Side> {
   return { settings, view };
 }
 
-/** Also archived ones, and those that never had an update. */
-async function allRuns(): Promise<RunRow[]> {
-  return (await api.runList({ q: "is:all" })).runs;
-}
-
-/** Runs of the same game first. */
-function othersOf(run: RunView, runs: readonly RunRow[]): readonly RunRow[] {
-  const others = runs.filter(({ run_id, state }) => run_id !== run.run_id && state !== "damaged");
-  return [
-    ...others.filter(({ game }) => game === run.game),
-    ...others.filter(({ game }) => game !== run.game),
-  ];
+/** The newest runs of the same game, then the newest of all; also archived ones, and those that never had an update. */
+async function othersOf({ run_id, game }: RunView): Promise<RunRow[]> {
+  // A search cannot have a quote in a text.
+  const queries = game.includes('"') ? ["is:all"] : [`is:all game="${game}"`, "is:all"];
+  const lists = await Promise.all(queries.map((q) => api.runList({ q })));
+  const rows = new Map(lists.flatMap(({ runs }) => runs.map((row) => [row.run_id, row])));
+  return [...rows.values()].filter((row) => row.run_id !== run_id && row.state !== "damaged");
 }
 
 function optionText({ title, run_id, created, episode_return_mean }: RunRow): string {

@@ -25,6 +25,7 @@ import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
+import { PlaytestReports } from "./playtest-reports.tsx";
 import { FaultStrip, Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
 import { RunLog } from "./run-log.tsx";
@@ -153,7 +154,12 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           <Charts {...charts} hasReturn />
         </section>
       )}
-      {tab === "play" && <Episodes runId={run.run_id} entries={live.episodes} />}
+      {tab === "play" && (
+        <>
+          <Episodes runId={run.run_id} entries={live.episodes} />
+          {run.description !== null && <PlaytestReports gameId={run.description.id} game={run.game} />}
+        </>
+      )}
       {tab === "workers" && (
         <div className="run-workers">
           {isRunning && mayChange && <JoinCard run={run} isLan={isLan} />}

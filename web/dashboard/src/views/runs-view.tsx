@@ -4,6 +4,7 @@ import type { EditLabels, RunRow } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
+import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { ServerButton } from "../components/server-button.tsx";
@@ -15,21 +16,24 @@ import {
   completions,
   formatTableView,
   groupRuns,
+  isOfTrash,
   type Node,
   nextSort,
   parseTableView,
   shortName,
   type TableView,
+  TRASH,
 } from "../state/run-table.ts";
 import { runColumns } from "./run-columns.tsx";
 
 const TYPED_MS = 150;
-const GROUPS = ["seeds", "game", "preset", "state"];
+const GROUPS = ["seeds", "game", "preset", "state", "tags"];
 
 /** What was done, and what undoes it. */
 interface Done {
   text: string;
-  undo: () => Promise<unknown>;
+  /** null: nothing does. */
+  undo: (() => Promise<unknown>) | null;
 }
 
 /** `search`: as a route has it. `isAdmin`: may change labels and delete. */
@@ -39,20 +43,43 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const { list, error, reload, replace } = useRunList(query, sort);
   const [failure, setFailure] = useState<unknown>(null);
   const [done, setDone] = useState<Done | null>(null);
+  /** Runs that are erased once the question is answered. */
+  const [erasing, setErasing] = useState<readonly RunRow[]>([]);
+  const isTrash = isOfTrash(query);
   const show = (change: Partial<TableView>) => {
     const text = formatTableView({ ...parseTableView(searchNow()), ...change });
     replaceRoute(text === "" ? { view: "runs" } : { view: "runs", search: text });
   };
   const act = (action: Promise<unknown>) => {
     setFailure(null);
-    action.then(reload, setFailure);
+    // What failed may have been done to some of the runs.
+    action.catch(setFailure).then(reload);
   };
   const edit = async (run: RunRow, change: Partial<EditLabels>) =>
     replace(await api.editRun(run.run_id, change));
+  const untick = (runs: readonly RunRow[]) =>
+    show({ ticked: ticked.filter((id) => !runs.some(({ run_id }) => run_id === id)) });
+  const restore = (runs: readonly RunRow[]) =>
+    act(
+      Promise.all(runs.map((run) => api.restoreRun(run.run_id))).then((restored) => {
+        untick(runs);
+        setDone({
+          text: `Restored ${nameOf(restored)}.`,
+          undo: () => Promise.all(restored.map(({ run_id }) => api.deleteRun(run_id))),
+        });
+      }),
+    );
+  const erase = (runs: readonly RunRow[]) =>
+    act(
+      Promise.all(runs.map((run) => api.eraseRun(run.run_id))).then(() => {
+        untick(runs);
+        setDone({ text: `Erased ${nameOf(runs)}.`, undo: null });
+      }),
+    );
   const remove = (runs: readonly RunRow[]) =>
     act(
       Promise.all(runs.map((run) => api.deleteRun(run.run_id))).then((deleted) => {
-        show({ ticked: ticked.filter((id) => !runs.some(({ run_id }) => run_id === id)) });
+        untick(runs);
         setDone({
           text: `Deleted ${nameOf(runs)}.`,
           undo: () => Promise.all(deleted.map(({ trash_id }) => api.restoreRun(trash_id))),
@@ -79,8 +106,8 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const nodes = useMemo(() => groupRuns(runs ?? [], group), [runs, group]);
   const settings = list?.settings.join(",") ?? "";
   // The columns are made once for each set of settings: what they call is looked up when it is called.
-  const calls = useRef({ act, edit, remove, archive, tick });
-  calls.current = { act, edit, remove, archive, tick };
+  const calls = useRef({ act, edit, remove, archive, restore, tick });
+  calls.current = { act, edit, remove, archive, restore, tick };
   const tickedText = ticked.join(",");
   const columns = useMemo(
     () =>
@@ -92,6 +119,8 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         edit: (run, change) => calls.current.act(calls.current.edit(run, change)),
         remove: (run) => calls.current.remove([run]),
         archive: (run) => calls.current.archive([run]),
+        restore: (run) => calls.current.restore([run]),
+        erase: (run) => setErasing([run]),
         tick: (node) => calls.current.tick(node),
       }),
     [settings, tickedText, isAdmin],
@@ -128,6 +157,15 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
             Show hidden runs
           </button>
         )}
+        {isAdmin && (
+          <button
+            type="button"
+            className="link"
+            onClick={() => show({ query: isTrash ? "" : TRASH, ticked: [] })}
+          >
+            {isTrash ? "Leave the trash" : "Trash"}
+          </button>
+        )}
       </div>
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
       {failure !== null && <ErrorNotice error={failure} />}
@@ -135,16 +173,18 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         {done !== null && (
           <p className="undo-strip">
             {done.text}
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => {
-                setDone(null);
-                act(done.undo());
-              }}
-            >
-              Undo
-            </Button>
+            {done.undo !== null && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => {
+                  setDone(null);
+                  act(done.undo?.() ?? Promise.resolve());
+                }}
+              >
+                Undo
+              </Button>
+            )}
             <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setDone(null)}>
               Close
             </Button>
@@ -154,14 +194,26 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
       {chosen.length > 0 && (
         <section className="bulk" aria-label="Ticked runs">
           <strong>{plural(chosen.length, "run")} ticked</strong>
-          <Button
-            size="compact-sm"
-            disabled={chosen.length < 2}
-            onClick={() => goTo(compareRoute(chosen.map(({ run_id }) => run_id)))}
-          >
-            Compare
-          </Button>
-          {isAdmin && (
+          {!isTrash && (
+            <Button
+              size="compact-sm"
+              disabled={chosen.length < 2}
+              onClick={() => goTo(compareRoute(chosen.map(({ run_id }) => run_id)))}
+            >
+              Compare
+            </Button>
+          )}
+          {isAdmin && isTrash && (
+            <>
+              <ServerButton size="compact-sm" variant="default" onClick={() => restore(chosen)}>
+                Restore
+              </ServerButton>
+              <ServerButton size="compact-sm" variant="default" onClick={() => setErasing(chosen)}>
+                Erase
+              </ServerButton>
+            </>
+          )}
+          {isAdmin && !isTrash && (
             <>
               <TagAll
                 onTag={(tag) =>
@@ -181,6 +233,19 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
           </Button>
         </section>
       )}
+      {erasing.length > 0 && (
+        <ConfirmDialog
+          title={`Erase ${nameOf(erasing)}?`}
+          yes="Erase"
+          no="Keep"
+          onAnswer={(isYes) => {
+            setErasing([]);
+            if (isYes) erase(erasing);
+          }}
+        >
+          Their numbers, versions and episodes are removed from the disk. This cannot be undone.
+        </ConfirmDialog>
+      )}
       {list === null && error === null && <Loader aria-label="Loading runs" />}
       {isEmpty && <Nothing query={query} />}
       {nodes.length > 0 && (
@@ -195,7 +260,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
             archived: node.kind === "one" && node.row.archived,
             ticked: ticked.includes(node.id),
           })}
-          onEnter={(run) => goTo(runRoute(run.run_id))}
+          onEnter={(run) => run.is_deleted || goTo(runRoute(run.run_id))}
           onTick={tick}
         />
       )}
@@ -314,6 +379,12 @@ function TagAll({ onTag }: { onTag: (tag: string) => void }) {
 }
 
 function Nothing({ query }: { query: string }) {
+  if (query === TRASH)
+    return (
+      <p className="card">
+        The trash is empty. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+      </p>
+    );
   if (query !== "")
     return (
       <p className="card">

@@ -44,10 +44,7 @@ function Parts({ study }: { study: Study }) {
       {study.error !== null && <p className="reports">{study.error}</p>}
       <section className="section card" aria-labelledby="front-title">
         <h2 id="front-title">Score against seconds</h2>
-        <p className="soft">
-          On the line no other trial scores as high in fewer seconds. The hollow dot is the defaults
-          {study.winner !== null && ", the large full one is the winner"}.
-        </p>
+        <p className="soft">On the line no other trial scores as high in fewer seconds.</p>
         <FrontChart points={pointsOf(study.trials)} winner={study.winner} />
       </section>
       {study.confirmations.length > 0 && (

@@ -27,6 +27,14 @@ const HIDDEN = `${IN_SIGHT};opacity:0`;
 /** Without a place: no style is computed, and nothing is laid out. */
 const NOT_LAID_OUT = "display:none";
 
+/** What did not come in time by the real clock: on a busy machine that says nothing of the game. */
+export class LateError extends Error {}
+
+/** Whether `error` is one, or a game's error because of one. */
+export function isLate(error: unknown): boolean {
+  return error instanceof LateError || (error instanceof Error && error.cause instanceof LateError);
+}
+
 interface ClockedFrame extends HTMLIFrameElement {
   attractPrepare?: (window: PageWindow, clock: VirtualClock) => void;
 }
@@ -42,6 +50,8 @@ export class PageFrame implements PageHands {
   stepTick = 0;
   /** Set by who plays in it, before each episode. */
   parameters: Readonly<Record<string, number>>;
+  /** Whether something that the page asked for was not waited for any more. */
+  isUnsettled = false;
   /** How many frames passed until the page was ready. */
   loadTicks = 0;
   readonly #adapter: PageAdapter;
@@ -295,6 +305,7 @@ export class PageFrame implements PageHands {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     }
+    if (this.clock.numLoading > 0) this.isUnsettled = true;
   }
 
   /** Raises the page's last error if it ended the page's loop. Pages go on after most of their errors. */
@@ -361,7 +372,7 @@ function goneError(): Error {
 async function withinTime(promise: Promise<void>, text: string): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(text)), LOAD_MS);
+    timer = setTimeout(() => reject(new LateError(text)), LOAD_MS);
   });
   await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

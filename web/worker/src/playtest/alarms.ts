@@ -6,6 +6,9 @@ const MAX_ALARMS = 16;
 const MAX_CHARACTERS = 1_000;
 const MAX_STACK_CHARACTERS = 3_000;
 
+/** How an alarm begins that is raised where no episode begins after its own one; the server knows it. */
+export const NOT_AGAIN = "after this episode the game does not begin again in the same page";
+
 /** The address of a game's module. */
 const MODULE = /\/games\/[0-9a-f]{64}\.js/;
 
@@ -32,7 +35,7 @@ export class EpisodeAlarms {
 
   /** Texts that differ in numbers alone are one, and so is what an alarm before tells of in more words. */
   add(
-    oracle: "error" | "nan",
+    oracle: "error" | "nan" | "retry-broken",
     { text, stack }: HeardError,
     { step, tick }: { step: number; tick: number },
     method: GameFailed["method"] = null,

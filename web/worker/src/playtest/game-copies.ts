@@ -1,5 +1,6 @@
 /** Copies of the game that is tested: of a module a new one per episode, of a page one that begins again, or a new page now and then. */
 
+import type { RecordedEpisode } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
@@ -59,6 +60,7 @@ export class GameCopies {
   #kept: Instance | null = null;
   /** The page that is played in. */
   #frame: PageFrame | null = null;
+  #before: RecordedEpisode | null = null;
   readonly #marks = new WeakMap<PageFrame, { mark: PageMark; ofLoading: HeardError[] }>();
 
   /**
@@ -86,6 +88,7 @@ export class GameCopies {
               this.#marks.set(frame, { mark, ofLoading: mark.take(frame) });
             },
             onTaken: (frame) => {
+              if (this.#frame !== frame) this.#before = null;
               this.#frame = frame;
             },
           });
@@ -115,11 +118,27 @@ export class GameCopies {
     if (this.#isKept && this.#frame !== null) this.#frames?.giveBack(this.#frame, false);
     this.#kept = null;
     this.#frame = null;
+    this.#before = null;
+  }
+
+  /** The episode that ended last in the page that is played in; null: there is none, as in a new page. */
+  get before(): RecordedEpisode | null {
+    return this.#before;
+  }
+
+  /** An episode came to its end; `record` is asked where another one may begin in its page. */
+  ended(record: () => RecordedEpisode | null): void {
+    if (this.#isKept) this.#before = record();
   }
 
   /** Errors of the page that is played in from the time when it was loaded: those of every episode in it. */
   get ofLoading(): readonly HeardError[] {
     return this.#frame === null ? [] : (this.#marks.get(this.#frame)?.ofLoading ?? []);
+  }
+
+  /** Whether the page that is played in went on without something that it had asked for. */
+  get isUnsettled(): boolean {
+    return this.#frame?.isUnsettled === true;
   }
 
   /** Whether `takeErrors` has something. */

@@ -6,7 +6,8 @@ import { methodSource } from "attract/method-source";
 import type { EpisodeTape } from "../episode/episode-tape.ts";
 import { metricsOf } from "../game/episode-result.ts";
 import { episodeError, isGameError, NOWHERE, reportOf } from "../game/failures.ts";
-import type { EpisodeAlarms, HeardError } from "./alarms.ts";
+import { isLate, LateError } from "../page/page-frame.ts";
+import { type EpisodeAlarms, type HeardError, NOT_AGAIN } from "./alarms.ts";
 import type { GameCopies } from "./game-copies.ts";
 import type { InfoWatch } from "./info-watch.ts";
 import type { Player } from "./player.ts";
@@ -42,7 +43,7 @@ export interface EpisodeTable {
 
 export type Played = Omit<PlaytestEpisode, "play" | "index">;
 
-/** Null where it was given up. Rejects with whatever else than a game's error was thrown. */
+/** Null where it was given up. Rejects with whatever else than a game's error was thrown, and where something did not come in time. */
 export async function playEpisode(
   player: Player,
   index: number,
@@ -62,14 +63,21 @@ export async function playEpisode(
     return uncreated(error, table, began);
   }
   let isWhole = false;
+  let unbegun: Omit<Played, "play_seconds">;
   try {
     const episode = new Episode(player, index, terms, table, instance);
     const played = await episode.play();
     isWhole = played !== null && !episode.isStained;
-    return played === null ? null : { ...played, play_seconds: (table.now() - began) / 1000 };
+    if (played === null || !episode.isUnbegun)
+      return played === null ? null : { ...played, play_seconds: (table.now() - began) / 1000 };
+    unbegun = played;
   } finally {
     copies.giveBack(instance, isWhole);
   }
+  // The used page was at fault: in a new one the episode is as any other.
+  const fresh = await playEpisode(player, index, terms, table);
+  if (fresh === null || fresh.alarms.length > 0) return fresh;
+  return { ...fresh, alarms: unbegun.alarms, recorded: unbegun.recorded };
 }
 
 class Episode {
@@ -80,6 +88,9 @@ class Episode {
   readonly #instance: Instance;
   #error: EpisodeError | null = null;
   #numOfLoading = 0;
+  #isStarted = false;
+  /** The episode before, where it is that one which shows why this one does not begin. */
+  #shown: PlaytestEpisode["recorded"] = null;
 
   constructor(player: Player, index: number, terms: EpisodeTerms, table: EpisodeTable, instance: Instance) {
     this.#player = player;
@@ -92,6 +103,11 @@ class Episode {
   /** Whether something went wrong in it: the next one begins in a fresh page. */
   get isStained(): boolean {
     return this.#table.alarms.all.length > this.#numOfLoading;
+  }
+
+  /** Whether the page that it was to begin in is at fault, by what the episode before left there. */
+  get isUnbegun(): boolean {
+    return this.#shown !== null;
   }
 
   async play(): Promise<Omit<Played, "play_seconds"> | null> {
@@ -111,10 +127,13 @@ class Episode {
     await yieldTurn();
     await copies.settle(yieldTurn, now);
     this.#look();
+    if (alarms.all.length > 0 && copies.isUnsettled)
+      throw new LateError("what the page asked for was not there in time, and it went on without");
     const instance = this.#instance;
     const error = this.#error;
     const isFailed = error !== null;
     const isOver = instance.episodeOver && instance.endReason !== null;
+    if (!isFailed) copies.ended(() => this.#recorded());
     return {
       episode_return: mean(instance.episodeReturns),
       num_steps: instance.episodeSteps + (isFailed && error.tick > 0 ? 1 : 0),
@@ -122,7 +141,7 @@ class Episode {
       end_reason: isFailed ? "failed" : isOver ? (instance.endReason ?? "stopped") : "stopped",
       info: metricsOf(instance),
       alarms: alarms.all,
-      recorded: this.#terms.record || alarms.all.length > 0 ? this.#recorded() : null,
+      recorded: this.#shown ?? (this.#terms.record || alarms.all.length > 0 ? this.#recorded() : null),
     };
   }
 
@@ -145,6 +164,7 @@ class Episode {
     } finally {
       this.#heardInLoading();
     }
+    this.#isStarted = true;
     started();
     const hasTurns = copies.definition.page?.turns ?? false;
     const maxSteps = this.#terms.max_steps ?? MAX_STEPS;
@@ -193,11 +213,19 @@ class Episode {
   }
 
   #fail(thrown: unknown): void {
+    if (isLate(thrown)) throw thrown;
     const { alarms, actions, copies } = this.#table;
     const instance = this.#instance;
     this.#error = episodeError(thrown, instance);
     const failed = { definition: copies.definition, instance, action: actions.ofGame };
     const { kind, text, stack, method } = reportOf(thrown, NOWHERE, undefined, failed);
+    if (!this.#isStarted && copies.before !== null) {
+      // It is the restart that fails, and not this episode: in a new page that begins.
+      this.#shown = copies.before;
+      const heard = { text: `${NOT_AGAIN}: ${text}`, stack };
+      alarms.add("retry-broken", heard, { step: this.#shown.num_steps, tick: 0 });
+      return;
+    }
     const place = { step: instance.episodeSteps, tick: this.#error.tick };
     alarms.add(kind === "nan" ? "nan" : "error", { text, stack }, place, this.#sourceOf(method));
   }

@@ -6,6 +6,7 @@ import type { GameDefinition } from "attract/contract";
 import { describe } from "attract/description";
 import { EpisodeTape } from "../episode/episode-tape.ts";
 import { type CheckNews, LOADING_MS } from "../host/game-checker.ts";
+import { isLate } from "../page/page-frame.ts";
 import { Yielder } from "../rollout/yielding.ts";
 import { EpisodeAlarms } from "./alarms.ts";
 import { drillGame } from "./drills.ts";
@@ -51,6 +52,7 @@ export async function playtestGame(
     description: describe(game) as GamePlaytested["description"],
     left_out: leftOut,
     problem,
+    is_late: playtest.isLate,
     seconds: (performance.now() - began) / 1000,
   };
 }
@@ -58,6 +60,8 @@ export async function playtestGame(
 class Playtest {
   /** Players that cannot play, with the reason. */
   readonly leftOut = new Set<string>();
+  /** Whether it ended for what did not come in time by the real clock. */
+  isLate = false;
   readonly #order: PlaytestGame;
   readonly #game: GameDefinition;
   readonly #began: number;
@@ -105,6 +109,7 @@ class Playtest {
     try {
       await this.#play();
     } catch (error) {
+      this.isLate = isLate(error);
       this.#problems.add(`${this.#phase}: ${textOf(error)}`);
     } finally {
       this.#table.copies.close();

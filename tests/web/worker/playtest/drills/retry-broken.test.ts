@@ -62,6 +62,23 @@ test("a second try that keeps the speed of the first is found: which after which
   expect(await run(race(whole))).toMatchObject({ alarms: [], numbers: { episodes: 5 }, problem: null });
 });
 
+test("a copy that does not begin again is shown by the episode before, and is no error of the one after", async () => {
+  const game = race((car) => {
+    whole(car);
+    if (car.laps++ > 0) throw new Error("no second lap");
+  });
+  const { alarms, recorded } = await run(game);
+  const [episode] = await played(game, 1, 200);
+  expect(alarms).toMatchObject([
+    {
+      oracle: "retry-broken",
+      text: "after this episode the game does not begin again in the same page: start() threw: no second lap",
+      step: episode.num_steps,
+    },
+  ]);
+  expect(recorded).toMatchObject([{ num_steps: episode.num_steps, actions: episode.actions }]);
+});
+
 test("of a picture it says that something else is seen", async () => {
   const { alarms } = await run(race(() => undefined, { numbers: 3_000 }));
   expect(alarms[0].text).toContain("at step 0 (0.0 s): the agents see something else");

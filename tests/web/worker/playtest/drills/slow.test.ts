@@ -88,6 +88,13 @@ test("a machine that is busy in two rounds of three raises nothing", async () =>
   expect([alarms, numbers.microseconds_per_tick]).toEqual([[], 2_000]);
 });
 
+test("what a busy machine adds to other ticks in each round is not the game's", async () => {
+  let calls = 0;
+  // Rounds of 6,060 ticks, warm-up and all: each has every tenth tick slow, at another place.
+  const { numbers } = await run(() => ((calls + Math.floor(calls++ / 6_060)) % 10 === 0 ? 50 : 2));
+  expect(numbers.microseconds_per_tick).toBe(2_000);
+});
+
 test("a game is left as it was found, and one that fails or gets no time is a problem", async () => {
   const failing = await run((tick) => {
     if (tick === 60) throw new Error("out of road");

@@ -59,7 +59,8 @@ export function numbersIn(text: string): number[] {
   return [...text.matchAll(NUMBER)].map(([number]) => Number(number.replaceAll(",", "")));
 }
 
-const NUMBER = /\d+(?:,\d{3})*(?:\.\d+)?/g;
+/** A minus is a sign where nothing is taken from: not in `3-4`. */
+const NUMBER = /(?:(?<=^|[\s:=(])-)?\d+(?:,\d{3})*(?:\.\d+)?/g;
 
 function readable(name: string): string {
   try {

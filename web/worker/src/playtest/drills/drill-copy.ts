@@ -53,6 +53,8 @@ export class DrillCopy {
   readonly #picture: Picture;
   readonly #tape: DrillTape;
   #instance: Instance | null = null;
+  /** Whether the last start failed in a used copy. */
+  #isUnbegun = false;
   #lastYield: number;
 
   constructor(game: GameDefinition, kind: CopyKind, options: DrillOptions) {
@@ -90,18 +92,22 @@ export class DrillCopy {
 
   /** Begins an episode. Rejects with GameError as the game does, with Error where its page cannot be had. */
   async start({ seed, instance: stream, episode, parameters }: EpisodeName): Promise<void> {
-    if (this.#kind.isFresh !== false || this.#instance === null) {
+    const isNew = this.#kind.isFresh !== false || this.#instance === null;
+    if (isNew || this.#instance === null) {
       this.#instance?.game.dispose?.();
       this.#instance = createInstance(this.definition);
     }
     const instance = this.#instance;
     instance.setStream(seed.low, seed.high, stream);
     this.#tape.begin(seed, parameters);
+    this.#isUnbegun = false;
     await this.#frames?.preload();
     try {
       await instance.startAhead(episode, parameters);
       instance.start(episode, parameters);
     } catch (error) {
+      // What a used copy cannot begin is no error of this episode: whether it is one of the restart, its own drill says.
+      this.#isUnbegun = !isNew;
       this.failed(error);
       throw error;
     }
@@ -114,7 +120,8 @@ export class DrillCopy {
 
   /** The game threw this. */
   failed(error: unknown): void {
-    if (isGameError(error)) this.#options.failures?.add(error, this.definition, this.instance, this.#tape);
+    if (isGameError(error) && !this.#isUnbegun)
+      this.#options.failures?.add(error, this.definition, this.instance, this.#tape);
   }
 
   /** Rejects with GameError as the game does. */

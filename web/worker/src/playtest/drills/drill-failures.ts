@@ -6,6 +6,7 @@ import type { Instance } from "attract/instance";
 import { leafLimits, numActionComponents, numChoices } from "attract/spaces";
 import { EpisodeTape } from "../../episode/episode-tape.ts";
 import { episodeError, NOWHERE, reportOf } from "../../game/failures.ts";
+import { isLate } from "../../page/page-frame.ts";
 import { EpisodeAlarms } from "../alarms.ts";
 import type { Drilled } from "./drill-options.ts";
 
@@ -31,7 +32,7 @@ export class DrillFailures {
 
   /** Takes in what a copy threw while `tape` recorded it, unless it is known. */
   add(thrown: unknown, definition: GameDefinition, instance: Instance, tape: DrillTape): void {
-    if (this.#recorded.length === MAX_FAILURES) return;
+    if (this.#recorded.length === MAX_FAILURES || isLate(thrown)) return;
     const error = episodeError(thrown, instance);
     const failed = { definition, instance, action: tape.move };
     const { kind, text, stack, method } = reportOf(thrown, NOWHERE, undefined, failed);

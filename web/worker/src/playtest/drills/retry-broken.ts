@@ -6,6 +6,7 @@ import type { Instance } from "attract/instance";
 import { observedName, observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../episode/episode-script.ts";
 import { episodeError, isGameError } from "../../game/failures.ts";
+import { NOT_AGAIN } from "../alarms.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
 import { hashed } from "./picture.ts";
@@ -53,25 +54,29 @@ export async function retryBroken({ definition, episodes, options }: Drill): Pro
     return compared >= 2
       ? clean({ episodes: compared, ...(drawnAlike === null ? {} : { drawn_alike: drawnAlike }) })
       : unfinished(`only ${compared} of ${sequence.length} episodes were compared in the time given`);
-  const { number, difference, expected } = broken;
+  const { number, difference, expected, error } = broken;
   const before = await shortest(definition, sequence, number, expected, options);
-  const alarm = alarmOf(definition, number % scripts.length, before.text, difference);
+  const last = number > 0 && before.first === number - 1 ? sequence[number - 1].episode : null;
+  const alarm =
+    error === null || last === null
+      ? alarmOf(definition, number % scripts.length, before.text, difference)
+      : notAgain(error, last);
   const numbers: Drilled["numbers"] = { episodes: compared, first: before.first, last: number };
-  if (page !== undefined) {
+  if (page !== undefined && error === null) {
     // A page may begin otherwise when it has come up than whenever it restarts: then all restarts are alike.
     const restarted = await comparison(definition, sequence, "restarted", options);
     const isPlayed = restarted.problem === null && restarted.compared === sequence.length;
     if (restarted.broken !== null) numbers.restarts_alike = 0;
     else if (isPlayed) numbers.restarts_alike = 1;
   }
-  return { ...clean(numbers), alarms: [alarm], recorded: [null] };
+  return { ...clean(numbers), alarms: [alarm], recorded: [error === null ? null : last] };
 }
 
 interface Comparison {
   /** Episodes that were played in both copies. */
   compared: number;
-  /** The first that differs, and how it goes in a new copy. */
-  broken: { number: number; difference: Difference; expected: Play } | null;
+  /** The first that differs, how it goes in a new copy, and of one that does not even begin, what is thrown. */
+  broken: { number: number; difference: Difference; expected: Play; error: string | null } | null;
   /** Whether each begins with the same picture; null: that is not known. */
   drawnAlike: 0 | 1 | null;
   problem: string | null;
@@ -107,7 +112,10 @@ async function comparison(
         found.problem =
           `the game is not deterministic: episode ${number % (sequence.length - 1)} differs between two new copies at ` +
           `${stepText(definition, chance.step)}: ${chance.text}`;
-      else if (again.isWhole) found.broken = { number, difference, expected };
+      else if (again.isWhole) {
+        const error = came.rows.length === 0 ? came.error : null;
+        found.broken = { number, difference, expected, error };
+      }
       break;
     }
   } finally {
@@ -154,6 +162,11 @@ function alarmOf(
     step,
     tick: 0,
   };
+}
+
+/** As where the crowd meets it. */
+function notAgain(error: string, { num_steps: step }: EpisodeScript["episode"]): PlaytestAlarm {
+  return { oracle: "retry-broken", text: `${NOT_AGAIN}: ${error}`, stack: null, method: null, step, tick: 0 };
 }
 
 async function play(copy: DrillCopy, script: EpisodeScript, { deadline }: Drill["options"]): Promise<Play> {

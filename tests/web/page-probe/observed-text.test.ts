@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { observedLength, observeHelpers, observeOf } from "../../../web/page-probe/src/observed-text.ts";
+import type { Place } from "../../../web/page-probe/src/places.ts";
+import type { Reading, Seen } from "../../../web/page-probe/src/readings.ts";
+
+function seen(text: string, scales: number[], fields: string[] = [], count = 1): Seen {
+  const kind: Place["kind"] = fields.length === 0 ? "number" : "list";
+  const place = { text, name: text, kind, fields, isShown: false, read: () => undefined };
+  return { place, scales, fields, count };
+}
+
+function reading(all: Seen[], state: { x: string | null; y: string | null } | null): Reading {
+  return { score: null, end: null, seen: all, players: { state, drawn: null }, scores: [], ends: [] };
+}
+
+/** What the written option gives in a page. */
+function observed(found: Reading, window: object): number[] {
+  const script = `${observeHelpers(found).join("\n")}\nreturn ({ ${observeOf(found)} }).observe`;
+  const plain = script
+    .replace(/: (?:unknown|number|any)(?:\[\])?(?=[,)= {])/g, "")
+    .replace(/: \(item\) => number\[\]/g, "");
+  return (new Function(plain)() as (w: object) => number[])(window);
+}
+
+const ME = seen("w.state()?.me?.x", [100]);
+const STONES = seen("w.state()?.stones", [100, 100, 1], ["x", "at.y", "vx"], 2);
+const PAGE = {
+  state: () => ({
+    me: { x: 50, y: 40 },
+    stones: [
+      { x: 90, at: { y: 40 }, vx: 1 },
+      null,
+      { x: 60, at: { y: 50 }, vx: 2 },
+      { x: 50, at: { y: 45 }, vx: 3 },
+    ],
+  }),
+};
+
+test("a list is seen from the player, the nearest first, and has room for four", () => {
+  const found = reading([ME, STONES], { x: "w.state()?.me?.x", y: "w.state()?.me?.y" });
+  expect(observeOf(found)).toContain("const player = { x: Number(now?.me?.x), y: Number(now?.me?.y) };");
+  expect(observedLength(found)).toBe(13);
+  // 5 below; 10 right and 10 below; 40 right: each by 100. The player itself stays where it is.
+  expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
+});
+
+test("an answer of the game's hooks is asked for once", () => {
+  const text = "w.hooks.getState()?.me?.x";
+  const found = reading([seen(text, [100]), seen("w.hooks.getState()?.x", [100])], { x: text, y: null });
+  expect(observeOf(found).match(/getState/g)).toHaveLength(1);
+});
+
+test("with one axis of the player's known a list keeps its order, and that axis is relative", () => {
+  const found = reading([ME, STONES], { x: "w.state()?.me?.x", y: null });
+  expect(observed(found, PAGE)).toEqual([0.5, ...[0.4, 0.4, 1], ...[0.1, 0.5, 2]]);
+});
+
+test("without a player all stays where it is", () => {
+  const found = reading([ME, STONES], null);
+  expect(observeOf(found)).not.toContain("player");
+  expect(observed(found, PAGE)).toEqual([0.5, ...[0.9, 0.4, 1], ...[0.6, 0.5, 2]]);
+});
+
+test("the most frequent word of a board is that of its empty cells", () => {
+  const board: Seen = seen("w.board", [1]);
+  const found = reading(
+    [{ ...board, place: { ...board.place, kind: "grid", empty: "#111" }, fields: ["2", "2"], count: 4 }],
+    null,
+  );
+  expect(
+    observed(found, {
+      board: [
+        ["#111", "#f00"],
+        ["2", "#111"],
+      ],
+    }),
+  ).toEqual([0, 1, 2, 0]);
+});

@@ -1,0 +1,164 @@
+/** The part of an adapter that reads what the agent sees, as text. */
+
+import { isDrawnThing } from "./drawn-places.ts";
+import { type Axis, NO_PLAYERS, type Player, relativeAxes } from "./player.ts";
+import type { Reading, Seen } from "./readings.ts";
+
+/** The largest number that an agent is given. */
+export const LARGEST = 5;
+/** The nearest things of a list: random play may not have met so many. */
+const MIN_NEAREST = 4;
+const STATE_PLAYER = "player";
+const DRAWN_PLAYER = "shownPlayer";
+
+/** How many numbers it gives. */
+export function observedLength(reading: Reading): number {
+  return reading.seen.reduce((sum, one) => sum + lengthOf(one, reading), 0);
+}
+
+/** The adapter's `observe` option. */
+export function observeOf(reading: Reading): string {
+  const { seen } = reading;
+  if (seen.length === 0)
+    return "// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]";
+  const lines = [...hoists(seen), ...playersOf(reading)];
+  return `observe(w) {\n    ${lines.map((line) => `${line}\n    `).join("")}return [\n      ${hoisted(reading).join(",\n      ")},\n    ];\n  }`;
+}
+
+/** The functions that it calls. */
+export function observeHelpers(reading: Reading): string[] {
+  const { seen } = reading;
+  const kinds = new Set(seen.map(({ place }) => place.kind));
+  return [
+    ...(seen.length === 0
+      ? []
+      : [
+          `/** Within what the observation's box allows. */
+function near(value: unknown, scale: number): number {
+  const share = Number(value) / scale;
+  return Number.isNaN(share) ? 0 : Math.max(-${LARGEST}, Math.min(${LARGEST}, share));
+}
+`,
+        ]),
+    ...(kinds.has("list")
+      ? [
+          `/** The first \`count\` of a list, each as \`width\` numbers; 0 where there are no more. */
+// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
+function rows(list: any, count: number, width: number, numbers: (item: any) => number[]): number[] {
+  const found = [...(list ?? [])].filter((item) => item != null).slice(0, count).flatMap(numbers);
+  return [...found, ...new Array(count * width - found.length).fill(0)];
+}
+`,
+        ]
+      : []),
+    ...(kinds.has("grid")
+      ? [
+          `/** The cells of a grid, column by column; 0 where nothing is. */
+// biome-ignore lint/suspicious/noExplicitAny: what a page's cells hold is its own affair
+function cells(grid: any, columns: number, rows: number, scale: number, empty = ""): number[] {
+  return Array.from({ length: columns * rows }, (_, i) => {
+    const column = grid?.[Math.floor(i / rows)];
+    const cell = Array.isArray(column) ? column[i % rows] : column;
+    const value = typeof cell === "object" && cell !== null ? (cell.value ?? 1) : cell;
+    return near(value === empty ? 0 : Number(value) || (value ? 1 : 0), scale);
+  });
+}
+`,
+        ]
+      : []),
+    ...(seen.some((one) => isSorted(one, reading))
+      ? [
+          `/** A list's items, the nearest first by how far away each is on both axes. */
+// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
+function nearest(list: any, away: (item: any) => number[]): any[] {
+  const items = [...(list ?? [])].filter((item) => item != null);
+  const far = new Map(items.map((item) => [item, Math.hypot(...away(item).map((one) => one || 0))]));
+  return items.sort((a, b) => Number(far.get(a)) - Number(far.get(b)));
+}
+`,
+        ]
+      : []),
+  ];
+}
+
+/** Where the player is, for what is relative to that. */
+function playersOf(reading: Reading): string[] {
+  const { state, drawn } = reading.players ?? NO_PLAYERS;
+  const isUsed = (player: Player | null): boolean =>
+    reading.seen.some(
+      (one) => playerOf(one, reading) === player && axesOf(one, reading).some((axis) => axis !== null),
+    );
+  const written = (name: string, player: Player | null): string[] => {
+    if (player === null || !isUsed(player)) return [];
+    const axes = (["x", "y"] as const).flatMap((axis) =>
+      player[axis] === null ? [] : [`${axis}: Number(${shortened(player[axis], reading.seen)})`],
+    );
+    return [`const ${name} = { ${axes.join(", ")} };`];
+  };
+  return [...written(STATE_PLAYER, state), ...written(DRAWN_PLAYER, drawn)];
+}
+
+function playerOf({ place }: Seen, { players = NO_PLAYERS }: Reading): Player | null {
+  return isDrawnThing(place) ? players.drawn : players.state;
+}
+
+function axesOf(one: Seen, reading: Reading): (Axis | null)[] {
+  return relativeAxes(one, playerOf(one, reading), reading.seen);
+}
+
+/** Whether its items are sorted: both axes of their places are relative to the player. */
+function isSorted(one: Seen, reading: Reading): boolean {
+  const axes = axesOf(one, reading);
+  return one.place.kind === "list" && axes.includes("x") && axes.includes("y");
+}
+
+/** Calls that give the state are made once. */
+function hoists(seen: readonly Seen[]): string[] {
+  const found = prefixes(seen);
+  return found.map((prefix, i) => `const ${nameOf(i)} = ${prefix};`);
+}
+
+function prefixes(seen: readonly Seen[]): string[] {
+  const calls = seen.map(({ place }) => /^(?:state\(w\)|w(?:\.[\w$]+){1,2}\(\))/.exec(place.text)?.[0]);
+  return [...new Set(calls.filter((call) => call !== undefined))];
+}
+
+function nameOf(index: number): string {
+  return ["now", "also", "too", "more"][index] ?? `more${index}`;
+}
+
+function hoisted(reading: Reading): string[] {
+  return reading.seen.map((one) => written(one, shortened(one.place.text, reading.seen), reading));
+}
+
+function shortened(text: string, seen: readonly Seen[]): string {
+  const found = prefixes(seen);
+  const at = found.findIndex((prefix) => text.startsWith(prefix));
+  return at < 0 ? text : nameOf(at) + text.slice(found[at].length);
+}
+
+function written(one: Seen, text: string, reading: Reading): string {
+  const { place, scales, fields } = one;
+  if (place.kind === "grid") {
+    const empty = place.empty === undefined ? "" : `, ${JSON.stringify(place.empty)}`;
+    return `...cells(${text}, ${fields.join(", ")}, ${scales[0]}${empty})`;
+  }
+  const axes = axesOf(one, reading);
+  const player = isDrawnThing(place) ? DRAWN_PLAYER : STATE_PLAYER;
+  const relative = (value: string, at: number): string =>
+    axes[at] == null ? value : `${value} - ${player}.${axes[at]}`;
+  if (place.kind !== "list") return `near(${relative(text, 0)}, ${scales[0]})`;
+  const values = fields.map((field, i) => relative(`m.${field.replaceAll(".", "?.")}`, i));
+  const numbers = values.map((value, i) => `near(${value}, ${scales[i]})`);
+  const away = values.filter((_, i) => axes[i] != null);
+  const list = isSorted(one, reading) ? `nearest(${text}, (m) => [${away.join(", ")}])` : text;
+  return `...rows(${list}, ${countOf(one, reading)}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
+}
+
+function countOf(one: Seen, reading: Reading): number {
+  return isSorted(one, reading) && one.count > 1 ? Math.max(MIN_NEAREST, one.count) : one.count;
+}
+
+function lengthOf(one: Seen, reading: Reading): number {
+  return one.place.kind === "list" ? one.fields.length * countOf(one, reading) : one.count;
+}
