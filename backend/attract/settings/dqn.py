@@ -1,17 +1,13 @@
-"""DQN's hyperparameters: the replay buffer, gradient steps, targets and exploration."""
+"""DQN's hyperparameters: what algorithms with a replay buffer share, quantiles and exploration."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from attract.settings.algorithm import GameContext, RunContext
-from attract.settings.base import Fraction, Positive, ScheduleName, Settings
+from attract.settings.base import Fraction
+from attract.settings.off_policy import OffPolicySettings, around
 
-PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "reflex": {"gamma": 0.98},
-    "long-run": {"gamma": 0.998},
-}
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "return-fell": ("Lower the learning rate: `{setting}`", "--dqn.learning-rate 0.0001"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--dqn.gamma 0.99"),
@@ -28,47 +24,15 @@ REFUSES: Final[Mapping[str, str]] = {
 }
 
 
-class DqnSettings(Settings):
+class DqnSettings(OffPolicySettings):
     """Settings of DQN with quantile regression (QR-DQN): it learns from few steps, by many gradient steps."""
 
     section: ClassVar[str] = "dqn"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
-    derived: ClassVar[tuple[str, ...]] = ("batch_segments",)
     refuses: ClassVar[Mapping[str, str]] = REFUSES
-    has_fused_steps: ClassVar[bool] = False
 
-    horizon: Annotated[int, Field(ge=1, le=65_536)] = 16
-    """Steps per segment. An update follows one segment of every agent."""
-    batch_segments: Positive | None = None
-    """Segments per update. None: one rollout of the whole fleet."""
-    replay_ratio: Annotated[float, Field(gt=0, le=64)] = 0.5
-    """Gradient steps per agent step. More learn more from each step, and take more time."""
-    batch_size: Annotated[int, Field(ge=1, le=65_536)] = 64
-    """Steps of each gradient step, drawn evenly from the replay buffer."""
-    buffer_size: Positive = 1_000_000
-    """Maximum steps in each policy's replay buffer; new ones then replace the oldest."""
-    buffer_mebibytes: Annotated[Positive, Field(title="Buffer memory (MiB)")] = 1024
-    """Maximum memory of each policy's replay buffer in MiB. It lowers `buffer_size` where observations are
-    large."""
-    learning_starts: Annotated[int, Field(ge=0)] = 1000
-    """Steps in the buffer before the first gradient step."""
-
-    learning_rate: Annotated[float, Field(gt=0)] = 5e-4
-    """Step size of the optimizer, Adam."""
-    learning_rate_schedule: Annotated[ScheduleName, Field(title="Learning rate schedule")] = "constant"
-    """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
-    gamma: Annotated[Fraction, Field(title="Discount (gamma)")] = 0.99
-    """Discount per step, not per tick. 0.99 looks about 100 steps ahead, 0.999 about 1,000."""
-    n_steps: Annotated[int, Field(ge=1, le=64, title="Steps of returns")] = 1
-    """Rewards that a target sums before it bootstraps. More spread rewards faster, and depend more on the
-    policies that played."""
     n_quantiles: Annotated[int, Field(ge=1, le=512, title="Quantiles")] = 32
     """Quantiles of the return that are predicted for each action. 1: only the median."""
-    tau: Annotated[float, Field(gt=0, le=1, title="Target update (tau)")] = 0.005
-    """Share by which the target network follows the network after each gradient step. 1: it is the same."""
-    max_grad_norm: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Max gradient norm")] = 10.0
-    """Gradients with a larger norm are scaled down to it. None: not clipped."""
     exploration_fraction: Fraction = 0.2
     """Share of `schedule_steps` over which exploration falls."""
     exploration_initial_eps: Annotated[Fraction, Field(title="Initial exploration")] = 1.0
@@ -76,36 +40,6 @@ class DqnSettings(Settings):
     this probability of a random action."""
     exploration_final_eps: Annotated[Fraction, Field(title="Final exploration")] = 0.02
     """Exploration at the end of `exploration_fraction`, and from there on."""
-    normalize_rewards: bool = True
-    """Divide rewards by the running scale of the discounted returns, so that a game's reward unit does not
-    matter. Reports show raw rewards."""
-    normalize_observations: bool = True
-    """Normalise observations by running mean and variance, inside the ONNX graph; uint8 is never
-    normalised."""
-    schedule_steps: Positive | None = None
-    """Agent steps over which schedules run; afterwards the values stay constant. None: the run's total, or
-    1,000,000 without one."""
-
-    @property
-    def rollout_segments(self) -> int:
-        """Segments of each slot under one lease."""
-        return 1
-
-    @property
-    def n_epochs(self) -> int:
-        """How often each step is drawn on average, at least 1."""
-        return max(1, round(self.replay_ratio * self.batch_size))
-
-    @property
-    def scheduled_rates(self) -> list[str]:
-        """See `AlgorithmSettings`."""
-        falls = self.learning_rate_schedule != "constant"
-        return ["learning_rate"] if falls else []
-
-    @property
-    def refused_in_cells(self) -> list[str]:
-        """See `AlgorithmSettings`; the algorithm itself is in `refuses`."""
-        return []
 
     @property
     def search_space(self) -> dict[str, Any]:
@@ -113,48 +47,14 @@ class DqnSettings(Settings):
         rate = self.learning_rate
         return {
             "learning_rate": {"low": rate / 5, "high": min(rate * 4, 0.02), "log": True},
-            "gamma": _around(self.gamma, 0.97, 0.98, 0.99, 0.995),
-            "replay_ratio": _around(self.replay_ratio, 0.25, 0.5, 1.0),
-            "n_steps": _around(self.n_steps, 1, 3, 5),
-            "batch_size": _around(self.batch_size, 32, 64, 128),
-            "exploration_fraction": _around(self.exploration_fraction, 0.1, 0.2, 0.4),
+            "gamma": around(self.gamma, 0.97, 0.98, 0.99, 0.995),
+            "replay_ratio": around(self.replay_ratio, 0.25, 0.5, 1.0),
+            "n_steps": around(self.n_steps, 1, 3, 5),
+            "batch_size": around(self.batch_size, 32, 64, 128),
+            "exploration_fraction": around(self.exploration_fraction, 0.1, 0.2, 0.4),
         }
 
     @staticmethod
     def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
         """See `AlgorithmSettings`: nothing has been measured to be better than the defaults."""
         return []
-
-    @staticmethod
-    def drop_excluded(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
-        """See `AlgorithmSettings`: no setting excludes another."""
-
-    def resolve(self, run: RunContext) -> dict[str, Any]:
-        """See `AlgorithmSettings`."""
-        return {"schedule_steps": run.schedule_steps}
-
-    def resolve_for_game(self, run: RunContext, game: GameContext) -> tuple[dict[str, Any], dict[str, str]]:
-        """See `AlgorithmSettings`."""
-        return {}, {}
-
-    def check_policy(self, *, is_recurrent: bool) -> None:
-        """See `AlgorithmSettings`: `refuses` says all."""
-
-    def check_batch(self, run: RunContext, segments: int, policy: str) -> None:
-        """See `AlgorithmSettings`: any batch goes into the buffer."""
-
-    def update_text(self, run: RunContext, segments: int) -> str:
-        """See `AlgorithmSettings`."""
-        steps = self.replay_ratio * segments * self.horizon
-        return (
-            f"{self.batch_size} steps each, drawn from a buffer of up to {self.buffer_size:,} steps; "
-            f"about {steps:,.0f} optimizer steps an update"
-        )
-
-    def lag_text(self, run: RunContext) -> str | None:
-        """See `AlgorithmSettings`: steps of any version are learned from as they are."""
-        return None
-
-
-def _around(base: Any, *values: Any) -> list[Any]:
-    return [base, *(value for value in values if value != base)]

@@ -47,6 +47,8 @@ class OffPolicySettings(Settings):
     policies that played."""
     tau: Annotated[float, Field(gt=0, le=1, title="Target update (tau)")] = 0.005
     """Share by which the target network follows the network after each gradient step. 1: it is the same."""
+    max_grad_norm: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Max gradient norm")] = 10.0
+    """Gradients with a larger norm are scaled down to it. None: not clipped."""
     normalize_rewards: bool = True
     """Divide rewards by the running scale of the discounted returns, so that a game's reward unit does not
     matter. Reports show raw rewards."""

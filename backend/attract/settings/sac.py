@@ -33,11 +33,19 @@ class SacSettings(OffPolicySettings):
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     refuses: ClassVar[Mapping[str, str]] = REFUSES
 
-    temperature: Annotated[float, Field(gt=0, title="Initial temperature")] = 0.1
+    replay_ratio: Annotated[float, Field(gt=0, le=64)] = 1.0
+    """Gradient steps per agent step. More learn more from each step, and take more time."""
+    batch_size: Annotated[int, Field(ge=1, le=65_536)] = 128
+    """Steps of each gradient step, drawn evenly from the replay buffer."""
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    """Step size of the optimizer, Adam."""
+    tau: Annotated[float, Field(gt=0, le=1, title="Target update (tau)")] = 0.01
+    """Share by which the target network follows the network after each gradient step. 1: it is the same."""
+    temperature: Annotated[float, Field(gt=0, title="Initial temperature")] = 0.01
     """Weight of the entropy at the start. It changes so that the entropy is `target_entropy`."""
     target_entropy: float = -1.0
-    """Entropy that the policy keeps, nats for each number of an action, where the box goes from -1 to 1. -1 is
-    a standard deviation of 0.09, 0 is 0.24."""
+    """Entropy that the policy keeps, nats for each number of an action, where a box goes from -1 to 1.
+    -1 is a standard deviation of 0.09, 0 is 0.24."""
 
     @property
     def search_space(self) -> dict[str, Any]:

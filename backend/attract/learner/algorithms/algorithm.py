@@ -13,7 +13,7 @@ from attract.experience.batch import Batch
 from attract.policy.network import Policy
 from attract.schema.philox import derive_seed
 
-ALGORITHM_PREFIXES = ("return_statistics", "exploration.", "quantiles.", "values.")
+ALGORITHM_PREFIXES = ("return_statistics", "exploration.", "values.")
 """Prefixes of the tensors and moments that algorithms and wrappers keep beside the network's."""
 
 ExtraLoss = Callable[[torch.Generator], Tensor]

@@ -80,16 +80,15 @@ class QuantileNetwork(nn.Module):
         self.advantage_head = _head(inputs, outputs * num_quantiles, generator)
         self.value_head = _head(inputs, num_quantiles, generator)
 
-    @property
-    def heads(self) -> dict[str, Tensor]:
-        """Weights besides the policy's, by name."""
-        return {name: tensor for name, tensor in self.state_dict().items() if not name.startswith("policy.")}
-
     def learned(self) -> list[nn.Parameter]:
         """What gradient steps change: all but the heads of the policy itself."""
         own = (*self.policy.policy_head.parameters(), *self.policy.value_head.parameters())
         derived = {id(parameter) for parameter in own}
         return [parameter for parameter in self.parameters() if id(parameter) not in derived]
+
+    def followed(self) -> list[nn.Parameter]:
+        """The same: the target network follows all that is learned."""
+        return self.learned()
 
     def quantiles(self, preprocessed: Preprocessed, indices: Tensor) -> Tensor:
         """[B, N] quantiles of the return of actions.

@@ -17,7 +17,7 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
-from attract.learner.dqn.replay_buffer import ReplayBuffer, Transitions
+from attract.learner.replay.buffer import ReplayBuffer, Transitions
 from attract.settings.off_policy import OffPolicySettings
 
 RETURNS = "return_statistics"
@@ -67,7 +67,7 @@ class OffPolicy(ABC):
     """
 
     metric_names: ClassVar[tuple[str, ...]]
-    """Names of what `_gradient_step` gives, without `train/`."""
+    """Names of the numbers that `_loss` gives, without `train/`."""
 
     def __init__(
         self, learnable: Learnable, settings: OffPolicySettings, network: nn.Module, target: nn.Module
@@ -76,9 +76,10 @@ class OffPolicy(ABC):
         self._device = learnable.device
         self._common = settings
         self._network, self._target = network, target
-        self._pairs = list(zip(_values(target).followed(), _values(network).followed(), strict=True))
+        self._followers, self._followed = _values(target).followed(), _values(network).followed()
+        self._learned = _values(network).learned()
         self.optimizer = torch.optim.Adam(
-            _values(network).learned(), lr=settings.learning_rate, eps=ADAM_EPSILON, fused=True
+            self._learned, lr=settings.learning_rate, eps=ADAM_EPSILON, fused=True
         )
         self.generator = learnable.generator("replay")
         """Draws from the buffer; on the CPU whatever the device."""
@@ -92,12 +93,12 @@ class OffPolicy(ABC):
         self._seen: _Seen | None = None
 
     @abstractmethod
-    def _gradient_step(self, drawn: Transitions) -> Tensor:
-        """One step of the optimizer; the numbers of `metric_names`."""
+    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The loss of one gradient step, and the numbers of `metric_names`, without gradient."""
 
     @abstractmethod
-    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], float | None, dict[str, float]]:
-        """After the gradient steps: metrics, the entropy in nats where it is known, and shared metrics."""
+    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
+        """What is left after the gradient steps; metrics of the policy, and those that all policies share."""
 
     def can_learn_from(self, batch: Batch) -> bool:
         """See `Algorithm`."""
@@ -111,14 +112,16 @@ class OffPolicy(ABC):
         if extra_loss is not None or batch.reward_bonus is not None or batch.advantage_bonus is not None:
             raise RuntimeError("expected experience alone, got what a wrapper adds, which is not replayed")
         _check_finite(batch)
-        settings, divisor, returns = self._common, 1.0, None
+        settings = self._common
+        divisor: float | None = None
+        returns: SeenReturns | None = None
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
             divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
         num_steps = int(batch.valid.sum())
         owed, taken = self._owed, 0
         metrics: dict[str, float] = {}
-        entropy, shared = None, dict[str, float]()
+        shared: dict[str, float] = {}
         rate = scheduled(
             settings.learning_rate,
             settings.learning_rate_schedule,
@@ -131,7 +134,7 @@ class OffPolicy(ABC):
             undo = self.undo_point()
             try:
                 metrics |= self._learn(taken, rate, divisor)
-                written, entropy, shared = self._write_policy(progress)
+                written, shared = self._write_policy(progress)
                 metrics |= written
                 self._check_weights()
             except BaseException:
@@ -144,9 +147,9 @@ class OffPolicy(ABC):
             "train/buffer_steps": float(self.buffer.num_steps),
             "train/buffer_mebibytes": self.buffer.num_bytes / 2**20,
         }
-        if settings.normalize_rewards:
+        if divisor is not None:
             metrics["train/reward_divisor"] = divisor
-        return Report(metrics, {"train/learning_rate": rate, **shared}, entropy)
+        return Report(metrics, {"train/learning_rate": rate, **shared})
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`: from here on the batch is in the buffer.
@@ -215,7 +218,7 @@ class OffPolicy(ABC):
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _learn(self, num_steps: int, rate: float, divisor: float) -> dict[str, float]:
+    def _learn(self, num_steps: int, rate: float, divisor: float | None) -> dict[str, float]:
         """So many gradient steps; means of their numbers. Raises: NonFiniteUpdateError."""
         if num_steps == 0:
             return {}
@@ -229,20 +232,26 @@ class OffPolicy(ABC):
             n_steps=settings.n_steps,
             divisor=divisor,
         )
-        rows: list[Tensor] = []
-        for part in _parts(drawn, settings.batch_size):
-            rows.append(self._gradient_step(part))
-            self._follow()
-        means = torch.stack(rows).double().mean(0).tolist()
+        rows = torch.stack([self._gradient_step(part) for part in _parts(drawn, settings.batch_size)])
+        means = rows.double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
-        return {f"train/{name}": value for name, value in zip(self.metric_names, means, strict=True)}
+        names = (*self.metric_names, "grad_norm")
+        return {f"train/{name}": value for name, value in zip(names, means, strict=True)}
 
-    @torch.no_grad()
-    def _follow(self) -> None:
-        """The target network's parameters move by `tau` of the way."""
-        followers, own = [list(side) for side in zip(*self._pairs, strict=True)]
-        torch._foreach_lerp_(followers, own, self._common.tau)
+    def _gradient_step(self, drawn: Transitions) -> Tensor:
+        """One step of the optimizer, which the target network follows: numbers, and the gradient's norm."""
+        loss, numbers = self._loss(drawn)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        limit = self._common.max_grad_norm
+        norm = torch.nn.utils.clip_grad_norm_(self._learned, torch.inf if limit is None else limit)
+        self.optimizer.step()
+        self._policy.limit_spread()
+        with torch.no_grad():
+            for follower, own in zip(self._followers, self._followed, strict=True):
+                follower.lerp_(own, self._common.tau)
+        return torch.stack([*numbers, norm])
 
     def _check_weights(self) -> None:
         """Raises: NonFiniteUpdateError: a weight is not finite."""

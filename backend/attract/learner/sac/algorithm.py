@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.dqn.replay_buffer import Transitions
+from attract.learner.replay.buffer import Transitions
 from attract.learner.replay.off_policy import OffPolicy
 from attract.learner.sac.network import SoftActorCritic
 from attract.settings.sac import SacSettings
@@ -27,21 +27,20 @@ class Sac(OffPolicy):
         settings: of the run.
     """
 
-    metric_names: ClassVar[tuple[str, ...]] = ("loss", "q_value", "q_target", "actor_loss", "temperature")
+    metric_names: ClassVar[tuple[str, ...]] = ("loss", "q_value", "q_target", "temperature")
 
     def __init__(self, learnable: Learnable, settings: SacSettings) -> None:
-        network = SoftActorCritic(
+        self.network = SoftActorCritic(
             learnable.policy, settings.temperature, learnable.generator("critics")
         ).to(learnable.device)
-        target = copy.deepcopy(network).requires_grad_(False)
-        super().__init__(learnable, settings, network, target)
-        self.network: SoftActorCritic = network
-        self.target: SoftActorCritic = target
+        self.target = copy.deepcopy(self.network).requires_grad_(False)
+        """Only its encoders and critics are used."""
+        super().__init__(learnable, settings, self.network, self.target)
         size = learnable.policy.policy_head.out_features
         self._target_entropy = settings.target_entropy * size
 
-    def _gradient_step(self, drawn: Transitions) -> Tensor:
-        """See `OffPolicy`: the losses of critics, actor and temperature, in one step of the optimizer."""
+    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """See `OffPolicy`: critics, actor, temperature and the policy's value, each by its own weights."""
         buffer, device, network = self.buffer, self._device, self.network
         now = self._policy.preprocess(buffer.observations(drawn.start, device))
         following = self._policy.preprocess(buffer.observations(drawn.end, device))
@@ -62,12 +61,9 @@ class Sac(OffPolicy):
         actor_loss = -(actions * slope).sum(1).mean() - temperature.detach() * entropy
         temperature_loss = temperature * (entropy.detach() - self._target_entropy)
         value_loss = (network.value(still) - value).square().mean()
-        self.optimizer.zero_grad(set_to_none=True)
-        (critic_loss + actor_loss + temperature_loss + value_loss).backward()
-        self.optimizer.step()
-        self._policy.limit_spread()
-        numbers = (critic_loss, predicted.mean(), targets.mean(), -value.mean(), temperature)
-        return torch.stack([number.detach() for number in numbers])
+        numbers = (critic_loss, predicted.mean(), targets.mean(), temperature)
+        loss = critic_loss + actor_loss + temperature_loss + value_loss
+        return loss, tuple(number.detach() for number in numbers)
 
     def _value_and_slope(self, features: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """[B] the lower of the values of clipped actions, and [B, size] its gradient by them."""
@@ -77,7 +73,6 @@ class Sac(OffPolicy):
         is_outwards = (actions.abs() > 1.0) & (slope * actions > 0.0)
         return value.detach(), slope.masked_fill(is_outwards, 0.0)
 
-    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], float | None, dict[str, float]]:
-        """See `OffPolicy`: the policy is learned as it is exported."""
-        entropy = float(self.network.entropy)
-        return {"train/entropy": entropy}, entropy, {}
+    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
+        """See `OffPolicy`: the policy is played as it was learned."""
+        return {"train/entropy": float(self.network.entropy.detach())}, {}

@@ -32,7 +32,11 @@ class Critic(nn.Module):
         layers: list[nn.Module] = []
         inputs = num_features + action_size
         for size in hidden_sizes:
-            layers += [initialise(nn.Linear(inputs, size), HIDDEN_GAIN, generator), nn.LayerNorm(size), nn.ReLU()]
+            layers += [
+                initialise(nn.Linear(inputs, size), HIDDEN_GAIN, generator),
+                nn.LayerNorm(size),
+                nn.ReLU(),
+            ]
             inputs = size
         self.layers = nn.Sequential(*layers, initialise(nn.Linear(inputs, 1), VALUE_HEAD_GAIN, generator))
 
@@ -62,7 +66,10 @@ class SoftActorCritic(nn.Module):
         num_features = (hidden[0] if hidden else policy.policy_head).in_features
         sizes = tuple(layer.out_features for layer in hidden)
         self.critics = nn.ModuleList(
-            [Critic(num_features, policy.policy_head.out_features, sizes, generator) for _ in range(NUM_CRITICS)]
+            [
+                Critic(num_features, policy.policy_head.out_features, sizes, generator)
+                for _ in range(NUM_CRITICS)
+            ]
         )
         self.log_temperature = nn.Parameter(torch.tensor(math.log(temperature)))
 
@@ -72,7 +79,9 @@ class SoftActorCritic(nn.Module):
 
     def followed(self) -> list[nn.Parameter]:
         """Encoders and critics."""
-        encoders = [parameter for encoder in self.policy.encoders.values() for parameter in encoder.parameters()]
+        encoders = [
+            parameter for encoder in self.policy.encoders.values() for parameter in encoder.parameters()
+        ]
         return [*encoders, *self.critics.parameters()]
 
     def features(self, preprocessed: Preprocessed) -> Tensor:

@@ -11,7 +11,8 @@ import torch
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.dqn.algorithm import RETURNS, Dqn
+from attract.learner.dqn.algorithm import Dqn
+from attract.learner.replay.off_policy import RETURNS
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.learner import Published, Ready, Train, Warmup
 from attract.settings.dqn import DqnSettings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch, Finals
-from attract.learner.dqn.replay_buffer import ReplayBuffer, Transitions
+from attract.learner.replay.buffer import ReplayBuffer, Transitions
 
 GAMMA = 0.5
 CPU = torch.device("cpu")
