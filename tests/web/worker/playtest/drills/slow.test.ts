@@ -7,7 +7,12 @@ import { drilled } from "./drilled.ts";
 /** What the clock of a test says: time passes only where something takes it. */
 class Clock {
   ms = 0;
-  readonly now = (): number => this.ms;
+  readonly #perMs: number;
+  /** @param perMs how many times it counts in a millisecond. */
+  constructor(perMs: number) {
+    this.#perMs = perMs;
+  }
+  readonly now = (): number => Math.floor(this.ms * this.#perMs) / this.#perMs;
 }
 
 /** Its ticks of 20 ms take as long as `takes` says, in ms. */
@@ -35,8 +40,13 @@ function busy(clock: Clock, takes: (tick: number) => number, secondsPerStep = 0.
   });
 }
 
-async function run(takes: (tick: number) => number, secondsPerStep = 0.02, seconds = 10_000) {
-  const clock = new Clock();
+async function run(
+  takes: (tick: number) => number,
+  secondsPerStep = 0.02,
+  seconds = 10_000,
+  clockPerMs = 1e9,
+) {
+  const clock = new Clock(clockPerMs);
   const options = { now: clock.now, yieldTurn: () => Promise.resolve(), seconds };
   return drilled("slow", busy(clock, takes, secondsPerStep), [], options);
 }
@@ -93,6 +103,11 @@ test("what a busy machine adds to other ticks in each round is not the game's", 
   // Rounds of 6,060 ticks, warm-up and all: each has every tenth tick slow, at another place.
   const { numbers } = await run(() => ((calls + Math.floor(calls++ / 6_060)) % 10 === 0 ? 50 : 2));
   expect(numbers.microseconds_per_tick).toBe(2_000);
+});
+
+test("a clock of tenths of a millisecond measures ticks of hundredths", async () => {
+  const { numbers } = await run(() => 0.03, 0.02, 10_000, 10);
+  expect(numbers.microseconds_per_tick).toBeCloseTo(30, 0);
 });
 
 test("a game is left as it was found, and one that fails or gets no time is a problem", async () => {
