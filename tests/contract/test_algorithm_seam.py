@@ -29,6 +29,7 @@ PACKAGE = Path(attract.__file__).parent
 NAMED = {
     "ppo": re.compile(r"(?<![A-Za-z])ppo|Ppo|PPO"),
     "dqn": re.compile(r"(?<![A-Za-z])dqn|Dqn|DQN"),
+    "sac": re.compile(r"(?<![A-Za-z])sac(?![A-Za-z])|Sac[A-Z]|SAC"),
 }
 MAY_KNOW = {"settings/run.py", "learner/registry.py"}
 GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")

@@ -41,9 +41,11 @@ class ReplayBuffer:
     Args:
         max_rows: how many rows are kept at most.
         max_bytes: how much memory they take at most.
+        section: of the settings that bound it, for messages.
     """
 
-    def __init__(self, max_rows: int, max_bytes: int) -> None:
+    def __init__(self, max_rows: int, max_bytes: int, section: str) -> None:
+        self._section = section
         self._max_rows = max_rows
         self._max_bytes = max_bytes
         self._capacity = 0
@@ -197,7 +199,7 @@ class ReplayBuffer:
             by_rows = self._max_rows < count
             raise ConfigurationError(
                 f"the replay buffer holds {self._capacity:,} rows, and one update brings {count:,}",
-                setting="dqn.buffer_size" if by_rows else "dqn.buffer_mebibytes",
+                setting=f"{self._section}.{'buffer_size' if by_rows else 'buffer_mebibytes'}",
                 fix=f"the smallest that works is {count if by_rows else mebibytes}",
             )
         if self._observations:

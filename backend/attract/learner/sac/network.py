@@ -58,10 +58,7 @@ class SoftActorCritic(nn.Module):
 
     def __init__(self, policy: Policy, temperature: float, generator: torch.Generator) -> None:
         super().__init__()
-        if policy.action_log_std is None:
-            raise RuntimeError("expected a policy of real numbers, which the settings see to")
         self.policy = policy
-        self._log_std = policy.action_log_std
         hidden = [module for module in policy.trunk if isinstance(module, nn.Linear)]
         num_features = (hidden[0] if hidden else policy.policy_head).in_features
         sizes = tuple(layer.out_features for layer in hidden)
@@ -95,6 +92,13 @@ class SoftActorCritic(nn.Module):
     def act(self, features: Tensor, noise: Tensor) -> Tensor:
         """[B, size] actions mean + std noise, not clipped, with gradient into trunk, head and deviations."""
         return self.policy.policy_head(self.policy.trunk(features)) + self._log_std.exp() * noise
+
+    @property
+    def _log_std(self) -> Tensor:
+        """[size]. Raises: RuntimeError: actions that are no real numbers, which the settings refuse."""
+        if self.policy.action_log_std is None:
+            raise RuntimeError("expected a policy of real numbers, got one of choices")
+        return self.policy.action_log_std
 
     @property
     def entropy(self) -> Tensor:

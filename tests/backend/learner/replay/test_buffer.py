@@ -67,7 +67,7 @@ def make_batch(
 
 
 def buffer_with(*batches: Batch, rows: int = 1000) -> ReplayBuffer:
-    buffer = ReplayBuffer(rows, 1 << 30)
+    buffer = ReplayBuffer(rows, 1 << 30, "dqn")
     for batch in batches:
         buffer.add(batch)
     return buffer
@@ -149,7 +149,7 @@ def test_bytes_stay_bytes_and_memory_has_its_bound():
         observation={"obs": torch.arange(8 * 100, dtype=torch.uint8).view(8, 1, 10, 10)},
         bootstrap_observation={"obs": torch.zeros(1, 10, 10, dtype=torch.uint8)},
     )
-    buffer = ReplayBuffer(1000, 118 * 20)
+    buffer = ReplayBuffer(1000, 118 * 20, "dqn")
     # 100 of the picture, 4 of the action, 14 of the rest: 20 rows, two blocks of nine.
     for first in range(0, 80, 8):
         buffer.add(replace(pictures, first_step=torch.tensor([first])))
@@ -161,14 +161,14 @@ def test_bytes_stay_bytes_and_memory_has_its_bound():
 def test_a_buffer_that_an_update_does_not_fit_in_names_the_smallest_that_works():
     with pytest.raises(ConfigurationError, match=r"dqn.buffer_size: .* 8 rows.* 9:?.*\n.* works is 9"):
         buffer_with(make_batch([[1.0]] * 8), rows=8)
-    small = ReplayBuffer(1000, 100)
+    small = ReplayBuffer(1000, 100, "dqn")
     with pytest.raises(ConfigurationError, match=r"dqn.buffer_mebibytes: .*\n.* works is 1"):
         small.add(make_batch([[1.0]] * 8))
 
 
 def test_nothing_is_drawn_from_an_empty_buffer():
     with pytest.raises(RuntimeError, match="expected steps"):
-        ReplayBuffer(10, 1000).draw(1, torch.Generator(), gamma=1.0, n_steps=1, divisor=None)
+        ReplayBuffer(10, 1000, "dqn").draw(1, torch.Generator(), gamma=1.0, n_steps=1, divisor=None)
 
 
 @dataclass
