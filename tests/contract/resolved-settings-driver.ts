@@ -6,6 +6,7 @@ import { describe } from "attract/description";
 import {
   emptyText,
   fieldsOf,
+  sectionsFor,
   textOf,
   usedNote,
   valueAt,
@@ -18,9 +19,10 @@ const order = JSON.parse(readFileSync(inputPath, "utf8")) as
 
 /** Per field: its text, or its placeholder while it is empty, and the text below it. */
 function readings(form: SettingsForm, view: SettingsView) {
-  const { all } = fieldsOf(form);
+  const fields = fieldsOf(form);
+  const shown = [...fields.common, ...sectionsFor(fields, view).flatMap((section) => section.fields)];
   return Object.fromEntries(
-    all.map((field) => {
+    shown.map((field) => {
       const text = textOf(field, valueAt(view.effective, field.path));
       return [
         field.path,

@@ -11,7 +11,7 @@ from attract.run.plan import collection_config
 from attract.run.settings_view import settings_form, settings_of, settings_view
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.presets import PRESETS
-from attract.settings.run import RunSettings
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
 from attract.settings.schema import setting_paths
 from node_driver import REPOSITORY, bundle_driver
 
@@ -93,6 +93,7 @@ def test_every_empty_setting_stands_for_a_value_or_for_nothing(descriptions: dic
         path
         for path, schema in setting_paths(FORM.json_schema)
         if any(kind.get("type") == "null" for kind in schema.get("anyOf", []))
+        and not path.startswith(tuple(f"{name}." for name in ALGORITHM_SETTINGS if name != "ppo"))
     }
     used = used_by(RunSettings(), "small", descriptions["cartpole"])
     assert empty - NOTHING == set(used) - {"collection.seats", "collection.warmup_steps"}
@@ -125,3 +126,19 @@ def test_each_field_reads_what_the_run_resolves_to(
                 assert read["note"] == f"The run uses {shown(used[path])}.", where
             else:
                 assert read["note"] is None, where
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHM_SETTINGS)
+def test_the_form_has_the_section_of_the_algorithm_that_is_chosen(
+    driver: Callable[[Any], Any], descriptions: dict[str, GameDescription], algorithm: str
+):
+    view = settings_view(GAMES, "cartpole", {"algorithm": algorithm}, descriptions["cartpole"])
+    form, views = FORM.model_dump(mode="json"), [view.model_dump(mode="json")]
+    (fields,) = driver({"form": form, "views": views})
+    named = {path.split(".")[0] for path in fields}
+    assert named & ALGORITHM_SETTINGS.keys() == {algorithm}
+    own = {path: read for path, read in fields.items() if path.startswith(f"{algorithm}.")}
+    empty = {path: read["empty"] for path, read in own.items() if read["text"] == ""}
+    assert empty[f"{algorithm}.batch_segments"].endswith("(automatic)")
+    nothing = {path for path in empty if path.replace(algorithm, "ppo") in NOTHING}
+    assert all(said == "none" if path in nothing else "(automatic)" in said for path, said in empty.items())

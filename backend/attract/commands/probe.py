@@ -330,7 +330,7 @@ def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
         f"the game ended {play.ended} of them, the score grew in {play.paid_steps} of {play.steps} steps"
     ]
     if play.choice.alive:
-        lines.append("  added:    a small reward for each second alive: random play hardly scored")
+        lines.append("  added:    a small reward for each second alive: random play rarely scored")
     if play.choice.max_seconds != first.choice.max_seconds:
         lines.append(f"  added:    episodes of {play.choice.max_seconds} s: random play did not end one")
     same = {"alive": first.choice.alive, "max_seconds": first.choice.max_seconds}

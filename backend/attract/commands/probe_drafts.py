@@ -191,7 +191,7 @@ SAID: Final[dict[Problem, str]] = {
 
 
 def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
-    """Whether random play hardly earns anything, and loses: to stay alive is a goal then."""
+    """Whether random play rarely earns anything, and loses: to stay alive is a goal then."""
     if play.ended < MIN_EPISODES:
         return False
     if play.choice.score is None:

@@ -44,7 +44,7 @@ export interface Findings extends PageToProbe {
   readonly ticksPerStep: number;
   /** Length of an episode that the game does not end. */
   readonly maxSeconds: number;
-  /** Whether each frame earns a little: random play hardly scores, and loses. */
+  /** Whether each frame earns a little: random play rarely scores, and loses. */
   readonly alive: boolean;
   /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
   readonly open: readonly string[];
@@ -312,7 +312,7 @@ function scoreOf({ reading, alive }: Findings): string {
   if (alive) {
     // A power of two, by which sums stay exact, whenever an episode begins.
     steps.push(
-      "// Random play hardly scored, so each second alive earns a little too.",
+      "// Random play rarely scored, so each second alive earns a little too.",
       "w.framesAlive = (w.framesAlive ?? 0) + 1;",
     );
     value += " + w.framesAlive / 512";

@@ -11,6 +11,7 @@ import {
   type Field,
   fieldsOf,
   problemsByField,
+  sectionsFor,
   settingsFromForm,
   suggestedWorkers,
   textOf,
@@ -78,6 +79,19 @@ describe("fieldsOf", () => {
     ]);
     expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true });
     expect(field("parameters")).toMatchObject({ kind: "json", help: "Help of Parameters." });
+  });
+});
+
+describe("sectionsFor", () => {
+  it("leaves out the sections of algorithms that were not chosen", () => {
+    const numbers = { type: "object", properties: { rate: { type: "number" } } };
+    const algorithm = { enum: ["ppo", "dqn"] };
+    const json_schema = { properties: { algorithm, ppo: numbers, dqn: numbers, policy: numbers } };
+    const fields = fieldsOf({ json_schema, common: [] });
+    const names = (own: object, effective: object | null) =>
+      sectionsFor(fields, { own, effective } as never).map(({ name }) => name);
+    expect(names({ algorithm: "ppo" }, null)).toEqual(["", "ppo", "policy"]);
+    expect(names({ algorithm: "ppo" }, { algorithm: "dqn" })).toEqual(["", "dqn", "policy"]);
   });
 });
 

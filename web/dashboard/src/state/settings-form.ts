@@ -58,6 +58,7 @@ interface Schema {
 /** Chosen beside the form's other fields, because it changes what they show. */
 export const PRESET = "preset";
 export const WORKERS = "collection.num_workers";
+const ALGORITHM = "algorithm";
 
 const GENERAL = "General";
 
@@ -94,6 +95,16 @@ export function fieldsOf(form: Pick<SettingsForm, "json_schema" | "common">): Fi
     common: form.common.flatMap((path) => all.filter((field) => field.path === path)),
     sections: sections.filter((section) => section.fields.length > 0),
   };
+}
+
+/** The sections of a run by the algorithm that `view` says: those of the other algorithms have no effect on it. */
+export function sectionsFor(
+  { all, sections }: Fields,
+  view: Pick<Resolved, "own" | "effective"> | null,
+): readonly Section[] {
+  const chosen = valueAt(view?.effective ?? view?.own, ALGORITHM);
+  const algorithms = all.find(({ path }) => path === ALGORITHM)?.choices ?? [];
+  return sections.filter(({ name }) => name === chosen || !algorithms.includes(name));
 }
 
 /** The value at `path` of nested settings; undefined when it is not there. */

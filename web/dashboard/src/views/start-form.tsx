@@ -20,6 +20,7 @@ import {
   fieldsOf,
   PRESET,
   problemsByField,
+  sectionsFor,
   settingsFromForm,
   textOf,
   usedNote,
@@ -53,6 +54,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
   const chosenSettings = settingsFromForm(fields.all, chosen);
   const tried = useSettings(game.name, settings, description);
   const { view } = tried;
+  const sections = sectionsFor(fields, view);
   const refused: readonly SettingProblem[] = [
     ...(tried.isCurrent ? (view?.problems ?? []) : []),
     ...(failure instanceof ApiError ? failure.problems : []),
@@ -65,7 +67,9 @@ export function StartForm({ game, description, form, first, suggested, activeRun
   const isFine =
     view !== null &&
     (!tried.isCurrent || view.effective !== null) &&
-    fields.all.every((field) => problemOf(field) === null);
+    [...fields.common, ...sections.flatMap((section) => section.fields)].every(
+      (field) => problemOf(field) === null,
+    );
 
   const change = (path: string, text: string) => {
     setFailure(null);
@@ -139,7 +143,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
           onChange={(event) => setJoins(event.currentTarget.checked)}
         />
         <div className="folds">
-          {fields.sections.map((section) => (
+          {sections.map((section) => (
             <Fold
               key={section.name}
               title={section.title}
