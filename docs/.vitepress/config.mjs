@@ -39,7 +39,7 @@ export default defineConfig({
         text: "Train",
         items: [
           page("Commands", "/commands"),
-          page("Few steps: DQN", "/dqn"),
+          page("Train from few steps", "/few-steps"),
           page("Lessons and parameters", "/curriculum"),
           page("Recorded episodes", "/episodes"),
           page("How hard it is", "/difficulty"),

@@ -165,6 +165,14 @@ LEARNER_METRICS: Final = (
         "Passes over the batch; fewer than set if the KL divergence stopped the update.",
     ),
     metric(
+        "train/temperature",
+        "details",
+        "Temperature",
+        "Weight of the entropy beside the predicted return; it changes so that the policy keeps the target "
+        "entropy.",
+        is_log=True,
+    ),
+    metric(
         "train/logit_scale",
         "details",
         "Scale of the logits",

@@ -20,7 +20,7 @@ REFUSES: Final[Mapping[str, str]] = {
     "cloning.demonstrations": "dqn has no probabilities to fit to demonstrations; algorithm 'ppo' has",
     "federated": "the replay buffer of dqn is not averaged; algorithm 'ppo' averages",
     "cells": "dqn trains in one cell; remove RANK and WORLD_SIZE, or train by algorithm 'ppo'",
-    "box": "dqn chooses among finitely many actions; a box of real numbers needs algorithm 'ppo'",
+    "box": "dqn chooses among finitely many actions; a box of real numbers needs algorithm 'sac' or 'ppo'",
 }
 
 

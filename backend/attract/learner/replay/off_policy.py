@@ -83,9 +83,7 @@ class OffPolicy(ABC):
         )
         self.generator = learnable.generator("replay")
         """Draws from the buffer; on the CPU whatever the device."""
-        self.buffer = ReplayBuffer(
-            settings.buffer_size, settings.buffer_mebibytes << 20, settings.section
-        )
+        self.buffer = ReplayBuffer(settings.buffer_size, settings.buffer_mebibytes << 20, settings.section)
         self.moments: Mapping[str, RunningMoments] = (
             {RETURNS: RunningMoments.empty(())} if settings.normalize_rewards else {}
         )

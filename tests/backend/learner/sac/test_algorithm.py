@@ -22,7 +22,10 @@ GAME = describe(BoxSpace(shape=[3]), BoxSpace(shape=[SIZE], low=-2.0, high=2.0))
 Weights = dict[str, NDArray[np.float64]]
 
 
-def batch_of(number: int, reward: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None) -> Batch:
+Rewards = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def batch_of(number: int, reward: Rewards | None = None) -> Batch:
     """Segment `number` of each slot; an episode is cut in its step 5, and one ends in its step 9."""
     generator = torch.Generator().manual_seed(number)
     observation = torch.randn((HORIZON + 1, SLOTS, 3), generator=generator)
@@ -216,10 +219,14 @@ def test_what_lies_outside_of_the_box_is_pushed_back_and_never_further_out():
     assert slope_at(at, -2.0).tolist() == [-2.0, -2.0, 0.0]
 
 
+def wanted(observation: torch.Tensor) -> torch.Tensor:
+    first = observation[..., 0].clamp(-1, 1)
+    return torch.stack((first, torch.full_like(first, 0.5)), -1)
+
+
 def test_it_finds_the_action_that_is_rewarded_and_keeps_its_entropy():
     def reward(observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        wanted = torch.stack((observation[..., 0].clamp(-1, 1), torch.full_like(observation[..., 0], 0.5)), -1)
-        return -(action.clamp(-1, 1) - wanted).square().sum(-1)
+        return -(action.clamp(-1, 1) - wanted(observation)).square().sum(-1)
 
     algorithm, policy = create(hidden=32, gamma=0.0, batch_size=64, target_entropy=-0.7, learning_rate=0.003)
     for number in range(25):
@@ -227,8 +234,7 @@ def test_it_finds_the_action_that_is_rewarded_and_keeps_its_entropy():
     observation = batch_of(99).observation["obs"].flatten(0, 1)
     with torch.no_grad():
         mean = policy({"obs": observation})[0][:, :SIZE]
-    wanted = torch.stack((observation[:, 0].clamp(-1, 1), torch.full_like(observation[:, 0], 0.5)), 1)
-    assert (mean.clamp(-1, 1) - wanted).abs().mean() < 0.15
+    assert (mean.clamp(-1, 1) - wanted(observation)).abs().mean() < 0.15
     assert report["train/entropy"] == pytest.approx(-0.7 * SIZE, abs=0.6)
 
 
