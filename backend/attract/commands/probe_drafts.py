@@ -196,6 +196,9 @@ def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
         return False
     if play.choice.score is None:
         return True
+    # An environment rewards by itself, and has no candidates.
+    if not found.candidates.score:
+        return False
     # A win is an end, too: to put it off is no goal.
     is_win = "says(w, [" in found.candidates.score[play.choice.score].text
     return not is_win and play.paid_steps * MAX_UNPAID < play.episodes

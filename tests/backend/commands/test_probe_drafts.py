@@ -144,6 +144,13 @@ async def test_a_game_without_a_score_is_about_staying_alive_unless_a_win_is_wor
     assert not verified.play.choice.alive
 
 
+async def test_an_environment_that_says_all_itself_gets_no_reward_for_staying_alive() -> None:
+    nothing = {part: [] for part in type(FOUND.candidates).model_fields}
+    found = FOUND.model_copy(update={"candidates": FOUND.candidates.model_copy(update=nothing)})
+    _, verified = await settled(lambda _: play(paid=0), found=found)
+    assert verified.play.choice == ProbeChoice()
+
+
 async def test_an_end_that_never_comes_leaves_the_time_limit_and_nothing_unfinished() -> None:
     draft, verified = await settled(lambda _: play(ended=0))
     # Short episodes give more returns to compare.

@@ -15,9 +15,20 @@ from attract.learner.dqn.algorithm import Dqn
 from attract.learner.replay.off_policy import RETURNS
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.learner import Published, Ready, Train, Warmup
+from attract.schema.spaces import (
+    ActionSpace,
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+    ObservationSpace,
+)
 from attract.settings.dqn import DqnSettings
 from attract.settings.run import PolicySettings
 from learner_world import LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
+from played_batches import play
+from policies import describe
 
 HORIZON, SLOTS = 16, 8
 
@@ -349,6 +360,35 @@ def test_what_a_wrapper_adds_is_refused(batches: list[Batch]):
             algorithm.update(batch, Progress())
     with pytest.raises(RuntimeError, match="experience alone"):
         algorithm.update(batches[0], Progress(), lambda generator: torch.zeros(()))
+
+
+PICTURE = BoxSpace(shape=[36, 36, 3], dtype="uint8")
+
+
+@pytest.mark.parametrize(
+    ("observation", "action", "masked"),
+    [
+        (PICTURE, DiscreteSpace(n=3), False),
+        (DictSpace(spaces={"a": PICTURE, "b": BoxSpace(shape=[3])}), MultiDiscreteSpace(nvec=[2, 3]), True),
+        (BoxSpace(shape=[4]), MultiBinarySpace(n=3), False),
+        (BoxSpace(shape=[4]), DiscreteSpace(n=3), True),
+    ],
+    ids=["picture", "mixed, several choices, masked", "bits", "masked"],
+)
+def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
+    observation: ObservationSpace, action: ActionSpace, masked: bool
+):
+    game, network = describe(observation, action, action_mask=masked), PolicySettings(hidden_sizes=(16,))
+    distribution, policy = build_distribution(game), build_policy(network, game, seed=1)
+    algorithm = Dqn(Learnable(policy, distribution, 3), DqnSettings(learning_starts=5, batch_size=8))
+    before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+    choices = distribution.num_outputs if masked else 0
+    for version in range(3):
+        batch = play(policy, distribution, horizon=6, slots=4, runs=2, invalid=0.3, masks=choices)
+        report = take(algorithm, batch.at_version(version), Progress(version, 48 * version, 200))
+    assert report["train/num_minibatches"] > 10 and report["train/loss"] > 0
+    weights = {name for name, tensor in policy.named_parameters() if tensor.requires_grad}
+    assert all(not torch.equal(before[name], policy.state_dict()[name]) for name in weights)
 
 
 DQN = {
