@@ -46,6 +46,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "server/in_process.py": SERVES,
     "server/links.py": SERVES,
     "settings/dqn.py": TRAINS,
+    "settings/sac.py": TRAINS,
     "settings/ppo.py": TRAINS,
     "settings/run.py": SERVES,
     "tuning/space.py": ("tune",),
