@@ -80,6 +80,23 @@ class OffPolicySettings(Settings):
         """See `AlgorithmSettings`; the algorithm itself is in `refuses`."""
         return []
 
+    @property
+    def search_space(self) -> dict[str, Any]:
+        """See `AlgorithmSettings`."""
+        rate, size = self.learning_rate, self.batch_size
+        return {
+            "learning_rate": {"low": rate / 5, "high": min(rate * 4, 0.02), "log": True},
+            "gamma": around(self.gamma, 0.97, 0.98, 0.99, 0.995),
+            "replay_ratio": around(self.replay_ratio, 0.25, 0.5, 1.0),
+            "n_steps": around(self.n_steps, 1, 3, 5),
+            "batch_size": around(size, max(1, size // 2), 2 * size),
+        }
+
+    @staticmethod
+    def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """See `AlgorithmSettings`: nothing was measured to be better than the defaults."""
+        return []
+
     @staticmethod
     def drop_excluded(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
         """See `AlgorithmSettings`: no setting excludes another."""

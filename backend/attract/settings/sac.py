@@ -50,17 +50,4 @@ class SacSettings(OffPolicySettings):
     @property
     def search_space(self) -> dict[str, Any]:
         """See `AlgorithmSettings`."""
-        rate = self.learning_rate
-        return {
-            "learning_rate": {"low": rate / 5, "high": min(rate * 4, 0.02), "log": True},
-            "gamma": around(self.gamma, 0.97, 0.98, 0.99, 0.995),
-            "replay_ratio": around(self.replay_ratio, 0.25, 0.5, 1.0),
-            "n_steps": around(self.n_steps, 1, 3, 5),
-            "batch_size": around(self.batch_size, 64, 128, 256),
-            "target_entropy": around(self.target_entropy, -1.5, -1.0, -0.5, 0.0),
-        }
-
-    @staticmethod
-    def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """See `AlgorithmSettings`: none was measured."""
-        return []
+        return {**super().search_space, "target_entropy": around(self.target_entropy, -1.5, -1.0, -0.5, 0.0)}

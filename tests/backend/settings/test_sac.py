@@ -20,4 +20,4 @@ def test_choices_are_refused_and_what_makes_them_is_named():
 
 def test_a_study_begins_with_the_values_of_the_run():
     space = SacSettings(target_entropy=0.3, batch_size=64).search_space
-    assert space["target_entropy"][0] == 0.3 and space["batch_size"] == [64, 128, 256]
+    assert space["target_entropy"][0] == 0.3 and space["batch_size"] == [64, 32, 128]
