@@ -12,7 +12,6 @@ from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.algorithm import Dqn
-from attract.learner.replay.off_policy import RETURNS
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.learner import Published, Ready, Train, Warmup
 from attract.schema.spaces import (
@@ -232,30 +231,6 @@ def test_one_whole_update_is_what_numpy_says(batches: list[Batch]):
     torch.testing.assert_close(policy.value_head.weight[0], learned["value_head.weight"].mean(0))
 
 
-def test_P8_an_update_draws_from_the_batches_before_and_its_own_counts_from_commit_on(batches: list[Batch]):
-    algorithm, _ = create()
-    assert "train/loss" not in algorithm.update(batches[0], Progress()).metrics
-    assert algorithm.buffer.num_steps == 0 and algorithm.moments[RETURNS].count == 0
-    assert algorithm.commit()[RETURNS].count == int(batches[0].valid.sum())
-    assert algorithm.buffer.num_steps == int(batches[0].valid.sum())
-    assert algorithm.commit() == {}
-    assert "train/loss" in algorithm.update(batches[1], Progress()).metrics
-
-
-def test_gradient_steps_follow_the_replay_ratio_and_what_is_left_over_is_carried(batches: list[Batch]):
-    algorithm, _ = create(replay_ratio=0.019)
-    take(algorithm, batches[0])
-    steps, taken = 0, 0.0
-    for batch in batches[1:] * 3:
-        taken += take(algorithm, batch)["train/num_minibatches"]
-        steps += int(batch.valid.sum())
-        assert int(taken) == int(0.019 * steps + 1e-9)
-    waiting, _ = create(learning_starts=int(batches[0].valid.sum()) + 1)
-    take(waiting, batches[0])
-    assert take(waiting, batches[1])["train/num_minibatches"] == 0.0
-    assert take(waiting, batches[2])["train/num_minibatches"] > 0.0
-
-
 @pytest.mark.parametrize("spoilt", ["reward", "observation"])
 def test_P8_what_is_not_finite_never_enters_the_buffer(batches: list[Batch], spoilt: str):
     algorithm, _ = create()
@@ -348,18 +323,6 @@ def test_D2_what_it_keeps_comes_back_bit_for_bit(batches: list[Batch]):
     take(one, batches[2])
     take(other, batches[2])
     assert same(state_of(one), state_of(other))
-
-
-def test_what_a_wrapper_adds_is_refused(batches: list[Batch]):
-    algorithm, _ = create()
-    for batch in (
-        replace(batches[0], reward_bonus=batches[0].reward),
-        replace(batches[0], advantage_bonus=batches[0].reward),
-    ):
-        with pytest.raises(RuntimeError, match="experience alone"):
-            algorithm.update(batch, Progress())
-    with pytest.raises(RuntimeError, match="experience alone"):
-        algorithm.update(batches[0], Progress(), lambda generator: torch.zeros(()))
 
 
 PICTURE = BoxSpace(shape=[36, 36, 3], dtype="uint8")

@@ -1,0 +1,126 @@
+"""The order of an update that draws from a replay buffer, by an algorithm that learns one number."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attract.experience.batch import Batch, load_batch
+from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.replay.buffer import Transitions
+from attract.learner.replay.off_policy import RETURNS, OffPolicy
+from attract.policy.network import Policy, build_distribution, build_policy
+from attract.settings.dqn import DqnSettings
+from attract.settings.run import PolicySettings
+from learner_world import SignsFleet, describe_signs
+
+
+class Guess(nn.Module):
+    """A policy, and a guess of every return."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__()
+        self.policy = policy
+        self.guess = nn.Parameter(torch.zeros(()))
+
+    def learned(self) -> list[nn.Parameter]:
+        return [self.guess]
+
+    def followed(self) -> list[nn.Parameter]:
+        return [self.guess]
+
+
+class Guessing(OffPolicy):
+    """Learns the mean of the targets that its target network gives."""
+
+    metric_names: ClassVar[tuple[str, ...]] = ("loss",)
+
+    def __init__(self, learnable: Learnable, settings: DqnSettings) -> None:
+        self.network = Guess(learnable.policy)
+        self.target = copy.deepcopy(self.network).requires_grad_(False)
+        super().__init__(learnable, settings, self.network, self.target)
+
+    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+        loss = (drawn.rewards + drawn.discount * self.target.guess - self.network.guess).square().mean()
+        return loss, (loss.detach(),)
+
+    def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
+        return {"train/entropy": 1.0}, {"train/epsilon": progress.agent_steps / 1000}
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> Iterator[list[Batch]]:
+    fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
+    yield [load_batch(fleet.store, fleet.play(None, 0, invalid=0.3)).at_version(0) for _ in range(3)]
+    fleet.close()
+
+
+def create(**settings: object) -> tuple[Guessing, Policy]:
+    game = describe_signs()
+    policy = build_policy(PolicySettings(hidden_sizes=(6,)), game, seed=2)
+    given = DqnSettings.model_validate({"learning_starts": 1, **settings})
+    return Guessing(Learnable(policy, build_distribution(game), 3), given), policy
+
+
+def take(algorithm: Guessing, batch: Batch, progress: Progress | None = None) -> Mapping[str, float]:
+    """An update that counts."""
+    report = algorithm.update(batch, progress or Progress())
+    shown = algorithm.commit()
+    algorithm.moments = {name: seen.merge(shown[name]) for name, seen in algorithm.moments.items()}
+    return {**report.metrics, **report.shared_metrics}
+
+
+def test_the_target_network_follows_by_tau_and_metrics_are_means_over_the_steps(batches: list[Batch]):
+    steps = int(batches[1].valid.sum())
+    algorithm, _ = create(tau=0.25, learning_rate=0.1, replay_ratio=1.01 / steps, max_grad_norm=None)
+    take(algorithm, batches[0])
+    with torch.no_grad():
+        algorithm.target.guess.fill_(1.0)
+    report = take(algorithm, batches[1], Progress(agent_steps=250))
+    # Adam's first step is the rate.
+    own = float(algorithm.network.guess.detach())
+    assert abs(own) == pytest.approx(0.1, rel=1e-3)
+    assert float(algorithm.target.guess) == pytest.approx(0.75 + 0.25 * own)
+    assert report["train/num_minibatches"] == 1.0 and report["train/grad_norm"] > 0.0
+    assert (report["train/entropy"], report["train/epsilon"]) == (1.0, 0.25)
+
+
+def test_P8_an_update_draws_from_the_batches_before_and_its_own_counts_from_commit_on(batches: list[Batch]):
+    algorithm, _ = create()
+    assert "train/loss" not in algorithm.update(batches[0], Progress()).metrics
+    assert algorithm.buffer.num_steps == 0 and algorithm.moments[RETURNS].count == 0
+    assert algorithm.commit()[RETURNS].count == int(batches[0].valid.sum())
+    assert algorithm.buffer.num_steps == int(batches[0].valid.sum())
+    assert algorithm.commit() == {}
+    assert "train/loss" in algorithm.update(batches[1], Progress()).metrics
+
+
+def test_gradient_steps_follow_the_replay_ratio_and_what_is_left_over_is_carried(batches: list[Batch]):
+    algorithm, _ = create(replay_ratio=0.019)
+    take(algorithm, batches[0])
+    steps, taken = 0, 0.0
+    for batch in batches[1:] * 3:
+        taken += take(algorithm, batch)["train/num_minibatches"]
+        steps += int(batch.valid.sum())
+        assert int(taken) == int(0.019 * steps + 1e-9)
+    waiting, _ = create(learning_starts=int(batches[0].valid.sum()) + 1)
+    take(waiting, batches[0])
+    assert take(waiting, batches[1])["train/num_minibatches"] == 0.0
+    assert take(waiting, batches[2])["train/num_minibatches"] > 0.0
+
+
+def test_what_a_wrapper_adds_is_refused(batches: list[Batch]):
+    algorithm, _ = create()
+    for batch in (
+        replace(batches[0], reward_bonus=batches[0].reward),
+        replace(batches[0], advantage_bonus=batches[0].reward),
+    ):
+        with pytest.raises(RuntimeError, match="experience alone"):
+            algorithm.update(batch, Progress())
+    with pytest.raises(RuntimeError, match="experience alone"):
+        algorithm.update(batches[0], Progress(), lambda generator: torch.zeros(()))
