@@ -146,10 +146,12 @@ def golden_of(name: str) -> dict[str, Any]:
     `actions` are drawn with `uniforms` ([12, draws]) under `action_mask` ([12, choices], where the game has
     masks) from the float32 outputs as they stand here; `log_probs` are theirs, in float64.
     """
-    description, _ = POLICIES[name]
+    description, settings = POLICIES[name]
     policy, distribution = build_one(name), build_distribution(description)
     generator = torch.Generator().manual_seed(3)
-    seen = {key: array[:NUM_STEPS] for key, array in probe(policy).items()}
+    # A policy without statistics has observations that do not depend on them.
+    fresh = build_policy(settings, description)
+    seen = {key: array[:NUM_STEPS] for key, array in probe(fresh).items()}
     state = torch.rand((NUM_STEPS, policy.state_size), generator=generator) * 2 - 1
     outputs, value, state_outs = policy.step(policy.preprocess(seen), state)
     # Multiples of 2^-24 below 1, as the seeded stream gives them.

@@ -29,7 +29,7 @@ class Dqn(OffPolicy):
         settings: of the run.
     """
 
-    metric_names: ClassVar[tuple[str, ...]] = ("loss", "q_value", "q_target")
+    metric_names: ClassVar[tuple[str, ...]] = ("train/loss", "train/q_value", "train/q_target")
 
     def __init__(self, learnable: Learnable, settings: DqnSettings) -> None:
         self.network = QuantileNetwork(

@@ -67,7 +67,7 @@ class OffPolicy(ABC):
     """
 
     metric_names: ClassVar[tuple[str, ...]]
-    """Names of the numbers that `_loss` gives, without `train/`."""
+    """Names of the numbers that `_loss` gives."""
 
     def __init__(
         self, learnable: Learnable, settings: OffPolicySettings, network: nn.Module, target: nn.Module
@@ -236,8 +236,7 @@ class OffPolicy(ABC):
         means = rows.double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
-        names = (*self.metric_names, "grad_norm")
-        return {f"train/{name}": value for name, value in zip(names, means, strict=True)}
+        return dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
 
     def _gradient_step(self, drawn: Transitions) -> Tensor:
         """One step of the optimizer, which the target network follows: numbers, and the gradient's norm."""

@@ -27,7 +27,12 @@ class Sac(OffPolicy):
         settings: of the run.
     """
 
-    metric_names: ClassVar[tuple[str, ...]] = ("loss", "q_value", "q_target", "temperature")
+    metric_names: ClassVar[tuple[str, ...]] = (
+        "train/loss",
+        "train/q_value",
+        "train/q_target",
+        "train/temperature",
+    )
 
     def __init__(self, learnable: Learnable, settings: SacSettings) -> None:
         self.network = SoftActorCritic(

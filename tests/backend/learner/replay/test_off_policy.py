@@ -38,7 +38,7 @@ class Guess(nn.Module):
 class Guessing(OffPolicy):
     """Learns the mean of the targets that its target network gives."""
 
-    metric_names: ClassVar[tuple[str, ...]] = ("loss",)
+    metric_names: ClassVar[tuple[str, ...]] = ("train/loss",)
 
     def __init__(self, learnable: Learnable, settings: DqnSettings) -> None:
         self.network = Guess(learnable.policy)
