@@ -20,7 +20,7 @@ const order = JSON.parse(readFileSync(inputPath, "utf8")) as
 /** Per field: its text, or its placeholder while it is empty, and the text below it. */
 function readings(form: SettingsForm, view: SettingsView) {
   const fields = fieldsOf(form);
-  const shown = [...fields.common, ...sectionsFor(fields, view).flatMap((section) => section.fields)];
+  const shown = [...fields.common, ...sectionsFor(fields, view, {}).flatMap((section) => section.fields)];
   return Object.fromEntries(
     shown.map((field) => {
       const text = textOf(field, valueAt(view.effective, field.path));

@@ -88,10 +88,12 @@ describe("sectionsFor", () => {
     const algorithm = { enum: ["ppo", "dqn"] };
     const json_schema = { properties: { algorithm, ppo: numbers, dqn: numbers, policy: numbers } };
     const fields = fieldsOf({ json_schema, common: [] });
-    const names = (own: object, effective: object | null) =>
-      sectionsFor(fields, { own, effective } as never).map(({ name }) => name);
+    const names = (own: object, effective: object | null, changes = {}) =>
+      sectionsFor(fields, { own, effective } as never, changes).map(({ name }) => name);
     expect(names({ algorithm: "ppo" }, null)).toEqual(["", "ppo", "policy"]);
     expect(names({ algorithm: "ppo" }, { algorithm: "dqn" })).toEqual(["", "dqn", "policy"]);
+    // What was just chosen counts, also where the server refuses it.
+    expect(names({ algorithm: "ppo" }, null, { algorithm: "dqn" })).toEqual(["", "dqn", "policy"]);
   });
 });
 

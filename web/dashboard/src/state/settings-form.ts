@@ -97,12 +97,13 @@ export function fieldsOf(form: Pick<SettingsForm, "json_schema" | "common">): Fi
   };
 }
 
-/** The sections of a run by the algorithm that `view` says: those of the other algorithms have no effect on it. */
+/** The sections that have an effect: those of algorithms that neither `changes` nor `view` choose have none. */
 export function sectionsFor(
   { all, sections }: Fields,
   view: Pick<Resolved, "own" | "effective"> | null,
+  changes: Changes,
 ): readonly Section[] {
-  const chosen = valueAt(view?.effective ?? view?.own, ALGORITHM);
+  const chosen = changes[ALGORITHM] ?? valueAt(view?.effective ?? view?.own, ALGORITHM);
   const algorithms = all.find(({ path }) => path === ALGORITHM)?.choices ?? [];
   return sections.filter(({ name }) => name === chosen || !algorithms.includes(name));
 }

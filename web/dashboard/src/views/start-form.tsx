@@ -54,7 +54,7 @@ export function StartForm({ game, description, form, first, suggested, activeRun
   const chosenSettings = settingsFromForm(fields.all, chosen);
   const tried = useSettings(game.name, settings, description);
   const { view } = tried;
-  const sections = sectionsFor(fields, view);
+  const sections = sectionsFor(fields, view, changes);
   const refused: readonly SettingProblem[] = [
     ...(tried.isCurrent ? (view?.problems ?? []) : []),
     ...(failure instanceof ApiError ? failure.problems : []),
