@@ -1,6 +1,6 @@
 /** Colours and shapes of the dashboard: paper by day, a dark arcade by night, a coin-yellow start button. */
 
-import { Anchor, createTheme, type MantineColorsTuple } from "@mantine/core";
+import { Anchor, createTheme, type MantineColorsTuple, Progress } from "@mantine/core";
 
 const coin: MantineColorsTuple = [
   "#fff8e1",
@@ -42,8 +42,12 @@ export const theme = createTheme({
   headings: { fontFamily: SANS, fontWeight: "700" },
   defaultRadius: "md",
   cursorType: "pointer",
-  // The primary colour is too light for a text on paper.
-  components: { Anchor: Anchor.extend({ defaultProps: { c: "inherit", underline: "always" } }) },
+  components: {
+    // The primary colour is too light for a text on paper.
+    Anchor: Anchor.extend({ defaultProps: { c: "inherit", underline: "always" } }),
+    // A run moves its bar twice a second: a transition of the width lays the page out again in every frame.
+    Progress: Progress.extend({ defaultProps: { transitionDuration: 0 } }),
+  },
   radius: { xs: "4px", sm: "7px", md: "10px", lg: "16px", xl: "22px" },
 });
 
