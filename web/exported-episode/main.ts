@@ -36,7 +36,7 @@ sheet.replaceSync(STYLE);
 document.adoptedStyleSheets = [sheet];
 
 const status = element("status");
-/** `playing`, `ended` or `failed`, for who watches the page from outside. */
+/** For programs that watch the page: `state` is `playing`, `ended` or `failed`, `shown` the second that is seen. */
 const state = document.body.dataset;
 
 function inlined(): Inlined | null {
@@ -94,6 +94,7 @@ async function begin(): Promise<void> {
     onArrived: (seconds) => {
       shown = seconds;
       draw();
+      state.shown = String(seconds);
       if (seconds >= length && transport.isAtEnd) state.state = "ended";
     },
     onError: fail,

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from attract.browser.chromium import require_chromium
 from attract.commands.ci_output import Outputs, TestedGame, write_outputs
 from attract.commands.destination import check_writable, writing
+from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
@@ -28,6 +29,7 @@ from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Finding, Report
+from attract.playtest.report_page import EpisodePictures
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.unadapted import playable, unprobed
 from attract.run.episode_keeper import list_played_page
@@ -122,6 +124,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
             own["runs_dir"] = Path(folder) / "runs"
         build: Build | None = None
         tested = TestedGame(None, None, [])
+        pictures: Mapping[int, EpisodePictures] = {}
         try:
             chosen = await choose_game(order, server, Path(folder), console)
             path, baseline = find_baseline(order, chosen)
@@ -137,6 +140,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 tested = tested_game(gateway, build, chosen.game, baseline)
                 given = Given(policies, recorded, baseline, path, chosen.has_score, began)
                 report = await _judged(order, gateway, build, given, console)
+                pictures = await _pictures(order, gateway, build, report, console)
         except ConfigurationError:
             raise
         except AttractError as error:
@@ -148,7 +152,7 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
     if order.outputs.github and order.policy is not None and not is_exported(order.policy):
         directory = RunDirectory.view(server.runs_dir, find_run(server.runs_dir, order.policy))
         curve = await asyncio.to_thread(return_curve, directory.metrics_path)
-    report, lines = write_outputs(order.outputs, report, build, tested, curve)
+    report, lines = write_outputs(order.outputs, report, build, tested, curve, pictures)
     for line in lines:
         _say(console, line)
     if order.json_output:
@@ -368,6 +372,17 @@ async def _judged(
         players=players_of(played.outcomes),
         episodes=played.outcomes.num_episodes,
     )
+
+
+async def _pictures(
+    order: CiOptions, gateway: Gateway, build: Build, report: Report, console: CommandConsole
+) -> Mapping[int, EpisodePictures]:
+    """Of the findings' episodes, for the HTML report of a game in a page."""
+    files = gateway.service.games.page_files(build.module.reference.sha256[:32])
+    if order.outputs.html is None or build.description.page is None or files is None:
+        return {}
+    with console.status("taking pictures for the report"):
+        return await picture_episodes(files, build, report.findings, gateway.settings)
 
 
 def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:

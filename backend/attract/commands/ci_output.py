@@ -1,7 +1,7 @@
 """The files that `attract ci` writes: report, episodes, tests, JUnit, HTML; and what GitHub is told."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from attract.playtest.junit import junit_xml
 from attract.playtest.playwright_test import SUFFIX as TEST_SUFFIX
 from attract.playtest.playwright_test import TestedModule, TestedPage, playwright_test, write_player
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_page import ShownGame, report_page
+from attract.playtest.report_page import EpisodePictures, ShownGame, report_page
 from attract.playtest.report_text import text_lines
 from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, written
@@ -59,11 +59,13 @@ def write_outputs(
     build: Build | None,
     game: TestedGame,
     curve: Sequence[tuple[float, float]] = (),
+    pictures: Mapping[int, EpisodePictures] | None = None,
 ) -> tuple[Report, list[str]]:
     """Write all; the report with the names of its files, and the lines to print.
 
     Args:
         curve: as of `step_summary`.
+        pictures: as of `ShownGame`.
 
     Raises: ConfigurationError: something cannot be written.
     """
@@ -78,7 +80,7 @@ def write_outputs(
         _write(outputs.junit, junit_xml(report, shown).encode())
     if outputs.html is not None and build is not None:
         code = None if build.description.page is not None else build.module.code
-        page = report_page(report, ShownGame(build.description.id, code, {}), shown)
+        page = report_page(report, ShownGame(build.description.id, code, pictures or {}), shown)
         _write(outputs.html, page.encode())
     if outputs.github:
         lines += annotation_lines(report, shown)

@@ -1,9 +1,12 @@
 """The report as one HTML page, with the episodes of its findings played in it."""
 
+import base64
 import html
 import json
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +21,7 @@ from attract.playtest.report_text import (
 )
 from attract.runs.plain_text import plain
 from attract.schema.episode_actions import deflated
+from attract.schema.recorded_episode import RecordedEpisode
 
 WEB: Final = Path(__file__).parents[1] / "web"
 LEAD_SECONDS: Final = 2.0
@@ -30,14 +34,25 @@ INLINED_POLICY: Final = "script-src 'unsafe-inline' blob:"
 
 
 @dataclass(frozen=True)
+class EpisodePictures:
+    """What is seen of an episode around a finding's moment."""
+
+    seconds: Sequence[float]
+    """Of game time, ascending, of each picture."""
+    jpegs: Sequence[bytes]
+    moment: float
+    """Second at which it happens."""
+
+
+@dataclass(frozen=True)
 class ShownGame:
-    """What the page plays episodes in."""
+    """What the page shows episodes by."""
 
     title: str
     code: bytes | None
-    """The bundled module; None: the game lives in a page, and its episodes are not in the report."""
-    sites: dict[str, str]
-    """By a finding's id: the folder of `attract export --page --replay`, as the report's reader names it."""
+    """The bundled module, in which episodes are played; None: the game lives in a page."""
+    pictures: Mapping[int, EpisodePictures] = field(default_factory=dict[int, EpisodePictures])
+    """Of a game in a page: its episodes, by place in the report's findings."""
 
 
 def report_page(report: Report, game: ShownGame, folder: str = "") -> str:
@@ -73,8 +88,9 @@ def _part(name: str) -> str:
 
 
 def _data(report: Report, game: ShownGame, shown: list[Finding]) -> dict[str, Any]:
+    pictures = [_pictured(report, place, each) for place, each in game.pictures.items()]
     if not shown:
-        return {"page": "", "script": "", "game": "", "episodes": []}
+        return {"page": "", "script": "", "game": "", "episodes": [], "pictures": pictures}
     source = WEB / "exported-episode"
     page = (source / "index.html").read_text(encoding="utf-8")
     title = html.escape(game.title)
@@ -86,21 +102,40 @@ def _data(report: Report, game: ShownGame, shown: list[Finding]) -> dict[str, An
         "script": (source / "page.js").read_text(encoding="utf-8"),
         "game": (game.code or b"").decode("utf-8"),
         "episodes": [_shown(report, finding) for finding in shown],
+        "pictures": pictures,
     }
+
+
+def moment_of(finding: Finding, episode: RecordedEpisode) -> float:
+    """Second of its episode at which it happens."""
+    happens = finding.seconds
+    if happens is None:
+        happens = episode.seconds if finding.step is None else finding.step * episode.seconds_per_step
+    return min(happens, episode.seconds)
 
 
 def _shown(report: Report, finding: Finding) -> dict[str, Any]:
     episode = finding.episode
     if episode is None:
         raise RuntimeError(f"a shown finding has an episode, got {finding.id!r} without one")
-    happens = finding.seconds
-    if happens is None:
-        happens = episode.seconds if finding.step is None else finding.step * episode.seconds_per_step
     return {
         "id": card_id(report, finding),
         "episode": deflated(episode).model_dump(mode="json"),
-        "at": max(0.0, min(happens, episode.seconds) - LEAD_SECONDS),
+        "at": max(0.0, moment_of(finding, episode) - LEAD_SECONDS),
     }
+
+
+def _pictured(report: Report, place: int, pictures: EpisodePictures) -> dict[str, Any]:
+    return {
+        "id": card_id(report, report.findings[place]),
+        "seconds": list(pictures.seconds),
+        "moment": pictures.moment,
+        "images": [_data_url(jpeg) for jpeg in pictures.jpegs],
+    }
+
+
+def _data_url(jpeg: bytes) -> str:
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
 def _body(report: Report, game: ShownGame, shown: list[Finding], folder: str) -> str:
@@ -115,7 +150,10 @@ def _body(report: Report, game: ShownGame, shown: list[Finding], folder: str) ->
     ]
     if report.findings:
         parts.append("<h2>Findings</h2>")
-        parts += [_card(report, finding, game, shown, folder) for finding in report.findings]
+        parts += [
+            _card(report, finding, game.pictures.get(place), shown, folder)
+            for place, finding in enumerate(report.findings)
+        ]
     if report.known:
         rows = "".join(f"<li><b>{_text(each.id)}</b>: {_text(each.text)}</li>" for each in report.known)
         parts.append(f"<h2>In the baseline too</h2><ul>{rows}</ul>")
@@ -126,7 +164,9 @@ def _body(report: Report, game: ShownGame, shown: list[Finding], folder: str) ->
     return "\n".join(parts)
 
 
-def _card(report: Report, finding: Finding, game: ShownGame, shown: list[Finding], folder: str) -> str:
+def _card(
+    report: Report, finding: Finding, pictures: EpisodePictures | None, shown: list[Finding], folder: str
+) -> str:
     is_shown = any(each is finding for each in shown)
     lines = [f"<h3>{_text(finding.id)}</h3>", f"<p>{_text(finding.text)}</p>"]
     if place := place_text(finding):
@@ -138,12 +178,6 @@ def _card(report: Report, finding: Finding, game: ShownGame, shown: list[Finding
     if finding.test_file is not None:
         test = beside(folder, finding.test_file)
         lines.append(f"<p><code>npx playwright test {html.escape(test)}</code></p>")
-    if finding.id in game.sites:
-        site = html.escape(game.sites[finding.id], quote=True)
-        lines.append(
-            f'<p><a href="{site}">The episode in its page</a> '
-            f'<span class="quiet">(its folder needs a web server)</span></p>'
-        )
     if finding.stack is not None:
         stack = html.escape(finding.stack)
         lines.append(
@@ -153,9 +187,25 @@ def _card(report: Report, finding: Finding, game: ShownGame, shown: list[Finding
     if is_shown:
         title = html.escape(f"The episode of {finding.id}", quote=True)
         frame = f'<iframe title="{title}" sandbox="allow-scripts"></iframe>'
-    kind = "card" if is_shown else "card plain"
+    elif pictures is not None:
+        frame = _figure(finding, pictures)
+    kind = "card" if frame else "card plain"
     body = f"<div>{''.join(lines)}</div>{frame}"
     return f'<article class="{kind}" id="{card_id(report, finding)}">{body}</article>'
+
+
+def _figure(finding: Finding, pictures: EpisodePictures) -> str:
+    """The picture of the moment, and what the script moves through the others by."""
+    moment = bisect_left(pictures.seconds, pictures.moment - 1e-6)
+    image = _data_url(pictures.jpegs[min(moment, len(pictures.jpegs) - 1)])
+    name = _text(finding.id)
+    last = len(pictures.jpegs) - 1
+    return (
+        f'<figure><img alt="The game when {name} happens" src="{image}">'
+        f'<figcaption hidden><button type="button">Play</button>'
+        f'<input type="range" min="0" max="{last}" value="{moment}" aria-label="Picture of {name}">'
+        f"<output></output></figcaption></figure>"
+    )
 
 
 def _oracles(report: Report) -> str:

@@ -1,5 +1,6 @@
 """The HTML report: cards of findings, whose episodes play in it, in one file without a server."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from attract.playtest.report_page import WEB, ShownGame, report_page
+from attract.playtest.report_page import WEB, EpisodePictures, ShownGame, report_page
 from attract.schema.recorded_episode import RecordedEpisode
 from dashboard_page import check_accessible, chromium, open_page, photograph_all
 from node_driver import bundle_driver
@@ -34,7 +35,7 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
     known = found(id="dead-key", oracle="dead-key", text="action 3 does nothing")
     run = failed(error, slow_finding, known=[known], game="</script><b>cartpole")
     code = (WEB / "games" / "cartpole.js").read_bytes()
-    page_text = report_page(run, ShownGame("CartPole", code, {}), "playtest")
+    page_text = report_page(run, ShownGame("CartPole", code), "playtest")
     file = tmp_path / "report.html"
     file.write_text(page_text)
     for scheme in ("light", "dark"):
@@ -52,16 +53,20 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
             await photograph_all(page, PICTURES, f"report-{scheme}")
 
 
-def test_a_game_in_a_page_has_a_link_to_its_exported_episode(pole: RecordedEpisode) -> None:
-    run = failed(found(pole))
-    text = report_page(run, ShownGame("Stars", None, {"error": "playtest/error/index.html"}))
-    assert '<a href="playtest/error/index.html">' in text and "<iframe" not in text.partition("<script")[0]
+def test_a_card_shows_the_picture_of_the_moment_without_scripts(pole: RecordedEpisode) -> None:
+    run = failed(found(pole), found(pole, id="nan", oracle="nan"))
+    pictures = EpisodePictures([0.0, 0.1, 0.3], [b"before", b"then", b"after"], 0.1)
+    text = report_page(run, ShownGame("Stars", None, {1: pictures})).partition("<script")[0]
+    assert text.count("<figure>") == 1 and "<iframe" not in text
+    card = text.partition('id="finding-2-nan"')[2]
+    then = base64.b64encode(b"then").decode()
+    assert f'<img alt="The game when nan happens" src="data:image/jpeg;base64,{then}">' in card
 
 
 def test_what_a_game_says_is_text(pole: RecordedEpisode) -> None:
     evil = "</script><script>alert(1)</script>{{data}}"
     run = failed(found(pole, text=evil, stack=evil, player=evil, file=evil), game=evil)
-    text = report_page(run, ShownGame(evil, b"export default 1; // </script><script>", {}))
+    text = report_page(run, ShownGame(evil, b"export default 1; // </script><script>"))
     assert "<script>alert" not in text
     assert text.count("<script") == 2
     data = text.partition('id="data">')[2].partition("</script>")[0]
@@ -69,5 +74,5 @@ def test_what_a_game_says_is_text(pole: RecordedEpisode) -> None:
 
 
 def test_a_clean_run_says_so_without_any_card() -> None:
-    text = report_page(report(), ShownGame("CartPole", b"", {}))
+    text = report_page(report(), ShownGame("CartPole", b""))
     assert "plays: no finding" in text and "<article" not in text

@@ -1,0 +1,130 @@
+"""Pictures of findings' episodes in the page that the game lives in, for a report that has no server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import urljoin
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, Route
+
+from attract.commands.exported_episode import PAGE
+from attract.commands.probe import probe_tab
+from attract.games.page_files import PageFiles
+from attract.playtest.findings import Build
+from attract.playtest.report import Finding
+from attract.playtest.report_page import LEAD_SECONDS, MAX_SHOWN, EpisodePictures, moment_of
+from attract.schema.episode_actions import deflated
+from attract.schema.recorded_episode import RecordedEpisode
+from attract.settings.run import ServerSettings
+
+FOLLOW_SECONDS: Final = 1.0
+"""The last picture is this long after the moment, or of the episode's end."""
+INTERVAL: Final = 0.125
+"""Seconds of game time between two pictures, or a step where that is longer."""
+MAX_PICTURES: Final = 40
+WIDTH: Final = 480
+HEIGHT: Final = 640
+"""Of the window, in pixels; the game takes up to 70 % of its height."""
+QUALITY: Final = 60
+"""Of JPEG, in percent."""
+ARRIVE_MS: Final = 60_000
+"""Real time to the first picture, which the whole episode may lie before."""
+NEXT_MS: Final = 10_000
+FOLDER: Final = "/.attract/episode"
+"""Of the page that plays the episodes, at the origin of the game's own page."""
+SEEK: Final = """\
+(seconds) => {
+  const scrub = document.getElementById("scrub");
+  scrub.value = String(seconds);
+  scrub.dispatchEvent(new Event("input"));
+}
+"""
+IS_THERE: Final = """\
+(seconds) => {
+  const { shown, state } = document.body.dataset;
+  return state === "failed" || Math.abs(Number(shown ?? -1) - seconds) < 1e-6;
+}
+"""
+
+
+async def picture_episodes(
+    files: PageFiles, build: Build, findings: Sequence[Finding], server: ServerSettings
+) -> dict[int, EpisodePictures]:
+    """Play the episodes in a browser and take pictures around the moment of each finding.
+
+    Args:
+        files: of the page.
+        build: of a game that lives in a page.
+
+    Returns: by place in `findings`, of the first `MAX_SHOWN` that have an episode; those that could not be
+        played are left out.
+
+    Raises: ConfigurationError: there is no Chromium, or the page's server does not answer.
+    """
+    taken: dict[int, EpisodePictures] = {}
+    wanted = [(place, each) for place, each in enumerate(findings) if each.episode is not None][:MAX_SHOWN]
+    if not wanted:
+        return taken
+    async with probe_tab(files, server) as tab:
+        await tab.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        # Nothing plays by itself: each picture is of a second that is asked for.
+        await tab.emulate_media(reduced_motion="reduce")
+        for place, finding in wanted:
+            try:
+                pictures = await _taken(tab, build, finding)
+            except PlaywrightError:
+                continue
+            if pictures is not None:
+                taken[place] = pictures
+    return taken
+
+
+async def _taken(tab: Page, build: Build, finding: Finding) -> EpisodePictures | None:
+    episode = finding.episode
+    if episode is None:
+        raise RuntimeError(f"{finding.id} has no episode")
+    served = _served(build, episode)
+
+    async def answer(route: Route) -> None:
+        name = route.request.url.rpartition("/")[2].partition("?")[0]
+        body, kind = served.get(name, (b"", "text/plain"))
+        await route.fulfill(body=body, content_type=kind, status=200 if name in served else 404)
+
+    await tab.unroute_all()
+    await tab.route(f"**{FOLDER}/*", answer)
+    moment = moment_of(finding, episode)
+    first = max(0.0, moment - LEAD_SECONDS)
+    await tab.goto(urljoin(tab.url, f"{FOLDER}/index.html?at={first}"))
+    await tab.wait_for_function("() => document.body.dataset.state !== undefined", timeout=ARRIVE_MS)
+    screen = tab.locator("#screen")
+    images: list[bytes] = []
+    times = _times(first, moment, episode)
+    for seconds in times:
+        await tab.evaluate(SEEK, seconds)
+        await tab.wait_for_function(IS_THERE, arg=seconds, timeout=NEXT_MS if images else ARRIVE_MS)
+        if await tab.evaluate("document.body.dataset.state") == "failed":
+            return None
+        images.append(await screen.screenshot(type="jpeg", quality=QUALITY))
+    return EpisodePictures(times, images, moment)
+
+
+def _times(first: float, moment: float, episode: RecordedEpisode) -> list[float]:
+    interval = max(INTERVAL, episode.seconds_per_step)
+    last = min(episode.seconds, moment + FOLLOW_SECONDS)
+    count = min(MAX_PICTURES, 1 + int((last - first) / interval + 1e-9))
+    times = [first + interval * index for index in range(count)]
+    # The moment itself, between two of them.
+    return sorted({*times, moment, last}) if count < MAX_PICTURES else times
+
+
+def _served(build: Build, episode: RecordedEpisode) -> Mapping[str, tuple[bytes, str]]:
+    page = build.description.page or ""
+    address = page if "://" in page else f"/{page}"
+    html = (PAGE / "index.html").read_text(encoding="utf-8")
+    html = html.replace("{{title}}", "").replace("{{page}}", address.replace('"', "%22"))
+    return {
+        "index.html": (html.encode(), "text/html"),
+        "page.js": ((PAGE / "page.js").read_bytes(), "text/javascript"),
+        "game.js": (build.module.code, "text/javascript"),
+        "episode.json": (deflated(episode).model_dump_json().encode(), "application/json"),
+    }
