@@ -1,4 +1,4 @@
-"""Pictures of a page's episodes show the seconds that they are of, and play in the report without a server."""
+"""Pictures of a page's episodes are of the right seconds, and play in the report without a server."""
 
 from pathlib import Path
 
@@ -33,7 +33,8 @@ ADAPTER = """\
 import { box, definePageGame, discrete } from "attract/page";
 export default definePageGame({
   id: "Dusk-v1", page: "index.html", size: [60, 40], ticksPerStep: 2,
-  observation: box({ shape: [1] }), action: discrete(["a", "b", "c"]), keys: { a: [], b: ["KeyB"], c: ["KeyC"] },
+  observation: box({ shape: [1] }), action: discrete(["a", "b", "c"]),
+  keys: { a: [], b: ["KeyB"], c: ["KeyC"] },
   restart: (w) => w.eval("tick = 0"), observe: (w) => [w.look()], score: (w) => w.look(), over: () => false,
 });
 """
