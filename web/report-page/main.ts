@@ -12,7 +12,7 @@ interface Shown {
 interface Pictured {
   /** The card's. */
   id: string;
-  /** Of game time, of each picture. */
+  /** Game time of each picture. */
   seconds: number[];
   /** Second at which it happens. */
   moment: number;

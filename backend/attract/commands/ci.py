@@ -377,7 +377,7 @@ async def _judged(
 async def _pictures(
     order: CiOptions, gateway: Gateway, build: Build, report: Report, console: CommandConsole
 ) -> Mapping[int, EpisodePictures]:
-    """Of the findings' episodes, for the HTML report of a game in a page."""
+    """Pictures of the findings' episodes, for the HTML report of a game in a page."""
     files = gateway.service.games.page_files(build.module.reference.sha256[:32])
     if order.outputs.html is None or build.description.page is None or files is None:
         return {}

@@ -24,14 +24,14 @@ INTERVAL: Final = 0.125
 MAX_PICTURES: Final = 40
 WIDTH: Final = 480
 HEIGHT: Final = 640
-"""Of the window, in pixels; the game takes up to 70 % of its height."""
+"""Size of the window, in pixels; the game takes up to 70 % of its height."""
 QUALITY: Final = 60
-"""Of JPEG, in percent."""
+"""JPEG quality, in percent."""
 ARRIVE_MS: Final = 60_000
 """Real time to the first picture, which the whole episode may lie before."""
 NEXT_MS: Final = 10_000
 FOLDER: Final = "/.attract/episode"
-"""Of the page that plays the episodes, at the origin of the game's own page."""
+"""Folder of the page that plays the episodes, at the origin of the game's own page."""
 SEEK: Final = """\
 (seconds) => {
   const scrub = document.getElementById("scrub");

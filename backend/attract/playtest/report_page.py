@@ -38,7 +38,7 @@ class EpisodePictures:
     """What is seen of an episode around a finding's moment."""
 
     seconds: Sequence[float]
-    """Of game time, ascending, of each picture."""
+    """Game time of each picture, ascending."""
     jpegs: Sequence[bytes]
     moment: float
     """Second at which it happens."""
@@ -52,7 +52,7 @@ class ShownGame:
     code: bytes | None
     """The bundled module, in which episodes are played; None: the game lives in a page."""
     pictures: Mapping[int, EpisodePictures] = field(default_factory=dict[int, EpisodePictures])
-    """Of a game in a page: its episodes, by place in the report's findings."""
+    """Episodes of a game in a page, by place in the report's findings."""
 
 
 def report_page(report: Report, game: ShownGame, folder: str = "") -> str:

@@ -56,7 +56,7 @@ def happens(step: int, returns: float | list[float] = 1.0) -> Finding:
 
 
 async def gray(page: Page) -> int:
-    """Of the middle of the shown picture, 0 to 255."""
+    """Brightness in the middle of the shown picture, 0 to 255."""
     return await page.evaluate(
         """async () => {
           const image = document.querySelector("figure img");
