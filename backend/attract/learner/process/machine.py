@@ -2,6 +2,7 @@
 
 import torch
 
+from attract.learner.algorithms.adam import Adam
 from attract.learner.process.threads import measured_threads
 from attract.policy.dense_gradients import is_dense
 from attract.policy.network import Policy, build_policy
@@ -19,9 +20,9 @@ An H100 takes 2.5 ms for the launches, whatever the network (docs/notebook/gpu.m
 
 
 def warm_up() -> None:
-    """Step a tiny network once: torch imports its compiler, for a second, with the first optimizer."""
+    """Step a tiny network once: what torch sets up with the first gradient is there before `begin`."""
     network = torch.nn.Linear(2, 2)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    optimizer = Adam(network.parameters(), lr=1e-3)
     network(torch.zeros(1, 2)).sum().backward()
     optimizer.step()
 

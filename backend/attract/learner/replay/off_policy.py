@@ -14,6 +14,7 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.returns import reward_divisor
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
@@ -78,9 +79,7 @@ class OffPolicy(ABC):
         self._network, self._target = network, target
         self._followers, self._followed = _values(target).followed(), _values(network).followed()
         self._learned = _values(network).learned()
-        self.optimizer = torch.optim.Adam(
-            self._learned, lr=settings.learning_rate, eps=ADAM_EPSILON, fused=True
-        )
+        self.optimizer = Adam(self._learned, lr=settings.learning_rate, eps=ADAM_EPSILON)
         self.generator = learnable.generator("replay")
         """Draws from the buffer; on the CPU whatever the device."""
         self.buffer = ReplayBuffer(settings.buffer_size, settings.buffer_mebibytes << 20, settings.section)
@@ -172,15 +171,14 @@ class OffPolicy(ABC):
             (network, {name: tensor.clone() for name, tensor in network.state_dict().items()})
             for network in (self._network, self._target)
         ]
-        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
+        undo_optimizer = self.optimizer.undo_point()
         random_state, seen = self.generator.get_state(), self._seen
 
         def undo() -> None:
             self._seen = seen
             for network, state in networks:
                 network.load_state_dict(state)
-            self.restore_optimizer(optimizer)
-            self.optimizer.zero_grad(set_to_none=True)
+            undo_optimizer()
             self.generator.set_state(random_state)
 
         return undo
@@ -241,7 +239,7 @@ class OffPolicy(ABC):
     def _gradient_step(self, drawn: Transitions) -> Tensor:
         """One step of the optimizer, which the target network follows: numbers, and the gradient's norm."""
         loss, numbers = self._loss(drawn)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         loss.backward()
         limit = self._common.max_grad_norm
         norm = torch.nn.utils.clip_grad_norm_(self._learned, torch.inf if limit is None else limit)
