@@ -1,8 +1,7 @@
-"""The learner's use of its machine: device, threads, and modules that are worth loading early."""
+"""The learner's use of its machine: device and threads."""
 
 import torch
 
-from attract.learner.algorithms.adam import Adam
 from attract.learner.process.threads import measured_threads
 from attract.policy.dense_gradients import is_dense
 from attract.policy.network import Policy, build_policy
@@ -17,14 +16,6 @@ MIN_GPU_WEIGHTS = 100_000
 An H100 takes 2.5 ms for the launches, whatever the network (docs/notebook/gpu.md). A CPU takes 1.4 ms for
 4,096 steps of a network with 4,600 weights.
 """
-
-
-def warm_up() -> None:
-    """Step a tiny network once: what torch sets up with the first gradient is there before `begin`."""
-    network = torch.nn.Linear(2, 2)
-    optimizer = Adam(network.parameters(), lr=1e-3)
-    network(torch.zeros(1, 2)).sum().backward()
-    optimizer.step()
 
 
 def resolve_device(settings: RunSettings, game: GameDescription) -> torch.device:

@@ -74,7 +74,7 @@ import sys
 sys.path[:] = {path!r}
 import torch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.process import loop, machine
+from attract.learner.process import loop  # noqa: F401
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.schema.spaces import BoxSpace, DiscreteSpace
@@ -82,9 +82,9 @@ from attract.settings.run import RunSettings
 from played_batches import play
 from policies import describe
 
-machine.warm_up()
 for name in ("ppo", "dqn", "sac"):
-    game = describe(BoxSpace(shape=[4]), BoxSpace(shape=[2], low=-1.0, high=1.0) if name == "sac" else DiscreteSpace(n=3))
+    action = BoxSpace(shape=[2], low=-1.0, high=1.0) if name == "sac" else DiscreteSpace(n=3)
+    game = describe(BoxSpace(shape=[4]), action)
     settings = RunSettings.model_validate({{"algorithm": name}})
     policy, distribution = build_policy(settings.policy, game), build_distribution(game)
     learner = choose_algorithm(settings).create(Learnable(policy, distribution, 1))
