@@ -54,8 +54,8 @@ class Adam:
                 continue
             states = [self.state[parameter] or self._begun(parameter) for parameter in moved]
             ages = [state["step"] for state in states]
-            torch.ops.aten._foreach_add_(ages, 1)
-            torch.ops.aten._fused_adam_(
+            torch.ops.aten._foreach_add_.Scalar(ages, 1)
+            torch.ops.aten._fused_adam_.default(
                 moved,
                 [parameter.grad for parameter in moved],
                 [state["exp_avg"] for state in states],
