@@ -58,11 +58,9 @@ def die_at_write(number: int) -> None:
 
 
 def serve(control: socket.socket) -> None:
-    import attract.learner.process.loop
-    import attract.learner.process.machine
+    import attract.learner.process.loop  # noqa: F401
     from attract.learner.process.main import run
 
-    attract.learner.process.machine.warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, REQUEST.size, 1)

@@ -71,9 +71,7 @@ def serve(control: socket.socket) -> None:
     """Fork a trainer for each request; it answers itself once it is up."""
     import attract.learner.process.loop  # noqa: F401
     import gateway_world  # noqa: F401
-    from attract.learner.process.machine import warm_up
 
-    warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while request := control.recv(65536):
         if os.fork() == 0:

@@ -1,5 +1,7 @@
 """Quantile regression of returns: targets and loss (QR-DQN)."""
 
+from typing import Any, cast
+
 import torch
 from torch import Tensor
 
@@ -31,10 +33,27 @@ def quantile_huber_loss(predicted: Tensor, targets: Tensor) -> Tensor:
 
     Source: Dabney et al. 2018 (arXiv:1710.10044), equations 9 and 10 and algorithm 1.
     """
-    count = predicted.shape[1]
-    taus = (torch.arange(count, dtype=predicted.dtype, device=predicted.device) + 0.5) / count
-    errors = targets.unsqueeze(1) - predicted.unsqueeze(2)
-    size = errors.detach().abs()
-    weights = (taus.view(1, -1, 1) - (errors.detach() < 0).to(predicted.dtype)).abs()
-    huber = torch.where(size <= HUBER_LIMIT, 0.5 * errors.square(), HUBER_LIMIT * (errors.abs() - 0.5))
-    return (weights * huber).mean(2).sum(1).mean()
+    return cast("Tensor", _QuantileHuber.apply(predicted, targets))  # pyright: ignore[reportUnknownMemberType]
+
+
+class _QuantileHuber(torch.autograd.Function):
+    """The loss with its gradient written out: a fifth of the operations that autograd takes."""
+
+    @staticmethod
+    def forward(ctx: Any, predicted: Tensor, targets: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        size, count = predicted.shape
+        taus = (torch.arange(count, dtype=predicted.dtype, device=predicted.device) + 0.5) / count
+        from_half = (taus - 0.5).view(1, -1, 1)
+        errors = targets.unsqueeze(1) - predicted.unsqueeze(2)
+        # c = u within the limit, else the limit with its sign: L(u) = c (u - c / 2), and L'(u) = c.
+        slopes = errors.clamp(-HUBER_LIMIT, HUBER_LIMIT)
+        # |tau - 1{u < 0}| c = (tau - 1/2) |c| + c / 2, which torch vectorises.
+        weighted = slopes.abs().mul_(from_half).add_(slopes, alpha=0.5)
+        share = 1.0 / (size * targets.shape[1])
+        ctx.save_for_backward(weighted.sum(2).mul_(-share))
+        return weighted.mul_(errors.sub_(slopes, alpha=0.5)).sum().mul_(share)
+
+    @staticmethod
+    def backward(ctx: Any, by_loss: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (by_predicted,) = ctx.saved_tensors
+        return by_loss * by_predicted, None

@@ -19,7 +19,6 @@ from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.channel import Channel
 from attract.learner.process.loop import Learner
-from attract.learner.process.machine import warm_up
 from attract.learner.process.main import SWITCH_SECONDS, die_with_parent
 from attract.learner.registry import choose_algorithm
 from attract.policy.export import OnnxPatcher
@@ -160,8 +159,6 @@ def main(fd: int, *, trains: bool) -> int:
         print(f"the publisher failed: {error}", file=sys.stderr, flush=True)
         os._exit(1)
 
-    if trains:
-        warm_up()
     begin = channel.receive()
     if not isinstance(begin, Begin):
         return 0

@@ -1,42 +1,41 @@
 """Adam's state and running moments as named tensors, as checkpoints keep them."""
 
 from collections.abc import Mapping
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.learner.algorithms.adam import Adam
 
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 _MOMENTS = ("count", "mean", "squared_deviations")
 
 
-def adam_tensors(optimizer: torch.optim.Adam, network: nn.Module) -> dict[str, Tensor]:
+def adam_tensors(optimizer: Adam, network: nn.Module) -> dict[str, Tensor]:
     """Adam's state by `<parameter>/<key>`; empty before the first step. Not copied."""
     return {
-        f"{name}/{key}": cast("Tensor", optimizer.state[parameter][key])
+        f"{name}/{key}": optimizer.state[parameter][key]
         for name, parameter in network.named_parameters()
         for key in _ADAM_KEYS
         if parameter in optimizer.state
     }
 
 
-def restore_adam(optimizer: torch.optim.Adam, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+def restore_adam(optimizer: Adam, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Take over what `adam_tensors` gave.
 
     Raises: KeyError, ValueError: when something of a parameter is missing or spoilt.
     """
-    saved = optimizer.state_dict()
-    names = {parameter: name for name, parameter in network.named_parameters()}
-    # Adam counts parameters group by group, which need not be the network's order.
-    in_order = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
-    saved["state"] = {
-        index: {key: tensors[f"{name}/{key}"].clone() for key in _ADAM_KEYS}
-        for index, name in enumerate(in_order)
+    state: dict[Tensor, dict[str, Tensor]] = {
+        parameter: {
+            key: tensors[f"{name}/{key}"].clone().to(parameter.device, torch.float32) for key in _ADAM_KEYS
+        }
+        for name, parameter in network.named_parameters()
         if f"{name}/step" in tensors
     }
-    optimizer.load_state_dict(saved)
+    optimizer.state.clear()
+    optimizer.state.update(state)
 
 
 def moments_tensors(name: str, moments: RunningMoments) -> dict[str, Tensor]:

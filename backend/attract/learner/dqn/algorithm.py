@@ -10,8 +10,7 @@ from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
 from attract.learner.dqn.network import Choices, QuantileNetwork
-from attract.learner.replay.buffer import Transitions
-from attract.learner.replay.off_policy import OffPolicy
+from attract.learner.replay.off_policy import Minibatch, OffPolicy
 from attract.settings.dqn import DqnSettings
 
 NUM_EXPLORED = 512
@@ -44,20 +43,16 @@ class Dqn(OffPolicy):
         self._distribution = learnable.distribution
         self._settings = settings
 
-    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """See `OffPolicy`: of the quantiles of the actions that were taken."""
-        buffer, device = self.buffer, self._device
-        now = self._policy.preprocess(buffer.observations(drawn.start, device))
-        following = self._policy.preprocess(buffer.observations(drawn.end, device))
+        following = minibatch.following
         with torch.no_grad():
-            best = self.network.best(following, buffer.masks(drawn.end, device))
+            best = self.network.best(following, minibatch.following_mask)
             targets = quantile_targets(
-                drawn.rewards.to(device),
-                drawn.discount.to(device),
-                self.target.quantiles(following, best),
+                minibatch.rewards, minibatch.discount, self.target.quantiles(following, best)
             )
-        indices = self.network.choices.indices(buffer.actions(drawn.start, device))
-        predicted = self.network.quantiles(now, indices)
+        indices = self.network.choices.indices(minibatch.actions)
+        predicted = self.network.quantiles(minibatch.now, indices)
         loss = quantile_huber_loss(predicted, targets)
         return loss, (loss.detach(), predicted.detach().mean(), targets.mean())
 

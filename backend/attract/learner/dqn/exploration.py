@@ -22,7 +22,7 @@ PROBE_SAFETY: Final = 2.0
 MAX_CHECKED: Final = 64
 """Observations whose rounding is measured."""
 _LOG_SCALES: Final = (-10.0, 14.0)
-_HALVINGS: Final = 40
+_HALVINGS: Final = 24
 
 
 def epsilon(
@@ -80,15 +80,14 @@ def logit_scale(
         found = distribution.log_prob_and_entropy(scale * logits, actions, action_mask)[1]
         return float(found.mean())
 
+    exact_policy = copy.deepcopy(policy).double()
     few = {key: array[:MAX_CHECKED] for key, array in preprocessed.items()}
     mask = None if action_mask is None else action_mask[:MAX_CHECKED]
-    rounded, exact = logits[:MAX_CHECKED].double(), _exact_logits(policy, few)
+    rounded, exact = logits[:MAX_CHECKED].double(), _exact_logits(exact_policy, few)
     chosen = distribution.mode(-rounded, mask), actions[:MAX_CHECKED]
     probed = policy.preprocess({key: array.to(logits.device) for key, array in probe(policy).items()})
-    probe_rounded, probe_exact = (
-        policy.forward_preprocessed(probed)[0].double(),
-        _exact_logits(policy, probed),
-    )
+    probe_rounded = policy.forward_preprocessed(probed)[0].double()
+    probe_exact = _exact_logits(exact_policy, probed)
 
     def rounds_well(scale: float) -> bool:
         exported = scale * (probe_rounded - probe_exact).abs()
@@ -115,11 +114,10 @@ def _largest(holds: Callable[[float], bool]) -> float:
     return math.exp(low)
 
 
-def _exact_logits(policy: Policy, preprocessed: Preprocessed) -> Tensor:
-    """[N, outputs] float64, computed in float64."""
-    exact = copy.deepcopy(policy).double()
+def _exact_logits(exact: Policy, preprocessed: Preprocessed) -> Tensor:
+    """[N, outputs] float64, by a policy in float64."""
     parts: list[Tensor] = []
-    for entry in policy.entries:
+    for entry in exact.entries:
         encoded = entry.encode(preprocessed[entry.key]).double()
         encoder = exact.encoders.get(entry.key)
         parts.append(encoded if encoder is None else encoder(encoded))

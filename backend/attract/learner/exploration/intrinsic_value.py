@@ -10,6 +10,7 @@ from attract.algorithm.advantages import advantages_from_segments
 from attract.algorithm.losses import explained_variance
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
+from attract.learner.algorithms.adam import Adam
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.exploration.novelty import SeenNovelty, small_network
 
@@ -45,7 +46,7 @@ class IntrinsicValue:
 
     def __init__(self, num_features: int, generator: torch.Generator, device: torch.device) -> None:
         self._network = small_network(num_features, 1, generator, output_gain=0.01).to(device)
-        self._optimizer = torch.optim.Adam(self._network.parameters(), lr=LEARNING_RATE, fused=True)
+        self._optimizer = Adam(self._network.parameters(), lr=LEARNING_RATE)
 
     @torch.no_grad()
     def estimate(
@@ -95,7 +96,7 @@ class IntrinsicValue:
         for _ in range(NUM_EPOCHS):
             order = torch.randperm(len(targets), generator=generator).to(targets.device)
             for part in order.split(MINIBATCH_STEPS):
-                self._optimizer.zero_grad(set_to_none=True)
+                self._optimizer.zero_grad()
                 values = self._values(features.index_select(0, part))
                 (values - targets.index_select(0, part)).square().mean().backward()
                 self._optimizer.step()

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch, finite_where_invalid
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
 from attract.learner.checkpoints.state_tensors import (
     adam_tensors,
@@ -65,7 +66,7 @@ class RandomNetworkDistillation:
         num_features = sum(entry.num_features for entry in entries)
         self._target = small_network(num_features, NUM_CODES, generator).to(device).requires_grad_(False)
         self._predictor = small_network(num_features, NUM_CODES, generator).to(device)
-        self._optimizer = torch.optim.Adam(self._predictor.parameters(), lr=LEARNING_RATE, fused=True)
+        self._optimizer = Adam(self._predictor.parameters(), lr=LEARNING_RATE)
         self._moments = RunningMoments.empty(())
         self._slot_returns = SlotReturns()
 
@@ -105,7 +106,7 @@ class RandomNetworkDistillation:
         known = seen.features[seen.valid]
         order = torch.randperm(len(known), generator=generator).to(known.device)
         for part in order.split(MINIBATCH_STEPS):
-            self._optimizer.zero_grad(set_to_none=True)
+            self._optimizer.zero_grad()
             self._errors(known.index_select(0, part)).mean().backward()
             self._optimizer.step()
 

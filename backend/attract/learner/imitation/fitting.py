@@ -11,6 +11,7 @@ from attract.algorithm.advantages import advantages_from_segments
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.imitation.crossing import CrossedExamples
 from attract.learner.imitation.demonstrations import keep_slots
@@ -175,7 +176,7 @@ class _Fitting:
         self._generator = generator
         self._gamma = gamma
         self.loss = CloningLoss(policy, distribution, batch, MINIBATCH_STEPS)
-        self._optimizer = torch.optim.Adam(policy.parameters(), lr=plan.learning_rate, eps=1e-5, fused=True)
+        self._optimizer = Adam(policy.parameters(), lr=plan.learning_rate, eps=1e-5)
         # The value function has its own error to tell it what matters.
         self._matrices = [
             parameter
@@ -206,7 +207,7 @@ class _Fitting:
             whole = fitted + plan.value_coef * value
             if prior > 0:
                 whole = whole + prior * torch.stack([matrice.abs().sum() for matrice in self._matrices]).sum()
-            self._optimizer.zero_grad(set_to_none=True)
+            self._optimizer.zero_grad()
             whole.backward()
             torch.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM, foreach=True)
             self._optimizer.step()

@@ -204,13 +204,12 @@ class Ppo:
 
     def undo_point(self) -> Callable[[], None]:
         """See `Algorithm`."""
-        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
+        undo_optimizer = self.optimizer.undo_point()
         random_state, seen = self.generator.get_state(), self._seen
 
         def undo() -> None:
             self._seen = seen
-            self.restore_optimizer(optimizer)
-            self.optimizer.zero_grad(set_to_none=True)
+            undo_optimizer()
             self.generator.set_state(random_state)
 
         return undo

@@ -8,6 +8,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from attract.learner.algorithms.adam import Adam
+
 ALIGNMENT = 16
 """Floats: where a parameter begins that need not follow another one, a cache line begins."""
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -27,7 +29,7 @@ class FlatParameters:
     """
 
     def __init__(
-        self, optimizer: torch.optim.Adam, blocks: Sequence[Sequence[Tensor]], still: Sequence[Tensor] = ()
+        self, optimizer: Adam, blocks: Sequence[Sequence[Tensor]], still: Sequence[Tensor] = ()
     ) -> None:
         self._parameters = [parameter for block in blocks for parameter in block]
         self._homes = [parameter.data for parameter in self._parameters]
@@ -100,7 +102,7 @@ class FlatParameters:
             for age in group.distinct_ages:
                 age.add_(1.0)
             beta1, beta2 = group.settings["betas"]
-            # The kernel of `Adam(fused=True)` itself, without the optimizer's bookkeeping: the same bits.
+            # The kernel of `Adam` itself, without its bookkeeping: the same bits.
             torch.ops.aten._fused_adam_(
                 group.weights,
                 group.gradients,

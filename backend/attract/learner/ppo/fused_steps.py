@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.distribution_gradients import Evaluated, evaluate_with_gradient, has_gradient
 from attract.algorithm.distributions import ActionDistribution
+from attract.learner.algorithms.adam import Adam
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.flat_parameters import FlatParameters
 from attract.learner.ppo.gradient_steps import Losses
@@ -35,7 +36,7 @@ class FusedSteps(AbstractContextManager["FusedSteps"]):
     def __init__(
         self,
         policy: Policy,
-        optimizer: torch.optim.Adam,
+        optimizer: Adam,
         inputs: StepInputs,
         distribution: ActionDistribution,
         settings: PpoSettings,

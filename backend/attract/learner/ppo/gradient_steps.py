@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import clipped_surrogate_loss, value_loss
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
 from attract.learner.ppo.minibatches import Inputs, Minibatch
@@ -63,7 +64,7 @@ class AutogradSteps(AbstractContextManager["AutogradSteps"]):
     def __init__(
         self,
         policy: Policy,
-        optimizer: torch.optim.Optimizer,
+        optimizer: Adam,
         inputs: Inputs,
         distribution: ActionDistribution,
         settings: PpoSettings,

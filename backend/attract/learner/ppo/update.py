@@ -12,6 +12,7 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import approx_kl, clip_fraction, explained_variance
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup, any_rank, weighted_mean
 from attract.learner.group.moments import variance
@@ -30,19 +31,19 @@ SPREAD_RATE = 4.0
 """Times the learning rate, for the log deviation of box actions (rule P13)."""
 
 
-def create_optimizer(policy: Policy, learning_rate: float) -> torch.optim.Adam:
+def create_optimizer(policy: Policy, learning_rate: float) -> Adam:
     """Adam as PPO uses it (epsilon 1e-5), in one fused kernel; a group for the log deviation (P13)."""
     spread = policy.action_log_std
     weights = [parameter for parameter in policy.parameters() if parameter is not spread]
     groups = [{"params": weights, "rate": 1.0}]
     if spread is not None:
         groups.append({"params": [spread], "rate": SPREAD_RATE})
-    return torch.optim.Adam(groups, lr=learning_rate, eps=ADAM_EPSILON, fused=True)
+    return Adam(groups, lr=learning_rate, eps=ADAM_EPSILON)
 
 
 def ppo_update(
     policy: Policy,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     batch: Batch,
     settings: PpoSettings,
     generator: torch.Generator,
@@ -239,7 +240,7 @@ def _prio_details(
 
 def _gradient_steps(
     policy: Policy,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     minibatches: Minibatches,
     generator: torch.Generator,
     distribution: ActionDistribution,
@@ -253,7 +254,6 @@ def _gradient_steps(
     if (
         learner == "auto"
         and extra_loss is None
-        and isinstance(optimizer, torch.optim.Adam)
         and isinstance(inputs, StepInputs)
         and can_be_fused(policy, distribution)
     ):
@@ -290,24 +290,16 @@ class KlStop:
 
 
 @contextlib.contextmanager
-def _undone_on_failure(
-    policy: Policy, optimizer: torch.optim.Optimizer, generator: torch.Generator
-) -> Generator[None]:
+def _undone_on_failure(policy: Policy, optimizer: Adam, generator: torch.Generator) -> Generator[None]:
     """Undo all changes to the three if the block fails (P8)."""
     weights = {name: tensor.detach().clone() for name, tensor in policy.state_dict().items()}
-    optimizer_state = optimizer.state_dict()
-    # Only the tensors change in place; copying the rest as well takes ten times as long.
-    optimizer_state["state"] = {
-        index: {name: value.clone() if isinstance(value, Tensor) else value for name, value in entry.items()}
-        for index, entry in optimizer_state["state"].items()
-    }
+    undo_optimizer = optimizer.undo_point()
     random_state = generator.get_state()
     try:
         yield
     except BaseException:
         policy.load_state_dict(weights)
-        optimizer.load_state_dict(optimizer_state)
-        optimizer.zero_grad(set_to_none=True)
+        undo_optimizer()
         generator.set_state(random_state)
         raise
 

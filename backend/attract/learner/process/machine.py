@@ -1,4 +1,4 @@
-"""The learner's use of its machine: device, threads, and modules that are worth loading early."""
+"""The learner's use of its machine: device and threads."""
 
 import torch
 
@@ -16,14 +16,6 @@ MIN_GPU_WEIGHTS = 100_000
 An H100 takes 2.5 ms for the launches, whatever the network (docs/notebook/gpu.md). A CPU takes 1.4 ms for
 4,096 steps of a network with 4,600 weights.
 """
-
-
-def warm_up() -> None:
-    """Step a tiny network once: torch imports its compiler, for a second, with the first optimizer."""
-    network = torch.nn.Linear(2, 2)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    network(torch.zeros(1, 2)).sum().backward()
-    optimizer.step()
 
 
 def resolve_device(settings: RunSettings, game: GameDescription) -> torch.device:

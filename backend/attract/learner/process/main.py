@@ -112,11 +112,9 @@ def _listen(channel: Channel, inbox: "queue.SimpleQueue[Incoming]", finished: th
 
 
 def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
-    # Imported and warmed up at once, while the browser starts, so that `begin` is answered fast.
+    # Imported at once, while the browser starts, so that `begin` is answered fast.
     from attract.learner.process.loop import Learner
-    from attract.learner.process.machine import warm_up
 
-    warm_up()
     begin = inbox.get()
     if begin is None or isinstance(begin, Shutdown):
         return

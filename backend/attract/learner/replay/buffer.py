@@ -29,6 +29,10 @@ class Transitions:
     end: Tensor
     """[N] int64, row of the observation to bootstrap from; any row where `discount` is 0."""
 
+    def columns(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All four, in their order."""
+        return self.start, self.rewards, self.discount, self.end
+
 
 class ReplayBuffer:
     """A ring of rows on the CPU; owned by one policy's algorithm.
@@ -49,6 +53,8 @@ class ReplayBuffer:
         self._max_rows = max_rows
         self._max_bytes = max_bytes
         self._capacity = 0
+        self.row_bytes = 0
+        """Memory of one row; 0 before the first batch."""
         self._observations: dict[str, Tensor] = {}
         self._actions = self._masks = self._reward = torch.empty(0)
         self._terminated = self._leads = torch.empty(0, dtype=torch.bool)
@@ -67,7 +73,7 @@ class ReplayBuffer:
     @property
     def num_bytes(self) -> int:
         """Memory of the rows that are in use."""
-        return min(self._written, self._capacity) * self._row_bytes if self._capacity else 0
+        return min(self._written, self._capacity) * self.row_bytes
 
     def add(self, batch: Batch) -> None:
         """Append a batch's segments, in its order; the oldest rows give way.
@@ -170,16 +176,16 @@ class ReplayBuffer:
 
     def observations(self, rows: Tensor, device: torch.device) -> dict[str, Tensor]:
         """[N, ...] raw observations of rows, [N] int64."""
-        return {key: array[rows].to(device) for key, array in self._observations.items()}
+        return {key: array.index_select(0, rows).to(device) for key, array in self._observations.items()}
 
     def actions(self, rows: Tensor, device: torch.device) -> Tensor:
         """[N] or [N, components] int64; float32 as they were drawn, where actions are real numbers."""
-        kept = self._actions[rows].to(device)
+        kept = self._actions.index_select(0, rows).to(device)
         return kept if kept.is_floating_point() else kept.to(torch.int64)
 
     def masks(self, rows: Tensor, device: torch.device) -> Tensor | None:
         """[N, choices] bool; None where the game has no masks."""
-        return self._masks[rows].to(device) if self._has_masks else None
+        return self._masks.index_select(0, rows).to(device) if self._has_masks else None
 
     def _link(self, number: int, following: int) -> None:
         """Row `following` comes after row `number`, unless that was overwritten."""
@@ -192,10 +198,10 @@ class ReplayBuffer:
         """Room for rows like the batch's; it takes memory as it is written."""
         if not self._capacity:
             self._has_masks = batch.action_mask is not None
-            self._row_bytes = _row_bytes(batch)
-            self._capacity = min(self._max_rows, self._max_bytes // self._row_bytes)
+            self.row_bytes = _row_bytes(batch)
+            self._capacity = min(self._max_rows, self._max_bytes // self.row_bytes)
         if count > self._capacity:
-            mebibytes = -(-count * self._row_bytes // 2**20)
+            mebibytes = -(-count * self.row_bytes // 2**20)
             by_rows = self._max_rows < count
             raise ConfigurationError(
                 f"the replay buffer holds {self._capacity:,} rows, and one update brings {count:,}",

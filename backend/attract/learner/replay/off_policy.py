@@ -2,7 +2,7 @@
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, cast
 
@@ -14,10 +14,12 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.returns import reward_divisor
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
+from attract.learner.algorithms.adam import Adam
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.replay.buffer import ReplayBuffer, Transitions
+from attract.policy.observation_inputs import Preprocessed
 from attract.settings.off_policy import OffPolicySettings
 
 RETURNS = "return_statistics"
@@ -26,6 +28,8 @@ _SLOTS = f"{RETURNS}.slots."
 _ONLINE = "values.online."
 _TARGET = "values.target."
 ADAM_EPSILON = 1e-5
+GATHERED_BYTES = 32 << 20
+"""Of rows that are taken out of the buffer at once."""
 
 
 class ValueNetwork(Protocol):
@@ -42,6 +46,23 @@ class ValueNetwork(Protocol):
     def state_dict(self) -> dict[str, Any]:
         """See `torch.nn.Module`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """B drawn steps on the policy's device, as one gradient step takes them."""
+
+    now: Preprocessed
+    """[B, ...] each."""
+    actions: Tensor
+    """[B] or [B, components] int64; float32 as they were drawn, where actions are real numbers."""
+    rewards: Tensor
+    discount: Tensor
+    """[B] float32, as `Transitions` has them."""
+    following: Preprocessed
+    """[B, ...] each, of the observations to bootstrap from."""
+    following_mask: Tensor | None
+    """[B, choices] bool, what those allow; None where the game has no masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +99,7 @@ class OffPolicy(ABC):
         self._network, self._target = network, target
         self._followers, self._followed = _values(target).followed(), _values(network).followed()
         self._learned = _values(network).learned()
-        self.optimizer = torch.optim.Adam(
-            self._learned, lr=settings.learning_rate, eps=ADAM_EPSILON, fused=True
-        )
+        self.optimizer = Adam(self._learned, lr=settings.learning_rate, eps=ADAM_EPSILON)
         self.generator = learnable.generator("replay")
         """Draws from the buffer; on the CPU whatever the device."""
         self.buffer = ReplayBuffer(settings.buffer_size, settings.buffer_mebibytes << 20, settings.section)
@@ -93,7 +112,7 @@ class OffPolicy(ABC):
         self._seen: _Seen | None = None
 
     @abstractmethod
-    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The loss of one gradient step, and the numbers of `metric_names`, without gradient."""
 
     @abstractmethod
@@ -172,15 +191,14 @@ class OffPolicy(ABC):
             (network, {name: tensor.clone() for name, tensor in network.state_dict().items()})
             for network in (self._network, self._target)
         ]
-        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
+        undo_optimizer = self.optimizer.undo_point()
         random_state, seen = self.generator.get_state(), self._seen
 
         def undo() -> None:
             self._seen = seen
             for network, state in networks:
                 network.load_state_dict(state)
-            self.restore_optimizer(optimizer)
-            self.optimizer.zero_grad(set_to_none=True)
+            undo_optimizer()
             self.generator.set_state(random_state)
 
         return undo
@@ -232,24 +250,48 @@ class OffPolicy(ABC):
             n_steps=settings.n_steps,
             divisor=divisor,
         )
-        rows = torch.stack([self._gradient_step(part) for part in _parts(drawn, settings.batch_size)])
+        rows = torch.stack([self._gradient_step(minibatch) for minibatch in self._minibatches(drawn)])
         means = rows.double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
         return dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
 
-    def _gradient_step(self, drawn: Transitions) -> Tensor:
+    def _minibatches(self, drawn: Transitions) -> Iterator[Minibatch]:
+        """The steps in minibatches; the rows of many are gathered at once."""
+        size, device = self._common.batch_size, self._device
+        together = max(1, GATHERED_BYTES // (2 * size * self.buffer.row_bytes))
+        for part in zip(*(column.split(together * size) for column in drawn.columns()), strict=True):
+            start, rewards, discount, end = part
+            observed = self._policy.preprocess(self.buffer.observations(torch.cat((start, end)), device))
+            now, following = (
+                {key: array.split(len(start))[half].split(size) for key, array in observed.items()}
+                for half in (0, 1)
+            )
+            actions, mask = self.buffer.actions(start, device), self.buffer.masks(end, device)
+            columns = (actions, rewards.to(device), discount.to(device))
+            for place, column in enumerate(zip(*(each.split(size) for each in columns), strict=True)):
+                yield Minibatch(
+                    now={key: parts[place] for key, parts in now.items()},
+                    actions=column[0],
+                    rewards=column[1],
+                    discount=column[2],
+                    following={key: parts[place] for key, parts in following.items()},
+                    following_mask=None if mask is None else mask[place * size : (place + 1) * size],
+                )
+
+    def _gradient_step(self, minibatch: Minibatch) -> Tensor:
         """One step of the optimizer, which the target network follows: numbers, and the gradient's norm."""
-        loss, numbers = self._loss(drawn)
-        self.optimizer.zero_grad(set_to_none=True)
+        loss, numbers = self._loss(minibatch)
+        self.optimizer.zero_grad()
         loss.backward()
         limit = self._common.max_grad_norm
-        norm = torch.nn.utils.clip_grad_norm_(self._learned, torch.inf if limit is None else limit)
+        norm = torch.nn.utils.clip_grad_norm_(
+            self._learned, torch.inf if limit is None else limit, foreach=True
+        )
         self.optimizer.step()
         self._policy.limit_spread()
         with torch.no_grad():
-            for follower, own in zip(self._followers, self._followed, strict=True):
-                follower.lerp_(own, self._common.tau)
+            torch.ops.aten._foreach_lerp_.Scalar(self._followers, self._followed, self._common.tau)
         return torch.stack([*numbers, norm])
 
     def _check_weights(self) -> None:
@@ -261,11 +303,6 @@ class OffPolicy(ABC):
 
 def _values(network: nn.Module) -> ValueNetwork:
     return cast("ValueNetwork", network)
-
-
-def _parts(drawn: Transitions, size: int) -> list[Transitions]:
-    columns = (drawn.start, drawn.rewards, drawn.discount, drawn.end)
-    return [Transitions(*part) for part in zip(*(column.split(size) for column in columns), strict=True)]
 
 
 def _check_finite(batch: Batch) -> None:

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.replay.buffer import Transitions
-from attract.learner.replay.off_policy import OffPolicy
+from attract.learner.replay.off_policy import Minibatch, OffPolicy
 from attract.learner.sac.network import SoftActorCritic
 from attract.settings.sac import SacSettings
 
@@ -44,18 +43,16 @@ class Sac(OffPolicy):
         size = learnable.policy.policy_head.out_features
         self._target_entropy = settings.target_entropy * size
 
-    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """See `OffPolicy`: critics, actor, temperature and the policy's value, each by its own weights."""
-        buffer, device, network = self.buffer, self._device, self.network
-        now = self._policy.preprocess(buffer.observations(drawn.start, device))
-        following = self._policy.preprocess(buffer.observations(drawn.end, device))
-        taken = buffer.actions(drawn.start, device).flatten(1).clamp(-1.0, 1.0)
-        noise = torch.randn((2, *taken.shape), generator=self.generator).to(device)
+        network, following = self.network, minibatch.following
+        taken = minibatch.actions.flatten(1).clamp(-1.0, 1.0)
+        noise = torch.randn((2, *taken.shape), generator=self.generator).to(self._device)
         with torch.no_grad():
             next_action = network.act(network.features(following), noise[0]).clamp(-1.0, 1.0)
             next_value = self.target.values(self.target.features(following), next_action).amin(0)
-            targets = drawn.rewards.to(device) + drawn.discount.to(device) * next_value
-        features = network.features(now)
+            targets = minibatch.rewards + minibatch.discount * next_value
+        features = network.features(minibatch.now)
         predicted = network.values(features, taken)
         critic_loss = (predicted - targets).square().mean(1).sum()
         still = features.detach()

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.learner.algorithms.adam import Adam
 from attract.learner.checkpoints.state_tensors import (
     adam_tensors,
     moments_of,
@@ -14,14 +15,14 @@ from attract.learner.checkpoints.state_tensors import (
 )
 
 
-def stepped(steps: int, *, groups: bool = False) -> tuple[nn.Linear, torch.optim.Adam]:
+def stepped(steps: int, *, groups: bool = False) -> tuple[nn.Linear, Adam]:
     """A layer after so many steps of Adam on gradients of 1; `groups`: the bias in one of its own, first."""
     layer = nn.Linear(2, 1)
     with torch.no_grad():
         layer.weight.zero_()
         layer.bias.zero_()
     parts = [{"params": [layer.bias]}, {"params": [layer.weight]}] if groups else layer.parameters()
-    optimizer = torch.optim.Adam(parts, lr=0.1)
+    optimizer = Adam(parts, lr=0.1)
     for _ in range(steps):
         optimizer.zero_grad()
         layer(torch.ones(1, 2)).sum().backward()

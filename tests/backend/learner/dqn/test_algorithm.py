@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attract.errors import NonFiniteUpdateError
-from attract.experience.batch import Batch, load_batch
+from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.algorithm import Dqn
 from attract.policy.network import Policy, build_distribution, build_policy
@@ -26,47 +26,26 @@ from attract.schema.spaces import (
 from attract.settings.dqn import DqnSettings
 from attract.settings.run import PolicySettings
 from learner_world import LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
+from off_policy_updates import HORIZON, SLOTS, restore, same, signs_batches, signs_fleet, state_of, take
+from off_policy_updates import create as create_one
 from played_batches import play
 from policies import describe
-
-HORIZON, SLOTS = 16, 8
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[SignsFleet]:
-    fleet = SignsFleet(tmp_path / "store", num_slots=SLOTS, horizon=HORIZON, seed=1)
+    fleet = signs_fleet(tmp_path)
     yield fleet
     fleet.close()
 
 
 @pytest.fixture
 def batches(fleet: SignsFleet) -> list[Batch]:
-    return [load_batch(fleet.store, fleet.play(None, 0, invalid=0.3)).at_version(0) for _ in range(3)]
+    return signs_batches(fleet)
 
 
 def create(policy_id: str | None = None, seed: int = 3, **dqn: object) -> tuple[Dqn, Policy]:
-    game = describe_signs()
-    policy = build_policy(PolicySettings(hidden_sizes=(6,)), game, seed=2)
-    settings = DqnSettings.model_validate({"learning_starts": 1, **dqn})
-    return Dqn(Learnable(policy, build_distribution(game), seed, policy_id), settings), policy
-
-
-def take(algorithm: Dqn, batch: Batch, progress: Progress | None = None) -> dict[str, float]:
-    """An update that counts."""
-    report = algorithm.update(batch, progress or Progress())
-    shown = algorithm.commit()
-    algorithm.moments = {name: seen.merge(shown[name]) for name, seen in algorithm.moments.items()}
-    return {**report.metrics, **report.shared_metrics}
-
-
-def state_of(algorithm: Dqn) -> dict[str, torch.Tensor]:
-    state = {**algorithm.network.state_dict(), **algorithm.tensors(), **algorithm.optimizer_tensors()}
-    state["random"] = algorithm.generator.get_state()
-    return {name: tensor.clone() for name, tensor in state.items()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    return create_one(Dqn, DqnSettings, describe_signs(), policy_id=policy_id, seed=seed, **dqn)
 
 
 class Reference:
@@ -311,10 +290,7 @@ def test_D2_what_it_keeps_comes_back_bit_for_bit(batches: list[Batch]):
     take(one, batches[0])
     take(one, batches[1])
     other, copied = create(seed=9, replay_ratio=0.33)
-    copied.load_state_dict(policy.state_dict())
-    other.moments = one.moments
-    other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
-    other.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
+    restore(one, policy, other, copied)
     assert same(state_of(one), state_of(other)) and one.document() == other.document()
     # The buffer is not kept; with the same steps in it both go on alike.
     assert other.buffer.num_steps == 0

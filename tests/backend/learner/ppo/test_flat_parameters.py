@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 
+from attract.learner.algorithms.adam import Adam
 from attract.learner.ppo.flat_parameters import FlatParameters
 
 
@@ -10,8 +11,8 @@ def network(seed: int = 1) -> nn.Sequential:
     return nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 2))
 
 
-def adam(layers: nn.Module) -> torch.optim.Adam:
-    return torch.optim.Adam(layers.parameters(), lr=1e-2, eps=1e-5, fused=True)
+def adam(layers: nn.Module) -> Adam:
+    return Adam(layers.parameters(), lr=1e-2, eps=1e-5)
 
 
 def gradients(layers: nn.Module, step: int) -> list[torch.Tensor]:
@@ -21,7 +22,8 @@ def gradients(layers: nn.Module, step: int) -> list[torch.Tensor]:
 
 def test_steps_are_those_of_torch_and_the_vector_is_gone_afterwards() -> None:
     own, others = network(), network()
-    own_adam, other_adam = adam(own), adam(others)
+    own_adam = adam(own)
+    other_adam = torch.optim.Adam(others.parameters(), lr=1e-2, eps=1e-5, fused=True)
     parameters = list(own.parameters())
     homes = [parameter.data_ptr() for parameter in parameters]
     for update in range(2):
@@ -59,7 +61,7 @@ def test_what_has_no_gradient_neither_moves_nor_grows_older() -> None:
 
 def test_parameters_of_a_block_are_one_matrix() -> None:
     first, second = nn.Linear(4, 3), nn.Linear(4, 1)
-    optimizer = torch.optim.Adam([first.weight, second.weight])
+    optimizer = Adam([first.weight, second.weight], lr=1e-3)
     with FlatParameters(optimizer, [[first.weight, second.weight]]) as flat:
         joined = flat.view(flat.weights, first.weight, second.weight)
         assert torch.equal(joined, torch.cat([first.weight, second.weight]))

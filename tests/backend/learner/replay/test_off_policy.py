@@ -1,7 +1,7 @@
 """The order of an update that draws from a replay buffer, by an algorithm that learns one number."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -10,14 +10,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attract.experience.batch import Batch, load_batch
+from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.replay.buffer import Transitions
-from attract.learner.replay.off_policy import RETURNS, OffPolicy
-from attract.policy.network import Policy, build_distribution, build_policy
+from attract.learner.replay import off_policy
+from attract.learner.replay.off_policy import RETURNS, Minibatch, OffPolicy
+from attract.policy.network import Policy
 from attract.settings.dqn import DqnSettings
-from attract.settings.run import PolicySettings
-from learner_world import SignsFleet, describe_signs
+from learner_world import describe_signs
+from off_policy_updates import create as create_one
+from off_policy_updates import signs_batches, signs_fleet, take
 
 
 class Guess(nn.Module):
@@ -45,8 +46,9 @@ class Guessing(OffPolicy):
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         super().__init__(learnable, settings, self.network, self.target)
 
-    def _loss(self, drawn: Transitions) -> tuple[Tensor, tuple[Tensor, ...]]:
-        loss = (drawn.rewards + drawn.discount * self.target.guess - self.network.guess).square().mean()
+    def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
+        targets = minibatch.rewards + minibatch.discount * self.target.guess
+        loss = (targets - self.network.guess).square().mean()
         return loss, (loss.detach(),)
 
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
@@ -55,24 +57,13 @@ class Guessing(OffPolicy):
 
 @pytest.fixture
 def batches(tmp_path: Path) -> Iterator[list[Batch]]:
-    fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
-    yield [load_batch(fleet.store, fleet.play(None, 0, invalid=0.3)).at_version(0) for _ in range(3)]
+    fleet = signs_fleet(tmp_path)
+    yield signs_batches(fleet)
     fleet.close()
 
 
 def create(**settings: object) -> tuple[Guessing, Policy]:
-    game = describe_signs()
-    policy = build_policy(PolicySettings(hidden_sizes=(6,)), game, seed=2)
-    given = DqnSettings.model_validate({"learning_starts": 1, **settings})
-    return Guessing(Learnable(policy, build_distribution(game), 3), given), policy
-
-
-def take(algorithm: Guessing, batch: Batch, progress: Progress | None = None) -> Mapping[str, float]:
-    """An update that counts."""
-    report = algorithm.update(batch, progress or Progress())
-    shown = algorithm.commit()
-    algorithm.moments = {name: seen.merge(shown[name]) for name, seen in algorithm.moments.items()}
-    return {**report.metrics, **report.shared_metrics}
+    return create_one(Guessing, DqnSettings, describe_signs(), **settings)
 
 
 def test_the_target_network_follows_by_tau_and_metrics_are_means_over_the_steps(batches: list[Batch]):
@@ -112,6 +103,23 @@ def test_gradient_steps_follow_the_replay_ratio_and_what_is_left_over_is_carried
     take(waiting, batches[0])
     assert take(waiting, batches[1])["train/num_minibatches"] == 0.0
     assert take(waiting, batches[2])["train/num_minibatches"] > 0.0
+
+
+def test_rows_that_are_gathered_in_pieces_give_the_same_bits(
+    batches: list[Batch], monkeypatch: pytest.MonkeyPatch
+):
+    found: list[Tensor] = []
+    row_bytes = 0
+    for minibatches in (100, 3, 0):
+        # The buffer has rows of 30 bytes: 3 numbers, an action, and 14 of its own.
+        monkeypatch.setattr(off_policy, "GATHERED_BYTES", minibatches * 2 * 64 * row_bytes)
+        algorithm, _ = create(replay_ratio=0.1, learning_rate=0.1)
+        take(algorithm, batches[0])
+        row_bytes = algorithm.buffer.row_bytes
+        assert row_bytes == 30
+        assert take(algorithm, batches[1])["train/num_minibatches"] > 6
+        found.append(algorithm.network.guess.detach())
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2]) and float(found[0]) != 0.0
 
 
 def test_what_a_wrapper_adds_is_refused(batches: list[Batch]):

@@ -1,6 +1,6 @@
 """SAC behind the seam: one whole update against numpy, what is clipped, and what is kept and undone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, Finals
-from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.algorithm import Progress
 from attract.learner.sac.algorithm import Sac
-from attract.policy.network import Policy, build_distribution, build_policy
+from attract.policy.network import Policy
 from attract.schema.spaces import BoxSpace
-from attract.settings.run import PolicySettings
 from attract.settings.sac import SacSettings
+from off_policy_updates import create as create_one
+from off_policy_updates import restore, same, state_of, take
 from policies import describe
 
 HORIZON, SLOTS, SIZE = 16, 4, 2
@@ -57,27 +58,7 @@ def batch_of(number: int, reward: Rewards | None = None) -> Batch:
 
 
 def create(seed: int = 3, hidden: int = 5, **sac: object) -> tuple[Sac, Policy]:
-    policy = build_policy(PolicySettings(hidden_sizes=(hidden,)), GAME, seed=2)
-    settings = SacSettings.model_validate({"learning_starts": 1, "batch_size": 16, **sac})
-    return Sac(Learnable(policy, build_distribution(GAME), seed), settings), policy
-
-
-def take(algorithm: Sac, batch: Batch) -> Mapping[str, float]:
-    """An update that counts."""
-    report = algorithm.update(batch, Progress())
-    shown = algorithm.commit()
-    algorithm.moments = {name: seen.merge(shown[name]) for name, seen in algorithm.moments.items()}
-    return report.metrics
-
-
-def state_of(algorithm: Sac) -> dict[str, torch.Tensor]:
-    state = {**algorithm.network.state_dict(), **algorithm.tensors(), **algorithm.optimizer_tensors()}
-    state["random"] = algorithm.generator.get_state()
-    return {name: tensor.clone() for name, tensor in state.items()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    return create_one(Sac, SacSettings, GAME, seed=seed, hidden=hidden, **{"batch_size": 16, **sac})
 
 
 def mean_of(w: Weights, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -268,10 +249,7 @@ def test_D2_what_it_keeps_comes_back_bit_for_bit():
     take(one, batch_of(0))
     take(one, batch_of(1))
     other, copied = create(seed=9, replay_ratio=0.33)
-    copied.load_state_dict(policy.state_dict())
-    other.moments = one.moments
-    other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
-    other.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
+    restore(one, policy, other, copied)
     assert same(state_of(one), state_of(other)) and one.document() == other.document()
     # The buffer is not kept; with the same steps in it both go on alike.
     assert other.buffer.num_steps == 0

@@ -1,4 +1,3 @@
-import copy
 import dataclasses
 import math
 
@@ -6,6 +5,7 @@ import pytest
 import torch
 
 from attract.errors import NonFiniteUpdateError
+from attract.learner.checkpoints.state_tensors import adam_tensors
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
 from attract.settings.run import PpoSettings
@@ -18,18 +18,18 @@ def test_P8_a_non_finite_update_is_undone(broken, bad):
     policy = build()
     optimizer = create_optimizer(policy, 1e-3)
     update(policy, make_batch(seed=1), optimizer=optimizer)
-    weights, state = weights_of(policy), optimizer.state_dict()["state"]
-    moments = {(i, key): tensor.clone() for i, entry in state.items() for key, tensor in entry.items()}
+    weights = weights_of(policy)
+    moments = {name: tensor.clone() for name, tensor in adam_tensors(optimizer, policy).items()}
     batch = make_batch(seed=2)
     numbers = getattr(batch, broken).clone()
     numbers[3, 2] = bad
     with pytest.raises(NonFiniteUpdateError, match=r"P8: the (loss|gradient) was not finite in epoch 0"):
         update(policy, dataclasses.replace(batch, **{broken: numbers}), optimizer=optimizer)
     assert_same(policy, weights)
-    after = optimizer.state_dict()["state"]
-    assert {(i, key) for i, entry in after.items() for key in entry} == moments.keys()
-    for (i, key), tensor in moments.items():
-        assert torch.equal(after[i][key], tensor), key
+    after = adam_tensors(optimizer, policy)
+    assert after.keys() == moments.keys()
+    for name, tensor in moments.items():
+        assert torch.equal(after[name], tensor), name
     # And it goes on as if the bad batch had never been.
     twin = build()
     twin_optimizer = create_optimizer(twin, 1e-3)
@@ -60,7 +60,8 @@ def test_P8_an_exception_in_the_middle_of_an_update_leaves_no_change(fault):
     policy = build()
     optimizer = create_optimizer(policy, 1e-3)
     update(policy, make_batch(seed=1), optimizer=optimizer)
-    weights, before = weights_of(policy), copy.deepcopy(optimizer.state_dict())
+    weights, rates = weights_of(policy), [group["lr"] for group in optimizer.param_groups]
+    moments = {name: tensor.clone() for name, tensor in adam_tensors(optimizer, policy).items()}
     generator = torch.Generator().manual_seed(3)
     shuffles = generator.get_state()
 
@@ -82,14 +83,11 @@ def test_P8_an_exception_in_the_middle_of_an_update_leaves_no_change(fault):
     assert_same(policy, weights)
     assert all(parameter.grad is None for parameter in policy.parameters())
     assert torch.equal(generator.get_state(), shuffles)
-    after = optimizer.state_dict()
-    assert after["param_groups"] == before["param_groups"]
-    moments = [tensor for entry in before["state"].values() for tensor in entry.values()]
-    assert moments
-    for found, tensor in zip(
-        [tensor for entry in after["state"].values() for tensor in entry.values()], moments, strict=True
-    ):
-        assert torch.equal(found, tensor)
+    after = adam_tensors(optimizer, policy)
+    assert [group["lr"] for group in optimizer.param_groups] == rates
+    assert moments and after.keys() == moments.keys()
+    for name, tensor in moments.items():
+        assert torch.equal(after[name], tensor), name
 
 
 def test_P8_a_weight_that_breaks_in_the_last_step_is_found():
