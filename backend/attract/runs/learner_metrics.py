@@ -80,6 +80,16 @@ LEARNER_METRICS: Final = (
         line="target",
     ),
     metric(
+        "train/discounted_return",
+        "learning",
+        "Discounted return",
+        "Discounted return that followed the steps of the batch, in units of the scaled reward: what the "
+        "predicted return should be. An episode that its time limit cuts counts up to there.",
+        unit="reward",
+        chart="train/q_value",
+        line="played",
+    ),
+    metric(
         "train/epsilon",
         "learning",
         "Epsilon",
