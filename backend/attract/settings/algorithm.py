@@ -36,6 +36,8 @@ class AlgorithmSettings(Protocol):
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The algorithm's part of each named preset that has one."""
+    chosen_by: ClassVar[tuple[str, ...]]
+    """Presets that choose this algorithm unless another is given."""
     advice: ClassVar[Mapping[str, tuple[str, str]]]
     """Text and flag for each finding of the diagnosis that a setting of the algorithm may mend. A finding
     without advice is not one of this algorithm's."""

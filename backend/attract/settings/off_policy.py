@@ -18,6 +18,7 @@ class OffPolicySettings(Settings):
     """What DQN and SAC have in common."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    chosen_by: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[tuple[str, ...]] = ("batch_segments",)
     has_fused_steps: ClassVar[bool] = False
 

@@ -39,6 +39,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "entropy_coef": 0.0021,
         "max_grad_norm": 0.5,
     },
+    "slow-page": {"n_epochs": 8},
 }
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "entropy-collapsed/discrete": ("Raise the entropy bonus: `{setting}`", "--ppo.entropy-coef 0.03"),
@@ -48,6 +49,10 @@ ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "policy-unchanged": ("Raise the learning rate: `{setting}`", "--ppo.learning-rate 0.0025"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--ppo.gamma 0.99"),
     "workers-wait": ("Use fewer epochs per update: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
+    "few-decisions": (
+        "Train by an algorithm that learns more from each: `{setting}`",
+        "--preset slow-page --algorithm {algorithm}",
+    ),
 }
 RATES: Final = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 """Those with a schedule."""
@@ -58,6 +63,7 @@ class PpoSettings(Settings):
 
     section: ClassVar[str] = "ppo"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    chosen_by: ClassVar[tuple[str, ...]] = ()
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     derived: ClassVar[tuple[str, ...]] = (
         "batch_segments",
