@@ -72,6 +72,7 @@ class PpoSettings(Settings):
         "gae_lambda",
     )
     refuses: ClassVar[Mapping[str, str]] = {}
+    studied_copies: ClassVar[tuple[int, ...]] = (8, 16, 32, 64)
     has_fused_steps: ClassVar[bool] = True
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
@@ -234,7 +235,7 @@ class PpoSettings(Settings):
         """See `AlgorithmSettings`."""
         rate, entropy = self.learning_rate, self.entropy_coef
         space: dict[str, Any] = {
-            "learning_rate": {"low": rate / 4, "high": min(rate * 4, 0.02), "log": True},
+            "learning_rate": {"low": rate / 4, "high": max(rate, min(rate * 4, 0.02)), "log": True},
             "gamma": _around(self.gamma, 0.97, 0.98, 0.99, 0.995, 0.998),
             "gae_lambda": _around(self.gae_lambda, 0.9, 0.95, 0.98),
             "n_epochs": _around(self.n_epochs, 1, 2, 4, 8),
