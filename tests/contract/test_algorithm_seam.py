@@ -72,6 +72,8 @@ class Greedy(Settings):
     }
     derived: ClassVar[tuple[str, ...]] = ()
     refuses: ClassVar[Mapping[str, str]] = {"box": "numbers have no greedy one", "cells": "it trains alone"}
+    chosen_by: ClassVar[tuple[str, ...]] = ()
+    studied_copies: ClassVar[tuple[int, ...]] = (3,)
     has_fused_steps: ClassVar[bool] = False
 
     horizon: int = 5

@@ -4,6 +4,7 @@ from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no_better, percent
 from attract.schema.base import HUGE_REWARD
+from attract.settings.presets import algorithm_for_few_steps
 
 LONGER_STEP = 8
 """Factor by which the advice lengthens a step."""
@@ -12,6 +13,10 @@ LONGER_LIMIT = 4
 """Factor by which the advice lengthens the time limit."""
 DOMINATING = 300.0
 """Ratio to all other terms together."""
+FEW_DECISIONS = 1_000.0
+"""Agent steps a second: with more, an algorithm that learns from each of them once is as fast."""
+FEW_STEPS = 200_000
+"""From there on nothing was compared."""
 SLOW_LEARNER_SPEED, SLOW_GAMES_SPEED = 1_500.0, 4_000.0
 """Agent steps a second: on two cores a learner of 20,000 keeps workers waiting as a matter of course."""
 
@@ -129,6 +134,21 @@ def observation_constant(history: History, facts: RunFacts) -> Sign | None:
     steps = f"{history.agent_steps:,} steps"
     text = f"{facts.observation_names[place]} was {value:g} in every one of the {steps} so far{others}"
     return Sign(count, text, "observation-constant")
+
+
+def few_decisions(history: History, facts: RunFacts) -> Sign | None:
+    """The games give so few decisions that an algorithm which learns more from each is worth its time."""
+    idle, update = history.median("time/idle_seconds", 10), history.median("time/update_seconds", 10)
+    speed = history.speed(10)
+    if idle is None or update is None or speed is None or idle < update or speed >= FEW_DECISIONS:
+        return None
+    if history.agent_steps > FEW_STEPS:
+        return None
+    algorithm = algorithm_for_few_steps(facts.settings, facts.game.action.kind)
+    if algorithm is None:
+        return None
+    text = f"the games give {speed:,.0f} decisions a second"
+    return Sign(speed, text, "few-decisions", {"algorithm": algorithm})
 
 
 def workers_wait(history: History, facts: RunFacts) -> Sign | None:

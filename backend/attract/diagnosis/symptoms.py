@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from attract.diagnosis import experience_signs as experience
 from attract.diagnosis import learning_signs as learning
+from attract.diagnosis import replay_signs as replay
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import Sign
@@ -48,6 +49,9 @@ SYMPTOMS: Final = (
     Symptom("kl-high", learning.kl_high, 10),
     Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
+    Symptom("values-too-high", replay.values_too_high, 20, alone=True),
+    Symptom("explores-long", replay.explores_long, 10, alone=True),
+    Symptom("buffer-small", replay.buffer_small, 10, alone=True),
     # Many games have a number that never changes, without harm.
     Symptom(
         "value-unexplained",
@@ -62,6 +66,7 @@ SYMPTOMS: Final = (
     Symptom("no-improvement", learning.no_improvement, 10, alone=True),
     NOT_ABOVE_RANDOM,
     Symptom("evaluation-differs", learning.evaluation_differs, 1, of_evaluations=True),
+    Symptom("few-decisions", experience.few_decisions, 10, kind="speed"),
     Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
     Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),
 )

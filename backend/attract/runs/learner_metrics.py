@@ -80,6 +80,16 @@ LEARNER_METRICS: Final = (
         line="target",
     ),
     metric(
+        "train/discounted_return",
+        "learning",
+        "Discounted return",
+        "Discounted return that followed the steps of the batch, in units of the scaled reward: what the "
+        "predicted return should be. An episode that its time limit cuts counts up to there.",
+        unit="reward",
+        chart="train/q_value",
+        line="played",
+    ),
+    metric(
         "train/epsilon",
         "learning",
         "Epsilon",
@@ -181,22 +191,23 @@ LEARNER_METRICS: Final = (
     ),
     metric(
         "train/replay_ratio",
-        "details",
+        "replay",
         "Replay ratio",
         "Gradient steps for each step of the batch; 0 until the buffer has enough steps.",
     ),
     metric(
         "train/buffer_steps",
-        "details",
+        "replay",
         "Replay buffer",
-        "Steps that gradient steps draw from.",
+        "Steps that gradient steps draw from. It grows to `buffer_size`, or less if its memory is full before.",
         unit="steps",
     ),
     metric(
         "train/buffer_mebibytes",
-        "details",
+        "replay",
         "Buffer memory",
-        "Memory of the replay buffer in MiB.",
+        "Memory of the replay buffer, at most `buffer_mebibytes`.",
+        unit="MiB",
     ),
     metric("train/num_minibatches", "details", "Minibatches", "Optimizer steps of the update."),
     metric(

@@ -8,6 +8,7 @@ from attract.schema.metrics import MetricDefinitions, MetricFamily, MetricGroup
 GROUPS: Final = (
     MetricGroup(id="score", title="Is it getting better?", is_open=True),
     MetricGroup(id="learning", title="How is it learning?", is_open=True),
+    MetricGroup(id="replay", title="What does it replay?", is_open=True),
     MetricGroup(id="exploration", title="Does it still find anything new?", is_open=True),
     MetricGroup(id="terms", title="Reward terms", is_open=False),
     MetricGroup(id="game", title="The game's own metrics", is_open=False),

@@ -36,6 +36,8 @@ class AlgorithmSettings(Protocol):
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The algorithm's part of each named preset that has one."""
+    chosen_by: ClassVar[tuple[str, ...]]
+    """Presets that choose this algorithm unless another is given."""
     advice: ClassVar[Mapping[str, tuple[str, str]]]
     """Text and flag for each finding of the diagnosis that a setting of the algorithm may mend. A finding
     without advice is not one of this algorithm's."""
@@ -44,6 +46,8 @@ class AlgorithmSettings(Protocol):
     refuses: ClassVar[Mapping[str, str]]
     """What cannot be combined with the algorithm, and why, with what works instead: paths of settings of the
     run that are off by default, `cells`, and kinds of actions."""
+    studied_copies: ClassVar[tuple[int, ...]]
+    """Games per worker that a study tries beside the run's own."""
     has_fused_steps: ClassVar[bool]
     """Whether it can compute gradients without autograd."""
     horizon: int

@@ -11,6 +11,17 @@ from attract.settings.off_policy import OffPolicySettings, around
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "return-fell": ("Lower the learning rate: `{setting}`", "--dqn.learning-rate 0.0001"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--dqn.gamma 0.99"),
+    "entropy-collapsed/discrete": (
+        "Keep more actions random: `{setting}`",
+        "--dqn.exploration-final-eps 0.1",
+    ),
+    "entropy-collapsed/rate": ("Lower the learning rate: `{setting}`", "--dqn.learning-rate 0.0005"),
+    "values-too-high": (
+        "Let the target network follow more slowly: `{setting}`",
+        "--dqn.tau 0.001",
+    ),
+    "explores-long": ("Explore for fewer steps: `{setting}`", "--dqn.exploration-fraction {fraction:.2g}"),
+    "buffer-small": ("Give the buffer more memory: `{setting}`", "--dqn.buffer-mebibytes {mebibytes}"),
     "workers-wait": ("Take fewer gradient steps: `{setting}`", "--dqn.replay-ratio 0.1"),
 }
 REFUSES: Final[Mapping[str, str]] = {
@@ -28,6 +39,7 @@ class DqnSettings(OffPolicySettings):
     """Settings of DQN with quantile regression (QR-DQN): it learns from few steps, by many gradient steps."""
 
     section: ClassVar[str] = "dqn"
+    chosen_by: ClassVar[tuple[str, ...]] = ("slow-page",)
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     refuses: ClassVar[Mapping[str, str]] = REFUSES
 

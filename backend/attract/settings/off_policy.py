@@ -18,7 +18,9 @@ class OffPolicySettings(Settings):
     """What DQN and SAC have in common."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    chosen_by: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[tuple[str, ...]] = ("batch_segments",)
+    studied_copies: ClassVar[tuple[int, ...]] = (4, 8, 16)
     has_fused_steps: ClassVar[bool] = False
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 16
@@ -85,7 +87,8 @@ class OffPolicySettings(Settings):
         """See `AlgorithmSettings`."""
         rate, size = self.learning_rate, self.batch_size
         return {
-            "learning_rate": {"low": rate / 5, "high": min(rate * 4, 0.02), "log": True},
+            "learning_rate": {"low": rate / 5, "high": max(rate, min(rate * 4, 0.02)), "log": True},
+            "tau": {"low": self.tau / 4, "high": min(self.tau * 4, 1.0), "log": True},
             "gamma": around(self.gamma, 0.97, 0.98, 0.99, 0.995),
             "replay_ratio": around(self.replay_ratio, 0.25, 0.5, 1.0),
             "n_steps": around(self.n_steps, 1, 3, 5),

@@ -39,6 +39,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "entropy_coef": 0.0021,
         "max_grad_norm": 0.5,
     },
+    "slow-page": {"n_epochs": 8},
 }
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "entropy-collapsed/discrete": ("Raise the entropy bonus: `{setting}`", "--ppo.entropy-coef 0.03"),
@@ -48,6 +49,10 @@ ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "policy-unchanged": ("Raise the learning rate: `{setting}`", "--ppo.learning-rate 0.0025"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--ppo.gamma 0.99"),
     "workers-wait": ("Use fewer epochs per update: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
+    "few-decisions": (
+        "Train by an algorithm that learns more from each: `{setting}`",
+        "--preset slow-page --algorithm {algorithm}",
+    ),
 }
 RATES: Final = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 """Those with a schedule."""
@@ -58,6 +63,7 @@ class PpoSettings(Settings):
 
     section: ClassVar[str] = "ppo"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
+    chosen_by: ClassVar[tuple[str, ...]] = ()
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     derived: ClassVar[tuple[str, ...]] = (
         "batch_segments",
@@ -66,6 +72,7 @@ class PpoSettings(Settings):
         "gae_lambda",
     )
     refuses: ClassVar[Mapping[str, str]] = {}
+    studied_copies: ClassVar[tuple[int, ...]] = (8, 16, 32, 64)
     has_fused_steps: ClassVar[bool] = True
 
     horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
@@ -228,7 +235,7 @@ class PpoSettings(Settings):
         """See `AlgorithmSettings`."""
         rate, entropy = self.learning_rate, self.entropy_coef
         space: dict[str, Any] = {
-            "learning_rate": {"low": rate / 4, "high": min(rate * 4, 0.02), "log": True},
+            "learning_rate": {"low": rate / 4, "high": max(rate, min(rate * 4, 0.02)), "log": True},
             "gamma": _around(self.gamma, 0.97, 0.98, 0.99, 0.995, 0.998),
             "gae_lambda": _around(self.gae_lambda, 0.9, 0.95, 0.98),
             "n_epochs": _around(self.n_epochs, 1, 2, 4, 8),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from attract.errors import ConfigurationError
 from attract.settings.fields import with_unset
 from attract.settings.run import ALGORITHM_SETTINGS, RunSettings, merge_settings
 
@@ -16,12 +17,18 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "pixels": {"collection": {"instances_per_worker": 32}},
     "memory": {"policy": {"recurrent": "lstm", "shared_trunk": True}},
     "segments-64": {},
+    "slow-page": {
+        "policy": {"hidden_sizes": [128, 128], "activation": "relu"},
+        "collection": {"num_workers": 2, "instances_per_worker": 4},
+    },
 }
 """What presets say besides the settings of algorithms."""
 
 
 def _of_algorithms(preset: str) -> dict[str, Any]:
-    return {name: kind.presets[preset] for name, kind in ALGORITHM_SETTINGS.items() if preset in kind.presets}
+    own = {name: kind.presets[preset] for name, kind in ALGORITHM_SETTINGS.items() if preset in kind.presets}
+    chosen = next((name for name, kind in ALGORITHM_SETTINGS.items() if preset in kind.chosen_by), None)
+    return own if chosen is None else {"algorithm": chosen, **own}
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -39,6 +46,7 @@ PRESET_HELP: Mapping[str, str] = {
     "pixels": "Image observations.",
     "memory": "The agent must remember earlier observations.",
     "segments-64": "Large batches of 64-step segments and one pass: for very many parallel games.",
+    "slow-page": "Pages that give fewer than 1,000 decisions a second.",
 }
 """When to use each preset, in one sentence."""
 
@@ -62,6 +70,29 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
         for part in (PRESETS.get(preset, {}), with_unset(RunSettings, layer)):
             merged = _above(merged, part)
     return merged
+
+
+def algorithm_for_few_steps(settings: RunSettings, action_kind: str) -> str | None:
+    """The algorithm with which preset `slow-page` can train what these settings train.
+
+    Args:
+        settings: of a run.
+        action_kind: of its game's actions.
+
+    Returns: its name; None if there is no such other algorithm, or the preset is in use.
+    """
+    if settings.preset == "slow-page":
+        return None
+    for name, kind in ALGORITHM_SETTINGS.items():
+        if name == settings.algorithm or action_kind in kind.refuses:
+            continue
+        layers = (settings.model_dump(mode="json"), {"preset": "slow-page", "algorithm": name})
+        try:
+            RunSettings.from_mapping(layer_settings(*layers))
+        except ConfigurationError:
+            continue
+        return name
+    return None
 
 
 def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -139,6 +139,7 @@ class RunSettings(Settings):
             "pixels",
             "memory",
             "segments-64",
+            "slow-page",
         ]
         | None
     ) = None

@@ -10,6 +10,13 @@ from attract.settings.off_policy import OffPolicySettings, around
 ADVICE: Final[Mapping[str, tuple[str, str]]] = {
     "return-fell": ("Lower the learning rate: `{setting}`", "--sac.learning-rate 0.0003"),
     "short-sighted": ("Raise gamma, so that later rewards count: `{setting}`", "--sac.gamma 0.99"),
+    "entropy-collapsed/continuous": ("Keep more entropy: `{setting}`", "--sac.target-entropy 0"),
+    "entropy-collapsed/rate": ("Lower the learning rate: `{setting}`", "--sac.learning-rate 0.001"),
+    "values-too-high": (
+        "Let the target network follow more slowly: `{setting}`",
+        "--sac.tau 0.002",
+    ),
+    "buffer-small": ("Give the buffer more memory: `{setting}`", "--sac.buffer-mebibytes {mebibytes}"),
     "workers-wait": ("Take fewer gradient steps: `{setting}`", "--sac.replay-ratio 0.25"),
 }
 _CHOICES = "sac moves real numbers; for choices algorithm 'dqn' or 'ppo' works"

@@ -128,11 +128,12 @@ def default_space(settings: RunSettings, description: GameDescription | None) ->
         description: of the game; None: not known.
     """
     policy, games = settings.policy, settings.collection.instances_per_worker
+    algorithm = settings.algorithm_settings
     space: dict[str, Any] = {
-        **_under(settings.algorithm, settings.algorithm_settings.search_space),
+        **_under(settings.algorithm, algorithm.search_space),
         "policy.hidden_sizes": _choice(list(policy.hidden_sizes), [64, 64], [128, 128], [64]),
         "policy.shared_trunk": [False, True],
-        "collection.instances_per_worker": _choice(games, 8, 16, 32, 64),
+        "collection.instances_per_worker": _choice(games, *algorithm.studied_copies),
     }
     if description is not None and isinstance(description.action, BoxSpace):
         space["policy.log_std_init"] = _choice(policy.log_std_init, -0.5, 0.0, 0.5)

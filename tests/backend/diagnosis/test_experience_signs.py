@@ -182,3 +182,37 @@ def test_what_is_slow_is_judged_by_the_size_of_the_batch() -> None:
     busy = {"fleet__wait_fraction": 0.95, "time__update_seconds": 2.0}
     assert signs.workers_wait(history(steps=1_000, **busy), FACTS) is not None, "500 steps a second"
     assert signs.workers_wait(history(steps=4_000, **busy), FACTS) is None
+
+
+def slow(speed: float, *, busy: float = 0.1, steps: int = 500, num_rows: int = 12) -> History:
+    """Batches of `steps` steps that take the learner `busy` of the time between two."""
+    seconds = steps / speed
+    return history(
+        num_rows,
+        steps=steps,
+        time__idle_seconds=(1 - busy) * seconds,
+        time__update_seconds=busy * seconds,
+    )
+
+
+def test_few_decisions_a_second_suggest_what_learns_more_from_each() -> None:
+    sign = signs.few_decisions(slow(180.0), FACTS)
+    assert sign is not None and (round(sign.value), sign.advice) == (180, "few-decisions")
+    assert (sign.text, sign.numbers) == ("the games give 180 decisions a second", {"algorithm": "dqn"})
+    assert signs.few_decisions(slow(990.0), FACTS) is not None
+    assert signs.few_decisions(slow(1010.0), FACTS) is None
+    continuous = signs.few_decisions(slow(180.0), run_facts(action="continuous"))
+    assert continuous is not None and continuous.numbers == {"algorithm": "sac"}
+
+
+def test_nothing_is_suggested_where_the_learner_is_what_is_slow_or_many_steps_were_taken() -> None:
+    assert signs.few_decisions(slow(180.0, busy=0.49), FACTS) is not None
+    assert signs.few_decisions(slow(180.0, busy=0.51), FACTS) is None
+    assert signs.few_decisions(slow(180.0, steps=16_000), FACTS) is not None
+    assert signs.few_decisions(slow(180.0, steps=17_000), FACTS) is None
+    assert signs.few_decisions(History(), FACTS) is None
+
+
+def test_nothing_is_suggested_that_does_not_fit_or_was_chosen_already() -> None:
+    for given in ({"policy": {"recurrent": "lstm"}}, {"preset": "slow-page", "algorithm": "ppo"}):
+        assert signs.few_decisions(slow(180.0), run_facts(given)) is None

@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.settings.presets import PRESET_HELP, PRESETS, layer_settings
+from attract.settings.presets import PRESET_HELP, PRESETS, algorithm_for_few_steps, layer_settings
 from attract.settings.run import PpoSettings, RunSettings
 
 
@@ -101,3 +101,36 @@ def test_P10_total_steps_win_over_a_games_schedule():
 def test_every_preset_says_when_to_take_it():
     assert list(PRESET_HELP) == list(PRESETS)
     assert set(get_args(get_args(RunSettings.model_fields["preset"].annotation)[0])) == set(PRESETS)
+
+
+def test_slow_page_trains_by_what_learns_more_from_each_step_unless_another_algorithm_is_given():
+    chosen = RunSettings.from_mapping(layer_settings({"ppo": {"n_epochs": 3}}, {"preset": "slow-page"}))
+    assert (chosen.algorithm, chosen.policy.hidden_sizes, chosen.policy.activation) == (
+        "dqn",
+        (128, 128),
+        "relu",
+    )
+    assert (chosen.collection.num_workers, chosen.collection.instances_per_worker) == (2, 4)
+    other = RunSettings.from_mapping(layer_settings({"preset": "slow-page", "algorithm": "ppo"}))
+    assert (other.algorithm, other.ppo.n_epochs, other.collection.instances_per_worker) == ("ppo", 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "action", "expected"),
+    [
+        ({}, "discrete", "dqn"),
+        ({}, "multi_discrete", "dqn"),
+        ({}, "multi_binary", "dqn"),
+        ({}, "box", "sac"),
+        ({"preset": "reflex", "collection": {"seats": ["a", "b"]}}, "discrete", "dqn"),
+        # What none of them does.
+        ({"policy": {"recurrent": "gru"}}, "discrete", None),
+        ({"exploration": "rnd"}, "box", None),
+        ({"cloning": {"demonstrations": "x.json"}}, "discrete", None),
+        # It was chosen already.
+        ({"preset": "slow-page", "algorithm": "ppo"}, "discrete", None),
+    ],
+)
+def test_what_slow_page_can_train_is_asked_of_the_settings(given, action, expected):
+    settings = RunSettings.from_mapping(layer_settings(given))
+    assert algorithm_for_few_steps(settings, action) == expected

@@ -47,7 +47,18 @@ def searched(tmp_path: Path, text: str):
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"preset": "memory"}, {"preset": "pixels"}, {"ppo": {"entropy_coef": 0.0}}, {"preset": "explore"}],
+    [
+        *(
+            {},
+            {"preset": "memory"},
+            {"preset": "pixels"},
+            {"ppo": {"entropy_coef": 0.0}},
+            {"preset": "explore"},
+        ),
+        *({"algorithm": "dqn"}, {"preset": "slow-page"}, {"algorithm": "sac"}),
+        # Rates beyond what is usually tried.
+        *({"ppo": {"learning_rate": 0.5}}, {"algorithm": "dqn", "dqn": {"learning_rate": 0.5, "tau": 1.0}}),
+    ],
 )
 def test_the_defaults_lie_in_the_space_and_every_value_is_one_a_run_can_have(given: dict):
     base = RunSettings.from_mapping(layer_settings(given))
@@ -65,6 +76,17 @@ def test_what_was_given_is_not_searched_even_where_it_was_unset():
     assert "ppo.gamma" not in space
     assert "ppo.gae_lambda" not in space
     assert "ppo.learning_rate" in space
+
+
+@pytest.mark.parametrize("algorithm", ["dqn", "sac"])
+def test_of_an_algorithm_with_a_buffer_its_own_settings_are_searched_and_few_copies(algorithm: str):
+    base = RunSettings.from_mapping({"algorithm": algorithm})
+    space = search_space(base, {"algorithm": algorithm, algorithm: {"gamma": 0.9}}, None, {})
+    own = {name.partition(".")[2] for name in space if name.startswith(f"{algorithm}.")}
+    assert own >= {"learning_rate", "tau", "replay_ratio", "n_steps", "batch_size"}
+    assert "gamma" not in own and not any(name.startswith("ppo.") for name in space)
+    # Copies beyond 16 leave few updates of a short run.
+    assert space["collection.instances_per_worker"] == Choice((None, 4, 8, 16))
 
 
 def test_continuous_actions_have_a_deviation_to_search():

@@ -22,6 +22,8 @@ class SeenReturns:
 
     moments: RunningMoments
     """Moments of its valid steps' discounted returns; scalar."""
+    returns: Tensor
+    """[T, S] float32, the discounted return up to each step; 0 at invalid ones."""
     carried: dict[int, tuple[int, float]]
     """By slot: the step that would come next, and the discounted return up to it."""
 
@@ -67,7 +69,7 @@ class SlotReturns:
         for slot, first, value in zip(slots, firsts, left, strict=True):
             if slot not in carried or carried[slot][0] < first + horizon:
                 carried[slot] = (first + horizon, value)
-        return SeenReturns(RunningMoments.of(returns, batch.valid), carried)
+        return SeenReturns(RunningMoments.of(returns, batch.valid), returns, carried)
 
     def take_over(self, seen: SeenReturns) -> None:
         """Continue the returns of the slots after this batch, which was learned from."""

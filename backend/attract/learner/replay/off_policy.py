@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attract.algorithm.annealing import scheduled
 from attract.algorithm.normalisation import RunningMoments
-from attract.algorithm.returns import reward_divisor
+from attract.algorithm.returns import reward_divisor, scaled_rewards
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.adam import Adam
@@ -71,6 +71,7 @@ class _Seen:
 
     batch: Batch
     returns: SeenReturns | None
+    weights: SeenReturns
     owed: float
 
 
@@ -107,6 +108,8 @@ class OffPolicy(ABC):
             {RETURNS: RunningMoments.empty(())} if settings.normalize_rewards else {}
         )
         self._slot_returns = SlotReturns()
+        self._slot_weights = SlotReturns()
+        """The same of rewards of 1: how much the steps of an episode so far count a reward, all together."""
         self._owed = 0.0
         """Gradient steps paid for and not taken, below 1."""
         self._seen: _Seen | None = None
@@ -137,6 +140,7 @@ class OffPolicy(ABC):
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
             divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
+        weights = self._slot_weights.see(batch, settings.gamma, rewards=torch.ones_like(batch.reward))
         num_steps = int(batch.valid.sum())
         owed, taken = self._owed, 0
         metrics: dict[str, float] = {}
@@ -159,8 +163,9 @@ class OffPolicy(ABC):
             except BaseException:
                 undo()
                 raise
-        self._seen = _Seen(batch, returns, owed - taken)
+        self._seen = _Seen(batch, returns, weights, owed - taken)
         metrics |= {
+            "train/discounted_return": _mean_return(batch, weights.returns, divisor),
             "train/num_minibatches": float(taken),
             "train/replay_ratio": taken / num_steps,
             "train/buffer_steps": float(self.buffer.num_steps),
@@ -180,6 +185,7 @@ class OffPolicy(ABC):
         seen, self._seen = self._seen, None
         self.buffer.add(seen.batch)
         self._owed = seen.owed
+        self._slot_weights.take_over(seen.weights)
         if seen.returns is None:
             return {}
         self._slot_returns.take_over(seen.returns)
@@ -303,6 +309,22 @@ class OffPolicy(ABC):
 
 def _values(network: nn.Module) -> ValueNetwork:
     return cast("ValueNetwork", network)
+
+
+def _mean_return(batch: Batch, weights: Tensor, divisor: float | None) -> float:
+    """Discounted return from a step to the end of its episode, scaled, mean over the steps of a long time.
+
+    Each step that came before a reward counts it by its discount, so a reward is in the sum over all steps as
+    often as their discounts add up to. So no step has to wait for the end of its episode. A truncated episode
+    ends where it is cut.
+
+    Args:
+        batch: see `update`.
+        weights: [T, S] float32, those sums.
+        divisor: of rewards; None: 1.
+    """
+    rewards = batch.reward if divisor is None else scaled_rewards(batch.reward, divisor)
+    return float((rewards * weights)[batch.valid].mean())
 
 
 def _check_finite(batch: Batch) -> None:

@@ -37,7 +37,7 @@ def batch_of(valid: torch.Tensor, terminated: torch.Tensor) -> Batch:
 
 def seen_of(bonus: torch.Tensor, valid: torch.Tensor) -> SeenNovelty:
     slots = bonus.shape[1]
-    nothing = SeenReturns(RunningMoments.empty(()), {})
+    nothing = SeenReturns(RunningMoments.empty(()), torch.zeros(0, 0), {})
     features = torch.randn(HORIZON, slots, 2, generator=torch.Generator().manual_seed(1))
     return SeenNovelty(bonus, features, torch.ones(slots, 2), valid, nothing, 0.0)
 

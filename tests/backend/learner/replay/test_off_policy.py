@@ -132,3 +132,54 @@ def test_what_a_wrapper_adds_is_refused(batches: list[Batch]):
             algorithm.update(batch, Progress())
     with pytest.raises(RuntimeError, match="experience alone"):
         algorithm.update(batches[0], Progress(), lambda generator: torch.zeros(()))
+
+
+def test_the_return_that_followed_the_steps_is_measured_as_they_come(batches: list[Batch]):
+    """Two slots, gamma 0.5. Slot 0: rewards 1, 2, 4 (terminated), 8; slot 1: 0, 0, 0, 16, goes on with 32."""
+    algorithm, _ = create(gamma=0.5, normalize_rewards=False)
+    first, second = slots_of(
+        batches[0], [[1.0, 2.0, 4.0, 8.0], [0.0, 0.0, 0.0, 16.0]], [[32.0], [0.0]], ends=2
+    )
+    # Slot 0: 1 + 1 + 1, 2 + 2, 4, and 8 after the end. Slot 1: 2, 4, 8, 16.
+    assert take(algorithm, first)["train/discounted_return"] == pytest.approx((3 + 4 + 4 + 8 + 30) / 8)
+    # 32 follows on 8: it counts 32 for its own step and 16 for the one before.
+    assert take(algorithm, second)["train/discounted_return"] == pytest.approx((32 + 16) / 2)
+
+
+def slots_of(like: Batch, first: list[list[float]], second: list[list[float]], *, ends: int) -> list[Batch]:
+    """Two batches of two slots that go on from one to the other; the first slot's step `ends` terminates."""
+    found: list[Batch] = []
+    start = 0
+    for rewards in (first, second):
+        reward = torch.tensor(rewards).T
+        horizon = len(reward)
+        cut = {
+            name: getattr(like, name)[:horizon, :2] for name in ("action", "log_prob", "value", "final_value")
+        }
+        nothing = torch.zeros(horizon, 2, dtype=torch.bool)
+        terminated = nothing.clone()
+        if not start:
+            terminated[ends, 0] = True
+        found.append(
+            replace(
+                like,
+                **cut,
+                observation={key: array[:horizon, :2] for key, array in like.observation.items()},
+                bootstrap_observation={key: array[:2] for key, array in like.bootstrap_observation.items()},
+                reward=reward,
+                terminated=terminated,
+                truncated=nothing,
+                valid=torch.ones_like(nothing),
+                slot_id=torch.tensor([0, 1]),
+                first_step=torch.tensor([start, start]),
+                bootstrap_value=like.bootstrap_value[:2],
+                policy_version=like.policy_version[:2],
+                worker_id=like.worker_id[:2],
+                action_mask=None if like.action_mask is None else like.action_mask[:horizon, :2],
+                finals=None,
+                rows=(),
+                policy_lag=None,
+            )
+        )
+        start += horizon
+    return found
