@@ -200,3 +200,36 @@ test("a key that ends the game where it is held, and does something where it is 
     }`);
   expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
 });
+
+test("keys that count when they are released are tapped", async () => {
+  const { moves, taps, adapter } = await found(`
+    const game = window.game = { x: 50, y: 50, score: 0 };
+    addEventListener("keyup", ({ code }) => {
+      game.x += Number(code === "ArrowRight") - Number(code === "ArrowLeft");
+      game.y += Number(code === "ArrowDown") - Number(code === "ArrowUp");
+      if (code === "ArrowUp") game.score++;
+    });
+    function tick() {}`);
+  expect([...moves].sort()).toEqual(["down", "left", "right", "up"]);
+  expect(taps).toBe(true);
+  expect(adapter).toContain("taps: true");
+});
+
+test("all cards of a board are clicked, not only those of one colour", async () => {
+  const colours = ["red", "blue", "green", "red", "blue", "green"];
+  const { moves } = await found(
+    `
+    const game = window.game = { turned: 0, score: 0 };
+    let last = null;
+    for (const card of document.querySelectorAll("#cards div")) card.addEventListener("click", () => {
+      card.classList.add("clicked");
+      game.turned++;
+      if (last !== null && last !== card && last.classList[0] === card.classList[0]) game.score++;
+      last = card;
+    });
+    function tick() {}`,
+    `<style>#cards { width: 90px; display: flex; flex-wrap: wrap } #cards div { width: 30px; height: 30px }</style>
+    <div id="cards">${colours.map((colour) => `<div class="${colour}"></div>`).join("")}</div>`,
+  );
+  expect(moves).toEqual(colours.map((_, i) => `cell ${i + 1}`));
+});

@@ -44,6 +44,22 @@ test("a list is seen from the player, the nearest first, and has room for four",
   expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
 });
 
+test("places that are rows of numbers are seen from the player, too", () => {
+  const own = ["w.ship?.pos?.[0]", "w.ship?.pos?.[1]"];
+  const all = [
+    ...own.map((text) => seen(text, [100])),
+    seen("w.stones", [100, 100, 1], ["pos.0", "pos.1", "hp"], 1),
+  ];
+  const page = {
+    ship: { pos: [50, 40] },
+    stones: [
+      { pos: [90, 90], hp: 1 },
+      { pos: [60, 50], hp: 2 },
+    ],
+  };
+  expect(observed(reading(all, { x: own[0], y: own[1] }), page)).toEqual([0.5, 0.4, 0.1, 0.1, 2]);
+});
+
 test("an answer of the game's hooks is asked for once", () => {
   const text = "w.hooks.getState()?.me?.x";
   const found = reading([seen(text, [100]), seen("w.hooks.getState()?.x", [100])], { x: text, y: null });

@@ -148,11 +148,16 @@ function written(one: Seen, text: string, reading: Reading): string {
   const relative = (value: string, at: number): string =>
     axes[at] == null ? value : `${value} - ${player}.${axes[at]}`;
   if (place.kind !== "list") return `near(${relative(text, 0)}, ${scales[0]})`;
-  const values = fields.map((field, i) => relative(`m.${field.replaceAll(".", "?.")}`, i));
+  const values = fields.map((field, i) => relative(`m.${pathOf(field)}`, i));
   const numbers = values.map((value, i) => `near(${value}, ${scales[i]})`);
   const away = values.filter((_, i) => axes[i] != null);
   const list = isSorted(one, reading) ? `nearest(${text}, (m) => [${away.join(", ")}])` : text;
   return `...rows(${list}, ${countOf(one, reading)}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
+}
+
+/** `pos?.x` of the field `pos.x`, and `pos?.[0]` of `pos.0`. */
+function pathOf(field: string): string {
+  return field.replace(/\.(\w+)/g, (_, name: string) => (/^\d/.test(name) ? `?.[${name}]` : `?.${name}`));
 }
 
 function countOf(one: Seen, reading: Reading): number {
