@@ -60,6 +60,17 @@ test("places that are rows of numbers are seen from the player, too", () => {
   expect(observed(reading(all, { x: own[0], y: own[1] }), page)).toEqual([0.5, 0.4, 0.1, 0.1, 2]);
 });
 
+test("an angle is two numbers, by which a whole turn is none", () => {
+  const angle = seen("w.state()?.me?.angle", [10]);
+  const page = (turned: number) => ({ state: () => ({ me: { angle: turned } }) });
+  const found = (turn: number) => reading([{ ...angle, turn }], null);
+  expect(observedLength(found(1))).toBe(2);
+  const [cos, sin] = observed(found(1), page(2 * Math.PI));
+  expect([cos, sin]).toEqual([expect.closeTo(1), expect.closeTo(0)]);
+  expect(observed(found(Math.PI / 180), page(90))).toEqual([expect.closeTo(0), expect.closeTo(1)]);
+  expect(observed(found(1), { state: () => ({}) })).toEqual([0, 0]);
+});
+
 test("an answer of the game's hooks is asked for once", () => {
   const text = "w.hooks.getState()?.me?.x";
   const found = reading([seen(text, [100]), seen("w.hooks.getState()?.x", [100])], { x: text, y: null });

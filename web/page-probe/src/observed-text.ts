@@ -147,6 +147,10 @@ function written(one: Seen, text: string, reading: Reading): string {
   const player = isDrawnThing(place) ? DRAWN_PLAYER : STATE_PLAYER;
   const relative = (value: string, at: number): string =>
     axes[at] == null ? value : `${value} - ${player}.${axes[at]}`;
+  if (one.turn !== undefined) {
+    const angle = one.turn === 1 ? text : `(${text} * Math.PI) / 180`;
+    return `near(Math.cos(${angle}), 1),\n      near(Math.sin(${angle}), 1)`;
+  }
   if (place.kind !== "list") return `near(${relative(text, 0)}, ${scales[0]})`;
   const values = fields.map((field, i) => relative(`m.${pathOf(field)}`, i));
   const numbers = values.map((value, i) => `near(${value}, ${scales[i]})`);
@@ -165,5 +169,6 @@ function countOf(one: Seen, reading: Reading): number {
 }
 
 function lengthOf(one: Seen, reading: Reading): number {
+  if (one.turn !== undefined) return 2;
   return one.place.kind === "list" ? one.fields.length * countOf(one, reading) : one.count;
 }
