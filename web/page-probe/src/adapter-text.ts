@@ -95,7 +95,7 @@ export function adapterText(all: Findings): string {
     `maxSeconds: ${found.maxSeconds}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
-      : [`// In shorter steps a press was too short for the game.\n  ticksPerStep: ${found.ticksPerStep}`]),
+      : [`// As long as the game takes to move, or to see a press.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
       ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, observedLength(reading))}] })`,

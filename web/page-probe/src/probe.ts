@@ -11,6 +11,7 @@ import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
+import { stepTicksOf } from "./game-step.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
@@ -174,7 +175,7 @@ class Probe {
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const beginnings = beginningsOf(restart, again, inputs.startAction);
-    const presses = pressesOf(inputs.taps);
+    const presses = pressesOf(inputs.taps, stepTicksOf(plays, reading.players));
     const draft = new Draft({
       ...this.#page,
       title,
