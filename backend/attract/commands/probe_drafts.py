@@ -94,6 +94,10 @@ async def settle(
     elif not problems and _is_dull(found, best):
         other, others = await attempt(best.choice.model_copy(update={"alive": True}))
         best = best if others else other
+    if not problems and _is_unmet(found, best):
+        other, others = await attempt(best.choice.model_copy(update={"reached": True}))
+        # Where it is not known what the player is, nothing more is earned.
+        best = other if not others and other.paid_steps > best.paid_steps else best
     options = sorted({OPEN[problem] for problem in problems if problem in OPEN})
     draft = await write(best.choice, options)
     return draft, ProbeVerified(
@@ -201,7 +205,17 @@ def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
         return False
     # A win is an end, too: to put it off is no goal.
     is_win = "says(w, [" in found.candidates.score[play.choice.score].text
-    return not is_win and play.paid_steps * MAX_UNPAID < play.episodes
+    return not is_win and _is_rare(play)
+
+
+def _is_unmet(found: PageProbe, play: ProbePlay) -> bool:
+    """Whether random play rarely earns anything, and nothing was added that it does earn."""
+    is_scored = play.choice.score is not None and len(found.candidates.score) > 0
+    return is_scored and not play.choice.alive and play.episodes > 0 and _is_rare(play)
+
+
+def _is_rare(play: ProbePlay) -> bool:
+    return play.paid_steps * MAX_UNPAID < play.episodes
 
 
 def _expected(count: int, seen_frames: int, frames: int) -> bool:

@@ -134,6 +134,24 @@ async def test_a_game_that_chance_does_not_lose_earns_nothing_by_staying_alive()
     assert not verified.play.choice.alive
 
 
+async def test_a_win_that_chance_never_meets_is_helped_by_a_reward_for_new_places() -> None:
+    # Ten episodes, none of which the game ends.
+    def playing(choice: ProbeChoice) -> CheckView:
+        return play(paid=500 if choice.reached else 0, ended=0)
+
+    win = FOUND.candidates.score[0].model_copy(update={"text": 'says(w, ["You win"])', "ups": 0})
+    ends = [end.model_copy(update={"ended": 0}) for end in FOUND.candidates.end]
+    candidates = FOUND.candidates.model_copy(update={"score": [win], "end": ends})
+    found = FOUND.model_copy(update={"score": win.text, "candidates": candidates})
+    _, verified = await settled(playing, found=found)
+    assert verified.play.choice == ProbeChoice(reached=True, max_seconds=30)
+    # Where the player is not known, the reward for new places adds nothing.
+    _, verified = await settled(lambda _: play(paid=0, ended=0), found=found)
+    assert verified.play.choice == ProbeChoice(max_seconds=30)
+    _, verified = await settled(lambda _: play(paid=1, ended=0), found=found)
+    assert not verified.play.choice.reached
+
+
 async def test_a_game_without_a_score_is_about_staying_alive_unless_a_win_is_worth_a_point() -> None:
     _, verified = await settled(lambda _: play(), found=FOUND.model_copy(update={"score": None}))
     assert verified.play.choice == ProbeChoice(score=None, alive=True)

@@ -73,7 +73,7 @@ export function beginningText({ call, again }: Pick<Beginning, "call" | "again">
 export interface DraftParts
   extends Omit<
     Findings,
-    "restart" | "again" | "playing" | "early" | "ticksPerStep" | "maxSeconds" | "alive" | "open"
+    "restart" | "again" | "playing" | "early" | "ticksPerStep" | "maxSeconds" | "alive" | "reached" | "open"
   > {
   readonly hooks: EngineHooks | null;
   /** What can be read once the page has loaded. */
@@ -110,6 +110,7 @@ export class Draft implements Writer {
       restart: 0,
       max_seconds: MAX_SECONDS,
       alive: false,
+      reached: false,
     };
   }
 
@@ -133,6 +134,8 @@ export class Draft implements Writer {
       ticksPerStep,
       maxSeconds: choice.max_seconds,
       alive: choice.alive,
+      // A menu begins the next game without forgetting what was reached.
+      reached: choice.reached && again === null,
       open,
     };
     return {

@@ -8,6 +8,8 @@ import type { Reading, Seen } from "./readings.ts";
 export const LARGEST = 5;
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
+/** Cells of the player's way, along each axis. */
+const CELLS = 20;
 const STATE_PLAYER = "player";
 const DRAWN_PLAYER = "shownPlayer";
 
@@ -96,6 +98,20 @@ function playersOf(reading: Reading): string[] {
     return [`const ${name} = { ${axes.join(", ")} };`];
   };
   return [...written(STATE_PLAYER, state), ...written(DRAWN_PLAYER, drawn)];
+}
+
+/** The player's place as a text, each axis in cells of a share of what it moved through; null: it is not seen. */
+export function reachedOf(reading: Reading): string | null {
+  const { state, drawn } = reading.players ?? NO_PLAYERS;
+  const cells = Object.values(state ?? drawn ?? {}).flatMap((text) => {
+    const [seen] = reading.seen.filter(
+      ({ place }) => text === place.text || text?.startsWith(`${place.text}[0]`),
+    );
+    if (seen === undefined) return [];
+    const scale = seen.place.kind === "list" ? 1 : Math.max(CELLS, seen.scales[0]);
+    return [`Math.floor((${CELLS} * Number(${text})) / ${scale})`];
+  });
+  return cells.length === 0 ? null : `[${cells.join(", ")}].join()`;
 }
 
 function playerOf({ place }: Seen, { players = NO_PLAYERS }: Reading): Player | null {

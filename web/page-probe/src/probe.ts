@@ -266,7 +266,15 @@ class Probe {
       candidates: none,
     };
     const adapter = environmentText({ ...this.#page, title: common.title }, environment);
-    const first = { press: 0, score: null, end: null, restart: 0, max_seconds: MAX_SECONDS, alive: false };
+    const first = {
+      press: 0,
+      score: null,
+      end: null,
+      restart: 0,
+      max_seconds: MAX_SECONDS,
+      alive: false,
+      reached: false,
+    };
     // It says all itself: there is nothing to choose from.
     const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
     return { report, draft: { first, write } };
