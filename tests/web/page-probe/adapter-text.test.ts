@@ -130,7 +130,7 @@ test("where random play never wins, each place that the player reaches first ear
   };
   // A place is a twentieth of 640.
   expect([320, 330, 352, 320].map(scored)).toEqual([1, 1, 2, 2]);
-  page?.restart?.(window, {});
+  page?.restart?.(window, HANDS);
   expect(scored(352)).toBe(1);
   // Without a player nothing is added.
   expect(adapterText({ ...FOUND, reached: true })).not.toContain("reached");

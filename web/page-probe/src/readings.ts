@@ -75,7 +75,7 @@ export interface Seen {
   /** A list's observed fields and number of elements, or a grid's number of cells. */
   readonly fields: readonly string[];
   readonly count: number;
-  /** Of an angle: radians in one of its units. */
+  /** Radians in one of an angle's units. */
   readonly turn?: number;
 }
 
