@@ -217,7 +217,7 @@ test("keys that count when they are released are tapped", async () => {
 
 test("all cards of a board are clicked, not only those of one colour", async () => {
   const colours = ["red", "blue", "green", "red", "blue", "green"];
-  const { moves } = await found(
+  const { moves, adapter } = await found(
     `
     const game = window.game = { turned: 0, score: 0 };
     let last = null;
@@ -228,10 +228,12 @@ test("all cards of a board are clicked, not only those of one colour", async () 
       last = card;
     });
     function tick() {}`,
-    `<style>#cards { width: 90px; display: flex; flex-wrap: wrap } #cards div { width: 30px; height: 30px }</style>
+    `<style>#cards { width: 40px; display: flex; flex-wrap: wrap } #cards div { width: 30px; height: 30px }</style>
     <div id="cards">${colours.map((colour) => `<div class="${colour}"></div>`).join("")}</div>`,
   );
   expect(moves).toEqual(colours.map((_, i) => `cell ${i + 1}`));
+  // The window of 100 pixels shows three of the four rows.
+  expect(adapter).toContain("size: [200, 188]");
 });
 
 /** A mouse at x and y of the window, with its button. */

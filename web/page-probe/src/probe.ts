@@ -23,6 +23,7 @@ import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesO
 import {
   BY_ITSELF,
   FIRST_WAIT,
+  heightNeeded,
   isLoading,
   type StartAction,
   start,
@@ -137,6 +138,7 @@ class Probe {
     if (advances) this.#page.advances = true;
 
     this.#report("looking for controls");
+    this.#page.size = [this.#page.size[0], await heightNeeded(this.#page, startActions)];
     this.#page.turns = await this.#needsTurns(startActions);
     const inputs = await findInputs(
       this.#page,
