@@ -1,7 +1,7 @@
 /** The part of an adapter that reads what the agent sees, as text. */
 
 import { isDrawnThing } from "./drawn-places.ts";
-import { type Axis, NO_PLAYERS, type Player, relativeAxes } from "./player.ts";
+import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
 import type { Reading, Seen } from "./readings.ts";
 
 /** The largest number that an agent is given. */
@@ -103,7 +103,9 @@ function playersOf(reading: Reading): string[] {
 /** The player's place as a text, each axis in cells of a share of what it moved through; null: it is not seen. */
 export function reachedOf(reading: Reading): string | null {
   const { state, drawn } = reading.players ?? NO_PLAYERS;
-  const cells = Object.values(state ?? drawn ?? {}).flatMap((text) => {
+  // The pointer is anywhere at once.
+  const player = state?.x?.startsWith(POINTER) ? drawn : (state ?? drawn);
+  const cells = Object.values(player ?? {}).flatMap((text) => {
     const [seen] = reading.seen.filter(
       ({ place }) => text === place.text || text?.startsWith(`${place.text}[0]`),
     );
