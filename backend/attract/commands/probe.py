@@ -331,9 +331,11 @@ def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
     ]
     if play.choice.alive:
         lines.append("  added:    a small reward for each second alive: random play rarely scored")
+    if play.choice.reached:
+        lines.append("  added:    a small reward for each place reached first: random play rarely scored")
     if play.choice.max_seconds != first.choice.max_seconds:
         lines.append(f"  added:    episodes of {play.choice.max_seconds} s: random play did not end one")
-    same = {"alive": first.choice.alive, "max_seconds": first.choice.max_seconds}
+    same = {"alive": False, "reached": False, "max_seconds": first.choice.max_seconds}
     if play.choice.model_copy(update=same) != first.choice:
         lines.append(f"  changed:  {'; '.join(first.problems)}")
         lines.append(

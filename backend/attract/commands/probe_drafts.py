@@ -29,6 +29,8 @@ ENDLESS_SECONDS: Final = 30
 """Length of an episode where random play ends none; longer ones give few returns to compare."""
 MAX_UNPAID: Final = 10
 """Episodes of random play for each step in which the score grows; with more, a score teaches nothing."""
+MAX_UNWON: Final = 2
+"""The same for a win, which an episode has once."""
 WORDS: Final = 400
 MAX_WORST: Final = 9
 
@@ -91,8 +93,13 @@ async def settle(
             choices = alternatives(found, best.choice, problems)
     if best.steps > 0 and best.ended == 0:
         best, problems = await attempt(best.choice.model_copy(update={"max_seconds": ENDLESS_SECONDS}))
-    elif not problems and _is_dull(found, best):
-        other, others = await attempt(best.choice.model_copy(update={"alive": True}))
+    added = [] if problems else _added(found, best)
+    for name in added:
+        choice = best.choice.model_copy(update={name: True})
+        # Where it is not known what the player is, it reaches nothing.
+        if (await write(choice, [])).adapter == (await write(best.choice, [])).adapter:
+            continue
+        other, others = await attempt(choice)
         best = best if others else other
     options = sorted({OPEN[problem] for problem in problems if problem in OPEN})
     draft = await write(best.choice, options)
@@ -190,18 +197,19 @@ SAID: Final[dict[Problem, str]] = {
 }
 
 
-def _is_dull(found: PageProbe, play: ProbePlay) -> bool:
-    """Whether random play rarely earns anything, and loses: to stay alive is a goal then."""
-    if play.ended < MIN_EPISODES:
-        return False
+def _added(found: PageProbe, play: ProbePlay) -> list[str]:
+    """What earns a little beside a score that random play rarely meets, by its name in the choice."""
+    is_lost = play.ended >= MIN_EPISODES
     if play.choice.score is None:
-        return True
+        return ["alive"] if is_lost else []
     # An environment rewards by itself, and has no candidates.
     if not found.candidates.score:
-        return False
-    # A win is an end, too: to put it off is no goal.
+        return []
     is_win = "says(w, [" in found.candidates.score[play.choice.score].text
-    return not is_win and play.paid_steps * MAX_UNPAID < play.episodes
+    if play.paid_steps * (MAX_UNWON if is_win else MAX_UNPAID) >= play.episodes:
+        return []
+    # A win is an end, too: to put it off is no goal.
+    return ["alive", "reached"] if is_lost and not is_win else ["reached"]
 
 
 def _expected(count: int, seen_frames: int, frames: int) -> bool:

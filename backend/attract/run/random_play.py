@@ -14,6 +14,8 @@ WANTED: Final = (100, 1.0)
 NEEDED: Final = (3 * MIN_EPISODES, 10.0)
 """The same of a slow game, or of one with long episodes. As few episodes as a comparison takes have so large
 an error that a policy which is better passes for random: 2 of 12 trainings of page games."""
+LEAST: Final = (MIN_EPISODES, 60.0)
+"""The same where fewer ended than a comparison takes, as in a page that loads again for each episode."""
 
 
 class Player(Protocol):
@@ -48,8 +50,8 @@ async def measure(
     Raises: AttractError: as `player` does.
     """
     best = None if parameters else checked
-    for episodes, seconds in (WANTED, NEEDED):
-        if _num_episodes(best) >= episodes:
+    for episodes, seconds in (WANTED, NEEDED, LEAST):
+        if _num_episodes(best) >= episodes or (seconds == LEAST[1] and not _is_in_reach(best)):
             break
         found = await player.play(module, episodes, seconds, parameters)
         if _num_episodes(found) > _num_episodes(best):
@@ -62,6 +64,11 @@ async def measure(
         standard_error=best.return_std / math.sqrt(best.episodes),
         parameters=dict(parameters),
     )
+
+
+def _is_in_reach(play: CheckedPlay | None) -> bool:
+    """Whether a comparison's episodes would end in `LEAST`, if they end as often as in `NEEDED`."""
+    return _num_episodes(play) * LEAST[1] >= MIN_EPISODES * NEEDED[1]
 
 
 def _num_episodes(play: CheckedPlay | None) -> int:

@@ -149,6 +149,8 @@ class ProbeChoice(FiniteModel):
     """Length of an episode that the game does not end."""
     alive: bool = False
     """Whether each frame earns a little beside the score."""
+    reached: bool = False
+    """Whether each place that the player reaches first in an episode earns a little beside the score."""
 
 
 class ProbeDraft(FiniteModel):

@@ -64,10 +64,14 @@ def finding_of(name: str) -> CheckFinding:
 
 
 async def settled(
-    playing: Callable[[ProbeChoice], CheckView], seconds: float = 60.0, found: PageProbe = FOUND
+    playing: Callable[[ProbeChoice], CheckView],
+    seconds: float = 60.0,
+    found: PageProbe = FOUND,
+    *,
+    has_player: bool = False,
 ) -> tuple[ProbeDraft, ProbeVerified]:
     async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
-        text = choice.model_dump_json()
+        text = choice.model_dump_json(exclude=None if has_player else {"reached"})
         return ProbeDraft(adapter=text, score=None, end=None, restart=None, taps=False, unfinished=unfinished)
 
     async def playing_of(draft: ProbeDraft) -> CheckView:
@@ -132,6 +136,32 @@ async def test_a_score_that_chance_hardly_meets_is_helped_by_a_reward_for_stayin
 async def test_a_game_that_chance_does_not_lose_earns_nothing_by_staying_alive() -> None:
     _, verified = await settled(lambda _: play(paid=1, ended=2, episodes=20))
     assert not verified.play.choice.alive
+
+
+async def test_a_win_that_chance_never_meets_is_helped_by_a_reward_for_new_places() -> None:
+    # Ten episodes, four of which are won, at most.
+    def playing(choice: ProbeChoice, wins: int = 4) -> CheckView:
+        return play(paid=500 if choice.reached else wins, ended=wins)
+
+    win = FOUND.candidates.score[0].model_copy(update={"text": 'says(w, ["You win"])', "ups": 0})
+    ends = [end.model_copy(update={"ended": 0}) for end in FOUND.candidates.end]
+    candidates = FOUND.candidates.model_copy(update={"score": [win], "end": ends})
+    found = FOUND.model_copy(update={"score": win.text, "candidates": candidates})
+    _, verified = await settled(playing, found=found, has_player=True)
+    assert verified.play.choice == ProbeChoice(reached=True)
+    # Where the player is not known, the adapter would be the same.
+    _, verified = await settled(playing, found=found)
+    assert verified.play.choice == ProbeChoice()
+    _, verified = await settled(lambda choice: playing(choice, 5), found=found, has_player=True)
+    assert not verified.play.choice.reached
+
+
+async def test_a_score_that_chance_hardly_meets_is_helped_by_new_places_too() -> None:
+    def playing(choice: ProbeChoice) -> CheckView:
+        return play(paid=1000 if choice.alive or choice.reached else 9, ended=100, episodes=100)
+
+    _, verified = await settled(playing, has_player=True)
+    assert verified.play.choice == ProbeChoice(alive=True, reached=True)
 
 
 async def test_a_game_without_a_score_is_about_staying_alive_unless_a_win_is_worth_a_point() -> None:

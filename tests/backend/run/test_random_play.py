@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from attract.games.library import GameLibrary, GameModule
-from attract.run.random_play import NEEDED, WANTED, measure
+from attract.run.random_play import LEAST, NEEDED, WANTED, measure
 from attract.schema.api import RandomPlay
 from attract.schema.game_messages import CheckedPlay, ParameterDistribution
 from socket_fleet import random_play
@@ -54,15 +54,29 @@ async def test_a_game_whose_check_was_left_out_is_played_for_a_second(tmp_path: 
 
 
 async def test_a_slow_game_is_played_on_for_the_episodes_that_a_comparison_takes(tmp_path: Path) -> None:
-    player = Player(random_play(1.0, episodes=3), random_play(2.0, episodes=19))
+    player = Player(random_play(1.0, episodes=3), random_play(2.0, episodes=39))
     found = await measure(player, await module(tmp_path), {}, checked=random_play(9.0, episodes=1))
-    assert found is not None and (found.episodes, found.return_mean) == (19, 2.0)
+    assert found is not None and (found.episodes, found.return_mean) == (39, 2.0)
     assert player.asked == [WANTED, NEEDED]
     # What was measured stands, where the game fails later.
     player = Player(None, None)
     found = await measure(player, await module(tmp_path), {}, checked=random_play(9.0, episodes=1))
     assert found is not None and found.episodes == 1
     assert await measure(Player(None, None), await module(tmp_path), {}) is None
+
+
+async def test_a_very_slow_game_is_played_for_a_minute_where_that_is_enough_for_a_comparison(
+    tmp_path: Path,
+) -> None:
+    # 4 in ten seconds are 24 in a minute, of the 20 that a comparison takes; 3 would be 18.
+    player = Player(random_play(1.0, episodes=1), random_play(2.0, episodes=4), random_play(3.0, episodes=20))
+    found = await measure(player, await module(tmp_path), {})
+    assert found is not None and (found.episodes, found.return_mean) == (20, 3.0)
+    assert player.asked == [WANTED, NEEDED, LEAST]
+    player = Player(random_play(1.0, episodes=1), random_play(2.0, episodes=3))
+    found = await measure(player, await module(tmp_path), {})
+    assert found is not None and (found.episodes, found.return_mean) == (3, 2.0)
+    assert player.asked == [WANTED, NEEDED]
 
 
 async def test_under_the_run_s_parameters_the_check_says_nothing(tmp_path: Path) -> None:

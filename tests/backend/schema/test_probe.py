@@ -6,7 +6,7 @@ from attract.schema.probe import MAX_TRIED, ProbeChoice, ProbePlay, ProbeVerifie
 
 def test_the_first_choice_is_the_likeliest_of_each_part():
     parts = {"press": 0, "score": 0, "end": 0, "restart": 0}
-    assert ProbeChoice().model_dump() == parts | {"max_seconds": 120, "alive": False}
+    assert ProbeChoice().model_dump() == parts | {"max_seconds": 120, "alive": False, "reached": False}
 
 
 def test_no_score_and_no_end_are_choices_but_a_restart_there_always_is():

@@ -82,6 +82,7 @@ const FOUND: Findings = {
   ticksPerStep: 4,
   maxSeconds: 90,
   alive: false,
+  reached: false,
   open: [],
 };
 
@@ -115,6 +116,24 @@ test("where random play hardly scored, 64 seconds of 60 frames alive earn 7.5 be
   // A score of 7, and 3,840 frames / 512 between the two.
   expect(Number(page?.score?.(window)) - first).toBe(7.5);
   expect(first).toBe(7 + 1 / 512);
+});
+
+test("where random play never wins, each place that the player reaches first earns a 256th", async () => {
+  const players = { state: { x: "w.lookInside().ship?.x", y: null }, drawn: null };
+  const found = { ...FOUND, reached: true, reading: { ...FOUND.reading, players } };
+  const { page } = await defined(adapterText(found));
+  const ship = { x: 320 };
+  const window = { ...PAGE, newGame: () => 0, lookInside: () => ({ ...PAGE.lookInside(), ship }) };
+  const scored = (x: number): number => {
+    ship.x = x;
+    return (Number(page?.score?.(window)) - 7) * 256;
+  };
+  // A place is a twentieth of 640.
+  expect([320, 330, 352, 320].map(scored)).toEqual([1, 1, 2, 2]);
+  page?.restart?.(window, HANDS);
+  expect(scored(352)).toBe(1);
+  // Without a player nothing is added.
+  expect(adapterText({ ...FOUND, reached: true })).not.toContain("reached");
 });
 
 test("a game without a score that is lost by chance is whole: to stay alive is its goal", async () => {

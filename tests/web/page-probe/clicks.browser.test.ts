@@ -1,7 +1,7 @@
 /** Which elements a player may click: by what the page hears, not by what they are called. */
 
 import { expect, test } from "vitest";
-import { clickGroupsOf, noteClicks } from "../../../web/page-probe/src/clicks.ts";
+import { clickGroupsOf, heightForClicks, noteClicks } from "../../../web/page-probe/src/clicks.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { blankPage } from "./blank-page.ts";
 
@@ -60,4 +60,17 @@ test("what is not to be seen, too small, alone or far down is no cell; the large
   expect(groups('<i style="width: 2px"></i><i></i>', hear)).toEqual([]);
   expect(groups('<i></i><i></i><p style="height: 400px"></p><i></i>', hear)).toEqual([2]);
   expect(groups("<p><b></b><b></b></p><p><i></i><i></i><i></i></p>", hear)).toEqual([3, 2]);
+});
+
+test("a window is as high as its cells need, and no higher than 2,000", () => {
+  const height = (space: number): number => {
+    const window = blankPage(300, 300);
+    const heard = new Set<Element>();
+    noteClicks(window, heard);
+    const row = "<i></i><i></i>";
+    window.document.body.innerHTML = `<style>body { margin: 0 } i { display: block; width: 20px; height: 20px }</style>${row}<p style="margin: 0; height: ${space}px"></p>${row}`;
+    each(window, "i", (one) => one.addEventListener("click", () => undefined));
+    return heightForClicks(window, heard);
+  };
+  expect([100, 600, 2_400].map(height)).toEqual([300, 680, 300]);
 });

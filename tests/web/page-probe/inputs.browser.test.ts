@@ -200,3 +200,102 @@ test("a key that ends the game where it is held, and does something where it is 
     }`);
   expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
 });
+
+test("keys that count when they are released are tapped", async () => {
+  const { moves, taps, adapter } = await found(`
+    const game = window.game = { x: 50, y: 50, score: 0 };
+    addEventListener("keyup", ({ code }) => {
+      game.x += Number(code === "ArrowRight") - Number(code === "ArrowLeft");
+      game.y += Number(code === "ArrowDown") - Number(code === "ArrowUp");
+      if (code === "ArrowUp") game.score++;
+    });
+    function tick() {}`);
+  expect([...moves].sort()).toEqual(["down", "left", "right", "up"]);
+  expect(taps).toBe(true);
+  expect(adapter).toContain("taps: true");
+});
+
+test("all cards of a board are clicked, not only those of one colour", async () => {
+  const colours = ["red", "blue", "green", "red", "blue", "green"];
+  const { moves, adapter } = await found(
+    `
+    const game = window.game = { turned: 0, score: 0 };
+    let last = null;
+    for (const card of document.querySelectorAll("#cards div")) card.addEventListener("click", () => {
+      card.classList.add("clicked");
+      game.turned++;
+      if (last !== null && last !== card && last.classList[0] === card.classList[0]) game.score++;
+      last = card;
+    });
+    function tick() {}`,
+    `<style>#cards { width: 40px; display: flex; flex-wrap: wrap } #cards div { width: 30px; height: 30px }</style>
+    <div id="cards">${colours.map((colour) => `<div class="${colour}"></div>`).join("")}</div>`,
+  );
+  expect(moves).toEqual(colours.map((_, i) => `cell ${i + 1}`));
+  // The window of 100 pixels shows three of the four rows.
+  expect(adapter).toContain("size: [200, 188]");
+});
+
+/** A mouse at x and y of the window, with its button. */
+const MOUSE = `
+  const mouse = { x: 100, y: 50, down: false };
+  addEventListener("mousemove", ({ clientX, clientY }) => { mouse.x = clientX; mouse.y = clientY; });
+  addEventListener("mousedown", () => { mouse.down = true; });
+  addEventListener("mouseup", () => { mouse.down = false; });
+  let turn = 0;`;
+
+test("where something follows the pointer along one direction it gets a row of places", async () => {
+  const { moves, adapter } = await found(`${MOUSE}
+    const game = window.game = { paddle: { x: 100 }, ball: { x: 100, y: 0 }, score: 0 };
+    function tick() {
+      game.paddle.x = mouse.x;
+      game.ball.x = 100 + 50 * Math.sin(turn += 0.1);
+      game.ball.y = (game.ball.y + 2) % 100;
+      if (game.ball.y === 0 && Math.abs(game.ball.x - game.paddle.x) < 60) game.score++;
+    }`);
+  expect(moves).toEqual(Array.from({ length: 9 }, (_, i) => `point ${i + 1}`));
+  // Ninths of the window's width of 200, from the middle of the first to that of the last.
+  expect(adapter).toContain('"point 1": [11, 50, "move"]');
+  expect(adapter).toContain('"point 9": [189, 50, "move"]');
+});
+
+test("the pointer is tried up and down, and with the button where that does more", async () => {
+  const { moves, adapter } = await found(`${MOUSE}
+    const game = window.game = { plane: { y: 50 }, shots: 0, hill: { x: 100 }, score: 0 };
+    let wasDown = false;
+    function tick() {
+      game.plane.y += (mouse.y - game.plane.y) / 8;
+      if (mouse.down && !wasDown) game.shots++;
+      wasDown = mouse.down;
+      game.hill.x = (game.hill.x + 198) % 200;
+      if (game.hill.x === 0) game.score++;
+      turn += 0.1;
+    }`);
+  expect(moves).toEqual(Array.from({ length: 9 }, (_, i) => `click ${i + 1}`));
+  expect(adapter).toContain('"click 1": [100, 6]');
+});
+
+function dragged(keys: string): ReturnType<typeof found> {
+  return found(`${MOUSE}
+    const game = window.game = { ship: { x: 100, y: 50 }, stone: { x: 100 }, score: 0 };
+    function tick() {
+      if (mouse.down) Object.assign(game.ship, { x: mouse.x, y: mouse.y });
+      ${keys}
+      game.stone.x = (game.stone.x + 198) % 200;
+      if (game.stone.x === 0) game.score++;
+      turn += 0.1;
+    }`);
+}
+
+test("what is dragged with the button down gets a square of places", async () => {
+  const { moves, adapter } = await dragged("");
+  expect(moves).toEqual(Array.from({ length: 9 }, (_, i) => `click ${i + 1}`));
+  expect(adapter).toContain('"click 1": [33, 17]');
+});
+
+test("where keys move the same as the pointer, the keys are enough", async () => {
+  const { moves } = await dragged(`
+    game.ship.x += (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0);
+    game.ship.y += (held.ArrowDown ? 4 : 0) - (held.ArrowUp ? 4 : 0);`);
+  expect([...moves].sort()).toEqual(["down", "left", "right", "up"]);
+});

@@ -44,6 +44,33 @@ test("a list is seen from the player, the nearest first, and has room for four",
   expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
 });
 
+test("places that are rows of numbers are seen from the player, too", () => {
+  const own = ["w.ship?.pos?.[0]", "w.ship?.pos?.[1]"];
+  const all = [
+    ...own.map((text) => seen(text, [100])),
+    seen("w.stones", [100, 100, 1], ["pos.0", "pos.1", "hp"], 1),
+  ];
+  const page = {
+    ship: { pos: [50, 40] },
+    stones: [
+      { pos: [90, 90], hp: 1 },
+      { pos: [60, 50], hp: 2 },
+    ],
+  };
+  expect(observed(reading(all, { x: own[0], y: own[1] }), page)).toEqual([0.5, 0.4, 0.1, 0.1, 2]);
+});
+
+test("an angle is two numbers, by which a whole turn is none", () => {
+  const angle = seen("w.state()?.me?.angle", [10]);
+  const page = (turned: number) => ({ state: () => ({ me: { angle: turned } }) });
+  const found = (turn: number) => reading([{ ...angle, turn }], null);
+  expect(observedLength(found(1))).toBe(2);
+  const [cos, sin] = observed(found(1), page(2 * Math.PI));
+  expect([cos, sin]).toEqual([expect.closeTo(1), expect.closeTo(0)]);
+  expect(observed(found(Math.PI / 180), page(90))).toEqual([expect.closeTo(0), expect.closeTo(1)]);
+  expect(observed(found(1), { state: () => ({}) })).toEqual([0, 0]);
+});
+
 test("an answer of the game's hooks is asked for once", () => {
   const text = "w.hooks.getState()?.me?.x";
   const found = reading([seen(text, [100]), seen("w.hooks.getState()?.x", [100])], { x: text, y: null });

@@ -50,6 +50,25 @@ test("what an engine of physics keeps, and what a game is heard by, is not the g
   expect(found).toEqual({ "w.game?.score": 2, "w.game?.soundOn": true });
 });
 
+test("a place that is a row of numbers is read one by one, also in a list", async () => {
+  const [window, found] = await kept(`
+    var ship = { pos: [3, 4], row: [1, 2, 3, 4] };
+    var stones = [{ pos: [7, 8], hp: 9 }, { pos: [5, 6], hp: 2 }];
+  `);
+  expect(found).toMatchObject({
+    "w.ship?.pos?.[0]": 3,
+    "w.ship?.pos?.[1]": 4,
+    "w.ship?.row": [4, 1, 1, 2, 3, 4],
+    // How many there are, and of each its place, and how much it stands.
+    "w.stones": [2, 7, 8, 9, 5, 6, 2],
+  });
+  window.ship.pos = [5, 4];
+  const [x] = findPlaces(window, globalsOf(window, pristineNames())).filter(
+    ({ text }) => text === "w.ship?.pos?.[0]",
+  );
+  expect(x.read(window)).toBe(5);
+});
+
 test("globals, variables of scripts, classes' answers and what a class holds are found", async () => {
   const [, found] = await kept(`
     var lives = 3;

@@ -29,6 +29,11 @@ test.each([
   ["w.ball?.speed?.y", null],
   ["w.max", null],
   ["w.index", null],
+  ["w.ship?.pos?.[0]", "x"],
+  ["position.1", "y"],
+  ["w.ship?.pos?.[2]", null],
+  ["w.ship?.vel?.[0]", null],
+  ["w.stones?.[0]", null],
 ])("%s is a place on the axis %s", (text, axis) => expect(axisOf(text)).toBe(axis));
 
 test("the player is what moves move both ways, not what they hit; its other axis may stand still", () => {
@@ -43,6 +48,16 @@ test("the player is what moves move both ways, not what they hit; its other axis
   });
   expect(playersOf(moves, places.slice(0, 3), []).state).toEqual({ x: "w.paddle?.x", y: null });
   expect(playersOf([], places, []).state).toBeNull();
+});
+
+test("the player's place may be a row of numbers", () => {
+  const places = ["w.ship?.pos?.[0]", "w.ship?.pos?.[1]", "w.ship?.vel?.[0]"].map((text) => place(text));
+  const moves = [move("up", { "w.ship?.pos?.[1]": "down", "w.ship?.vel?.[0]": "up" })];
+  const state = { x: "w.ship?.pos?.[0]", y: "w.ship?.pos?.[1]" };
+  expect(playersOf(moves, places, []).state).toEqual(state);
+  const own = [seen(state.x, [1000]), seen(state.y, [1000])];
+  const stones = seen("w.stones", [1000, 1000, 5], ["pos.0", "pos.1", "vel.0"], 3);
+  expect(relativeAxes(stones, state, own)).toEqual(["x", "y", null]);
 });
 
 test("among what is drawn the player is a single thing, which most moves move", () => {

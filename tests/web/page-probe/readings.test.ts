@@ -42,6 +42,17 @@ test("the score is what is called so and grows, not the best one and not a clock
   expect(scores.map(({ place }) => place.text)).toEqual(["w.game.score", "w.game.coins"]);
 });
 
+test("an angle is read by its direction, in radians or degrees; what never turns is none", () => {
+  const turned = (step: number) => {
+    const { seen } = read([["w.ship.heading", (tick) => step * Math.floor(tick / 2)]], ["w.ship.heading"]);
+    return seen.map(({ turn }) => turn);
+  };
+  expect(turned(0.05)).toEqual([1]);
+  expect(turned(3)).toEqual([Math.PI / 180]);
+  const { seen } = read([["w.ship.speed", (tick) => tick % 7]]);
+  expect(seen.map(({ turn }) => turn)).toEqual([undefined]);
+});
+
 test("without a name, what grows now and then is the score; what stands in a list is not", () => {
   const hits = (tick: number) => Math.floor(tick / 20);
   expect(read([["w.game.hits", hits]]).score?.place.text).toBe("w.game.hits");

@@ -24,3 +24,26 @@ test("a call that resets what is seen is a restart", async () => {
   const script = ENDLESS.replace("RESTART", "restart() { Object.assign(this, fresh()); }");
   expect((await found(script)).restart).toBe("w.game.restart()");
 });
+
+/** A sketch of p5, as far as a page meets it: `draw` is called for each frame until `noLoop`. */
+const SKETCH = `
+  let isLooping = true, snake;
+  window.p5 = function p5() {};
+  window.loop = () => { isLooping = true; };
+  window.setup = () => { SETUP };
+  const draw = () => {
+    snake.x += (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0) + 0.5;
+    snake.far += 0.1;
+    if (snake.x < 0 || snake.x > 200) isLooping = false;
+  };
+  snake = window.snake = { x: 50, far: 0 };
+  function tick() { if (isLooping) draw(); }`;
+
+test("a sketch of p5 begins anew by its setup, also where it has stopped", async () => {
+  const script = SKETCH.replace("SETUP", "Object.assign(snake, { x: 50, far: 0 });");
+  expect((await found(script)).restart).toBe("(w.setup(), w.loop())");
+});
+
+test("where a sketch's setup makes nothing anew it is no restart", async () => {
+  expect((await found(SKETCH.replace("SETUP", ""))).restart).toBeNull();
+});

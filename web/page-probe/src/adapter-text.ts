@@ -7,7 +7,7 @@ import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
 import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
-import { LARGEST, observedLength, observeHelpers, observeOf } from "./observed-text.ts";
+import { LARGEST, observedLength, observeHelpers, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
@@ -46,6 +46,8 @@ export interface Findings extends PageToProbe {
   readonly maxSeconds: number;
   /** Whether each frame earns a little: random play rarely scores, and loses. */
   readonly alive: boolean;
+  /** Whether each place that the player reaches first earns a little: random play rarely scores. */
+  readonly reached: boolean;
   /** Further options that are missing beside those of `unfinishedOf`: no candidate plays as it did in the probe. */
   readonly open: readonly string[];
 }
@@ -95,7 +97,7 @@ export function adapterText(all: Findings): string {
     `maxSeconds: ${found.maxSeconds}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
-      : [`// In shorter steps a press was too short for the game.\n  ticksPerStep: ${found.ticksPerStep}`]),
+      : [`// As long as the game takes to move, or to see a press.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
       ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, observedLength(reading))}] })`,
@@ -118,7 +120,7 @@ export function adapterText(all: Findings): string {
         ]),
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
-    ...(found.restart === null ? [] : [restartOf(found.restart, reading)]),
+    ...(found.restart === null ? [] : [restartOf(found, found.restart)]),
     ...(found.again === null
       ? []
       : ['// Its menu restarts the game when it is over: no fresh page is needed.\n  reset: "over"']),
@@ -293,7 +295,7 @@ function beginsAnew({ end }: Reading): boolean {
   return end?.text.startsWith("fell(") ?? false;
 }
 
-function scoreOf({ reading, alive }: Findings): string {
+function scoreOf({ reading, alive, reached }: Findings): string {
   const { score, scores } = reading;
   if (score === null)
     return "// No score was found: each second alive earns 1. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
@@ -317,6 +319,14 @@ function scoreOf({ reading, alive }: Findings): string {
     );
     value += " + w.framesAlive / 512";
   }
+  const place = reached ? reachedOf(reading) : null;
+  if (place !== null) {
+    steps.push(
+      "// Random play rarely scored, so each place that the player reaches first earns a little too.",
+      `w.reached = (w.reached ?? new Set()).add(${place});`,
+    );
+    value += " + w.reached.size / 256";
+  }
   if (steps.length === 0) return `${why}score: (w) => ${value}`;
   return `${why}score: (w) => {\n    ${[...steps, `return ${value};`].join("\n    ")}\n  }`;
 }
@@ -338,11 +348,12 @@ function readyOf({ early, loadTicks }: Findings): string {
   return `// No sign that the page is ready was found: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
-function restartOf(restart: string, reading: Reading): string {
+function restartOf({ reached, reading }: Findings, restart: string): string {
   const steps = [
     ...(beginsAnew(reading)
       ? ["// The previous game's score must not count as a fall of this one's.", "w.lastAsked = undefined;"]
       : []),
+    ...(reached && reachedOf(reading) !== null ? ["w.reached = undefined;"] : []),
     ...(textsIn(reading).includes(POINTER) ? [`${POINTER} = undefined;`] : []),
   ];
   if (steps.length === 0) return `restart: (w) => ${restart}`;

@@ -8,6 +8,8 @@ const MIN_AREA = 64;
 /** Similar children of an element that handles their clicks. */
 const MIN_CHILDREN = 4;
 const MAX_ALIKE = 144;
+/** Of a window that shows a board, in CSS pixels. */
+const MAX_HEIGHT = 2_000;
 
 /** Adds each element that gets a click listener from now on to `heard`. */
 export function noteClicks(window: PageWindow, heard: Set<Element>): void {
@@ -27,6 +29,18 @@ export function noteClicks(window: PageWindow, heard: Set<Element>): void {
  * @param heard elements with click listeners.
  */
 export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTMLElement[][] {
+  return groupsIn(window, heard, window.innerHeight);
+}
+
+/** The height in which all such groups are in sight; that of the window, where they are. */
+export function heightForClicks(window: PageWindow, heard: Iterable<Element>): number {
+  const bottoms = groupsIn(window, heard, MAX_HEIGHT)
+    .flat()
+    .map((one) => one.getBoundingClientRect().bottom);
+  return Math.min(MAX_HEIGHT, Math.max(window.innerHeight, ...bottoms.map(Math.ceil)));
+}
+
+function groupsIn(window: PageWindow, heard: Iterable<Element>, height: number): HTMLElement[][] {
   const all = [...window.document.body.querySelectorAll("*")] as HTMLElement[];
   const known = new Set<unknown>(heard);
   const hears = (one: HTMLElement): boolean =>
@@ -46,12 +60,12 @@ export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTM
       (some) => some.length >= MIN_CHILDREN && some.every(({ tagName }) => tagName === some[0].tagName),
     );
   return [...groups.values(), ...children]
-    .map((group) => group.filter((one) => isInSight(window, one)))
+    .map((group) => group.filter((one) => isInSight(window, height, one)))
     .filter(({ length }) => length > 1 && length <= MAX_ALIKE)
     .sort((a, b) => b.length - a.length);
 }
 
-function isInSight({ innerWidth, innerHeight }: PageWindow, element: HTMLElement): boolean {
+function isInSight({ innerWidth }: PageWindow, innerHeight: number, element: HTMLElement): boolean {
   const { left, top, width, height } = element.getBoundingClientRect();
   const [x, y] = [left + width / 2, top + height / 2];
   const isInside = x > 0 && y > 0 && x < innerWidth && y < innerHeight;

@@ -31,14 +31,19 @@ export interface Beginning {
   readonly why: string;
 }
 
-/** How moves may be pressed; the first is what the probe saw. */
-export function pressesOf(taps: boolean): Press[] {
+/**
+ * How moves may be pressed; the first is what the probe saw.
+ *
+ * @param stepTicks frames between two moves of the game; null: it moves more often than an agent decides.
+ */
+export function pressesOf(taps: boolean, stepTicks: number | null = null): Press[] {
   const found = taps ? "only the first moment of a press had an effect" : "a held key had an effect";
+  const longest = Math.max(LONG_STEP, 2 * (stepTicks ?? 0));
   const [long, other] = ["the same in longer steps", "the other way, in longer steps"];
   return [
-    { taps, ticksPerStep: DEFAULT_TICKS_PER_STEP, why: found },
-    { taps, ticksPerStep: LONG_STEP, why: long },
-    { taps: !taps, ticksPerStep: LONG_STEP, why: other },
+    { taps, ticksPerStep: stepTicks ?? DEFAULT_TICKS_PER_STEP, why: found },
+    { taps, ticksPerStep: longest, why: long },
+    { taps: !taps, ticksPerStep: longest, why: other },
   ];
 }
 
@@ -68,7 +73,7 @@ export function beginningText({ call, again }: Pick<Beginning, "call" | "again">
 export interface DraftParts
   extends Omit<
     Findings,
-    "restart" | "again" | "playing" | "early" | "ticksPerStep" | "maxSeconds" | "alive" | "open"
+    "restart" | "again" | "playing" | "early" | "ticksPerStep" | "maxSeconds" | "alive" | "reached" | "open"
   > {
   readonly hooks: EngineHooks | null;
   /** What can be read once the page has loaded. */
@@ -105,6 +110,7 @@ export class Draft implements Writer {
       restart: 0,
       max_seconds: MAX_SECONDS,
       alive: false,
+      reached: false,
     };
   }
 
@@ -128,6 +134,8 @@ export class Draft implements Writer {
       ticksPerStep,
       maxSeconds: choice.max_seconds,
       alive: choice.alive,
+      // A menu begins the next game without forgetting what was reached.
+      reached: choice.reached && again === null,
       open,
     };
     return {

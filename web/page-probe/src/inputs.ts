@@ -4,6 +4,7 @@ import { clickGroupsOf } from "./clicks.ts";
 import { type Direction, effectsOf } from "./effects.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
+import { followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
 import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type StartAction, start } from "./start-actions.ts";
@@ -166,6 +167,8 @@ class Tests {
   /** Random moves before a test. */
   #prelude: readonly Input[] | null = null;
   #isMovingLater: boolean | null = null;
+  /** Plays with the pointer at one spot each, by their labels. */
+  readonly #pointed = new Map<string, Samples>();
   /** Texts that prompted for a start at the end of the last play. */
   prompts: readonly string[] = [];
   /** Places that differ between plays without input: they show no effect of keys. */
@@ -197,6 +200,7 @@ class Tests {
     const consider = async (label: string, input: Input): Promise<boolean> => {
       const samples = await this.#play(held(input));
       const places = this.#responding(samples, input, await this.idle());
+      if (input.pointer !== undefined) this.#pointed.set(label, samples);
       if (places.length === 0) return false;
       const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
@@ -237,21 +241,7 @@ class Tests {
       this.#idle = idle;
     }
     if (!isTimeUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
-    const [width, height] = this.#page.size;
-    if (!isTimeUp()) {
-      const before = moves.length;
-      await consider("click", { keys: [], pointer: [width / 2, height / 2, true] });
-      await consider("point left", { keys: [], pointer: [width * 0.2, height / 2, false] });
-      await consider("point right", { keys: [], pointer: [width * 0.8, height / 2, false] });
-      // If positions of the pointer differ, try more of them.
-      if (moves.length >= before + 2 && moves.slice(before).some(({ label }) => label === "point right"))
-        for (const [label, share] of [
-          ["point far left", 0.05],
-          ["point middle", 0.5],
-          ["point far right", 0.95],
-        ] as const)
-          await consider(label, { keys: [], pointer: [width * share, height / 2, false] });
-    }
+    for (const isDown of [false, true]) if (await this.#point(isDown, moves, consider, isTimeUp)) break;
     const isMoving = moving(idle) || (await this.movesLater());
     for (const group of await this.#elementMoves()) {
       if (moves.length > 0 && isTimeUp()) break;
@@ -264,6 +254,40 @@ class Tests {
       return { startAction: this.#startAction, moves, changed, isMoving, taps: true };
     }
     return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
+  }
+
+  /**
+   * Tries the pointer at several spots; where something follows it, a row of places takes their place.
+   *
+   * @returns whether anything follows it.
+   */
+  async #point(
+    isDown: boolean,
+    moves: Move[],
+    consider: (label: string, input: Input) => Promise<boolean>,
+    isTimeUp: () => boolean,
+  ): Promise<boolean> {
+    const { size } = this.#page;
+    const keys = [...moves];
+    for (const { label, input } of spotsOf(size, isDown)) if (!isTimeUp()) await consider(label, input);
+    const followers = followersOf(this.#pointed, isDown, this.#restless);
+    const isAlong = { x: followers.x.length > 0, y: followers.y.length > 0 };
+    if (moves.length === keys.length || (!isAlong.x && !isAlong.y)) return false;
+    moves.splice(keys.length);
+    // The button, if it does more than the place of the pointer.
+    const [{ label, input }] = spotsOf(size, true);
+    if (!isDown && !isTimeUp()) await consider(label, input);
+    const isClicked = moves.length > keys.length;
+    // Keys that move the same do it with fewer actions.
+    const isSteered = (places: readonly Place[]): boolean =>
+      places.length === 0 ||
+      places.some(({ text }) => {
+        const ways = new Set(keys.map(({ effects }) => effects?.get(text)));
+        return ways.has("up") && ways.has("down");
+      });
+    if (isSteered(followers.x) && isSteered(followers.y)) return true;
+    moves.splice(keys.length, moves.length, ...placesAlong(size, isAlong, isDown || isClicked));
+    return true;
   }
 
   /** Whether it stops much of what moves by itself at once, and another press resumes it. */
@@ -323,8 +347,12 @@ class Tests {
         name: selector.replace(/^\./, ""),
         elements: [...window.document.querySelectorAll(selector)] as HTMLElement[],
       }));
+      // A group of one look may be a part of a board.
+      const isPart = (some: readonly HTMLElement[]): boolean =>
+        heard.some(({ elements: all }) => all.length > some.length && some.every((one) => all.includes(one)));
       // Named groups first.
-      return [...alike, ...heard].map(({ name, elements }) =>
+      const groups = [...alike.filter(({ elements }) => !isPart(elements)), ...heard];
+      return groups.map(({ name, elements }) =>
         elements.map((element, i) => {
           const { x, y, width, height } = element.getBoundingClientRect();
           const text = element.tagName === "BUTTON" ? element.textContent?.trim().slice(0, 20) : "";
@@ -341,11 +369,17 @@ class Tests {
   async #isTapped(moves: readonly Move[]): Promise<boolean> {
     let [numTapped, numHeld] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
+      const idle = this.#idle as Samples;
       const long = await this.#play(held(input, TEST_TICKS));
-      // A press into a wall shows nothing.
-      if (this.#responding(long, input, this.#idle as Samples).length === 0) continue;
-      numHeld++;
       const short = await this.#play(held(input, SHORT));
+      if (this.#responding(long, input, idle).length === 0) {
+        // A press into a wall shows nothing; a key that counts when it is released shows only a short one.
+        if (this.#responding(short, input, idle).length === 0) continue;
+        numHeld++;
+        numTapped++;
+        continue;
+      }
+      numHeld++;
       if (this.#responding(long, input, short).length > 0) continue;
       const again = await this.#play((tick) =>
         tick >= BEFORE && (tick - BEFORE) % (2 * SHORT) < SHORT ? input : NOTHING,

@@ -1,13 +1,15 @@
 /** The part of an adapter that reads what the agent sees, as text. */
 
 import { isDrawnThing } from "./drawn-places.ts";
-import { type Axis, NO_PLAYERS, type Player, relativeAxes } from "./player.ts";
+import { type Axis, NO_PLAYERS, type Player, POINTER, relativeAxes } from "./player.ts";
 import type { Reading, Seen } from "./readings.ts";
 
 /** The largest number that an agent is given. */
 export const LARGEST = 5;
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
+/** Cells of the player's way, along each axis. */
+const CELLS = 20;
 const STATE_PLAYER = "player";
 const DRAWN_PLAYER = "shownPlayer";
 
@@ -98,6 +100,22 @@ function playersOf(reading: Reading): string[] {
   return [...written(STATE_PLAYER, state), ...written(DRAWN_PLAYER, drawn)];
 }
 
+/** The player's place as a text, each axis in cells of a share of what it moved through; null: it is not seen. */
+export function reachedOf(reading: Reading): string | null {
+  const { state, drawn } = reading.players ?? NO_PLAYERS;
+  // The pointer is anywhere at once.
+  const player = state?.x?.startsWith(POINTER) ? drawn : (state ?? drawn);
+  const cells = Object.values(player ?? {}).flatMap((text) => {
+    const [seen] = reading.seen.filter(
+      ({ place }) => text === place.text || text?.startsWith(`${place.text}[0]`),
+    );
+    if (seen === undefined) return [];
+    const scale = seen.place.kind === "list" ? 1 : Math.max(CELLS, seen.scales[0]);
+    return [`Math.floor((${CELLS} * Number(${text})) / ${scale})`];
+  });
+  return cells.length === 0 ? null : `[${cells.join(", ")}].join()`;
+}
+
 function playerOf({ place }: Seen, { players = NO_PLAYERS }: Reading): Player | null {
   return isDrawnThing(place) ? players.drawn : players.state;
 }
@@ -147,12 +165,21 @@ function written(one: Seen, text: string, reading: Reading): string {
   const player = isDrawnThing(place) ? DRAWN_PLAYER : STATE_PLAYER;
   const relative = (value: string, at: number): string =>
     axes[at] == null ? value : `${value} - ${player}.${axes[at]}`;
+  if (one.turn !== undefined) {
+    const angle = one.turn === 1 ? text : `(${text} * Math.PI) / 180`;
+    return `near(Math.cos(${angle}), 1),\n      near(Math.sin(${angle}), 1)`;
+  }
   if (place.kind !== "list") return `near(${relative(text, 0)}, ${scales[0]})`;
-  const values = fields.map((field, i) => relative(`m.${field.replaceAll(".", "?.")}`, i));
+  const values = fields.map((field, i) => relative(`m.${pathOf(field)}`, i));
   const numbers = values.map((value, i) => `near(${value}, ${scales[i]})`);
   const away = values.filter((_, i) => axes[i] != null);
   const list = isSorted(one, reading) ? `nearest(${text}, (m) => [${away.join(", ")}])` : text;
   return `...rows(${list}, ${countOf(one, reading)}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
+}
+
+/** `pos?.x` of the field `pos.x`, and `pos?.[0]` of `pos.0`. */
+function pathOf(field: string): string {
+  return field.replace(/\.(\w+)/g, (_, name: string) => (/^\d/.test(name) ? `?.[${name}]` : `?.${name}`));
 }
 
 function countOf(one: Seen, reading: Reading): number {
@@ -160,5 +187,6 @@ function countOf(one: Seen, reading: Reading): number {
 }
 
 function lengthOf(one: Seen, reading: Reading): number {
+  if (one.turn !== undefined) return 2;
   return one.place.kind === "list" ? one.fields.length * countOf(one, reading) : one.count;
 }

@@ -43,6 +43,7 @@ const MAX_DEPTH = 6;
 const MAX_PROTOTYPES = 5;
 const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
+const VECTOR_LENGTHS = [2, 3];
 /** Elements of a list that are read and may be observed. */
 export const MAX_ELEMENTS = 8;
 /** Names of libraries' globals; other library globals are recognised by their content. */
@@ -115,7 +116,7 @@ function kindOf(window: PageWindow, value: unknown): Kind | null {
   if (typeof value === "number") return "number";
   if (typeof value === "boolean") return "truth";
   if (typeof value === "string") return value.length <= 40 ? "word" : null;
-  if (!isArray(window, value)) return null;
+  if (!isArray(window, value) || isVector(window, value)) return null;
   // Holes count as empty elements.
   const items = Array.from(value as readonly unknown[]);
   if (items.length === 0) return "list";
@@ -201,6 +202,13 @@ function fieldOf(item: unknown, field: string): unknown {
   return now;
 }
 
+/** A place or a speed, such as `[x, y]`: its numbers are read one by one. */
+function isVector(window: PageWindow, value: unknown): value is readonly number[] {
+  if (!isArray(window, value)) return false;
+  const items = value as readonly unknown[];
+  return VECTOR_LENGTHS.includes(items.length) && items.every((item) => typeof item === "number");
+}
+
 /** Number of columns, cells per column, then the cells: occupied ones are not 0. Null if it is no board and no row of numbers. */
 function cellsOf(window: PageWindow, items: readonly unknown[], empty = ""): number[] | null {
   if (items.length === 0 || items.length > MAX_CELLS) return null;
@@ -238,13 +246,14 @@ function emptyWordOf(items: readonly unknown[]): string | undefined {
   return most?.[0];
 }
 
-/** Paths to an object's numbers: its own, and those of a place or a speed within it. */
+/** Paths to an object's numbers: its own, and those of a place or a speed within it, `pos.x` or `pos.0`. */
 function numbersOf(window: PageWindow, item: object): string[] {
   const found: string[] = [];
   for (const key of keysOf(window, item, false)) {
     const value = attempt(() => (item as Record<Segment, unknown>)[key]);
     if (!PLAIN_NAME.test(String(key))) continue;
     if (typeof value === "number" || typeof value === "boolean") found.push(String(key));
+    else if (isVector(window, value)) found.push(...value.map((_, i) => `${key}.${i}`));
     else if (
       typeof value === "object" &&
       value !== null &&
@@ -259,7 +268,7 @@ function numbersOf(window: PageWindow, item: object): string[] {
   const rank = (field: string): number => {
     const at = ["x", "y"].indexOf(field);
     if (at >= 0) return at;
-    return /(^|\.)(x|y|pos|vx|vy|w|h|width|height|radius|r|type|kind|speed|row|col)$|Pos$/i.test(field)
+    return /(^|\.)(x|y|pos|vx|vy|w|h|width|height|radius|r|type|kind|speed|row|col)$|Pos$|\.\d$/i.test(field)
       ? 2
       : 3;
   };

@@ -33,8 +33,15 @@ const MAX_RATIO = 4;
 /** The rate of what goes where the moves say. */
 const FOLLOWS = 3;
 
+/** A row of numbers that is a place, and which of them. */
+const ROW = /(?<![\w$])([\w$]+)(?:\?\.\[|\.)(\d)\]?$/;
+const PLACE_ROW = /^_?(?:pos\w*|loc\w*|coords?|coordinates?|cent(?:er|re)|point|xy)$/i;
+
 /** The axis of a place by its name; null: it is none. */
 export function axisOf(text: string): Axis | null {
+  const [, holder, at] = ROW.exec(text) ?? [];
+  if (holder !== undefined && at !== undefined)
+    return PLACE_ROW.test(holder) ? ((["x", "y"] as const)[Number(at)] ?? null) : null;
   const name = /[\w$]+$/.exec(text)?.[0] ?? "";
   if (!PLACED.test(name) || NO_PLACE.test(name) || NO_HOLDER.test(text)) return null;
   return name.slice(-1).toLowerCase() as Axis;
@@ -88,10 +95,13 @@ export function pointerSeen(moves: readonly Move[], size: readonly [number, numb
 }
 
 function pairOf(text: string, texts: ReadonlySet<string>): Player {
-  const letter = text.slice(-1);
-  const axis = letter.toLowerCase() as Axis;
+  const axis = axisOf(text) as Axis;
   const other = axis === "x" ? "y" : "x";
-  const sibling = text.slice(0, -1) + (letter === axis ? other : other.toUpperCase());
+  const letter = text.slice(-1);
+  const sibling =
+    letter === "]"
+      ? `${text.slice(0, -2)}${axis === "x" ? 1 : 0}]`
+      : text.slice(0, -1) + (letter === axis ? other : other.toUpperCase());
   const found = texts.has(sibling) ? sibling : null;
   return axis === "x" ? { x: text, y: found } : { x: found, y: text };
 }

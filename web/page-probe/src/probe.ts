@@ -11,6 +11,7 @@ import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
+import { stepTicksOf } from "./game-step.ts";
 import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
@@ -22,6 +23,7 @@ import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesO
 import {
   BY_ITSELF,
   FIRST_WAIT,
+  heightNeeded,
   isLoading,
   type StartAction,
   start,
@@ -136,6 +138,7 @@ class Probe {
     if (advances) this.#page.advances = true;
 
     this.#report("looking for controls");
+    this.#page.size = [this.#page.size[0], await heightNeeded(this.#page, startActions)];
     this.#page.turns = await this.#needsTurns(startActions);
     const inputs = await findInputs(
       this.#page,
@@ -174,7 +177,7 @@ class Probe {
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const beginnings = beginningsOf(restart, again, inputs.startAction);
-    const presses = pressesOf(inputs.taps);
+    const presses = pressesOf(inputs.taps, stepTicksOf(plays, reading.players));
     const draft = new Draft({
       ...this.#page,
       title,
@@ -265,7 +268,15 @@ class Probe {
       candidates: none,
     };
     const adapter = environmentText({ ...this.#page, title: common.title }, environment);
-    const first = { press: 0, score: null, end: null, restart: 0, max_seconds: MAX_SECONDS, alive: false };
+    const first = {
+      press: 0,
+      score: null,
+      end: null,
+      restart: 0,
+      max_seconds: MAX_SECONDS,
+      alive: false,
+      reached: false,
+    };
     // It says all itself: there is nothing to choose from.
     const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
     return { report, draft: { first, write } };

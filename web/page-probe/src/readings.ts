@@ -53,6 +53,10 @@ const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
   /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?count)?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
+/** Numbers that come back to the same after a turn. */
+const ANGLES = /^_?(?:angle|heading|rotation|rot|theta|yaw|bearing|orientation)$/i;
+/** Radians in a frame: a game turns by more degrees. */
+const MAX_TURN = 0.4;
 const LARGEST = 1e7;
 /** Scores and ends that are reported, and tried in this order. */
 const MAX_CANDIDATES = 4;
@@ -71,6 +75,8 @@ export interface Seen {
   /** A list's observed fields and number of elements, or a grid's number of cells. */
   readonly fields: readonly string[];
   readonly count: number;
+  /** Radians in one of an angle's units. */
+  readonly turn?: number;
 }
 
 export interface Reading {
@@ -286,8 +292,11 @@ function kindRank(kind: Kind): number {
 function describe(place: Place, series: readonly Series[], size: readonly [number, number]): Seen | null {
   const all = series.flat().filter((value) => value !== undefined);
   if (place.kind === "truth") return { place, scales: [1], fields: [], count: 1 };
-  if (place.kind === "number")
-    return { place, scales: [scaleOf(place.name, largest(all), size)], fields: [], count: 1 };
+  if (place.kind === "number") {
+    const scales = [scaleOf(place.name, largest(all), size)];
+    const turn = ANGLES.test(place.name) ? turnOf(series) : undefined;
+    return { place, scales, fields: [], count: 1, ...(turn !== undefined && { turn }) };
+  }
   const rows = all as (readonly number[])[];
   if (place.kind === "grid") {
     if (rows.length === 0) return null;
@@ -311,6 +320,17 @@ function describe(place: Place, series: readonly Series[], size: readonly [numbe
     );
   });
   return fields.length === 0 ? null : { place, scales, fields, count };
+}
+
+/** Radians in a unit of an angle: 1, or those of a degree where it turns by more than `MAX_TURN` a frame; undefined: it does not turn. */
+function turnOf(series: readonly Series[]): number | undefined {
+  const steps = series.flatMap((one) =>
+    one.slice(1).map((value, i) => Math.abs(Number(value) - Number(one[i]))),
+  );
+  const turns = steps.filter((step) => step > 0).sort((a, b) => a - b);
+  const middle = turns[Math.floor(turns.length / 2)];
+  if (middle === undefined) return undefined;
+  return middle < MAX_TURN ? 1 : Math.PI / 180;
 }
 
 /** Places are divided by the window's size, all else by a round number that it hardly passes. */

@@ -229,6 +229,7 @@ async function candidates({
           ).map((name) => `${root.text}.${key}.${name}()`),
         );
     }
+    if (isSketch(window)) found.push("(w.setup(), w.loop())");
     const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
     const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_CANDIDATES);
     if (hooks === null) return sorted;
@@ -237,6 +238,11 @@ async function candidates({
   } finally {
     trial.close();
   }
+}
+
+/** Whether p5 runs the page's own `setup`, which makes all of a game anew in many sketches; `noLoop` may have stopped it. */
+function isSketch({ p5, setup, loop }: PageWindow): boolean {
+  return [p5, setup, loop].every((one) => typeof one === "function");
 }
 
 function methodsOf(window: PageWindow, value: unknown): string[] {

@@ -4,9 +4,10 @@ import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { phaserSpots } from "../../sdk/src/page/phaser.ts";
 import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
+import { heightForClicks } from "./clicks.ts";
 import { PROMPT } from "./end-words.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
-import { type Input, NOTHING, type Trial } from "./trial.ts";
+import { type Input, NOTHING, type PageToProbe, Trial } from "./trial.ts";
 
 /** Frames of a press, and frames until the next. */
 const PRESS = 4;
@@ -65,6 +66,22 @@ export async function start(trial: Trial, startAction: StartAction, isBegun?: ()
     for (let tick = 0; tick < last && !isBegun(); tick++) {
       await trial.play((_, window) => script(tick, window), 1, []);
     }
+}
+
+/** The height of the window in which a board of elements is in sight: nothing is clicked that is below. */
+export async function heightNeeded(page: PageToProbe, startActions: readonly StartAction[]): Promise<number> {
+  let height = page.size[1];
+  for (const startAction of startActions.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
+    const trial = await Trial.open(page);
+    try {
+      await start(trial, startAction);
+      if (trial.window.document.querySelector("canvas") !== null) break;
+      height = Math.max(height, heightForClicks(trial.window, trial.clickable));
+    } finally {
+      trial.close();
+    }
+  }
+  return height;
 }
 
 function inputOf(startAction: StartAction, window: PageWindow): Input {

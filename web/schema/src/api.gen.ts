@@ -1409,6 +1409,10 @@ export interface ProbeChoice {
    * Whether each frame earns a little beside the score.
    */
   alive: boolean;
+  /**
+   * Whether each place that the player reaches first in an episode earns a little beside the score.
+   */
+  reached: boolean;
 }
 /**
  * An adapter of certain candidates.
