@@ -8,6 +8,7 @@ TORCH := 2.13.0
 # That run tests side by side, a file each: most tests wait as long as they compute.
 PROCESSES ?= 3
 RUN := $(BIN)/python -m attract
+ALONE = $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
 .PHONY: setup demo serve build test long soak check docs format mutants planted corpus ray gpu-check clean
 .DEFAULT_GOAL := demo
@@ -25,13 +26,15 @@ build: $(STAMPS)/node
 	@npm run --silent build
 
 test: setup
-	npx vitest run
+	npx vitest run --tagsFilter='!long'
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not long and not soak and not alone and not ray"
-	$(BIN)/python -m pytest -rR -m alone $$(grep -rl "mark\.alone" tests --include='test_*.py')
+	$(BIN)/python -m pytest -rR -m "alone and not long" $(ALONE)
 
-# What `make test` leaves out to stay short: second ways through what it tests already, half a minute and more each.
+# What `make test` leaves out to stay short: second ways through what it tests already.
 long: setup
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "long and not soak"
+	npx vitest run --tagsFilter=long
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "long and not soak and not alone"
+	$(BIN)/python -m pytest -rR -m "alone and long" $(ALONE)
 
 # The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
 soak: setup

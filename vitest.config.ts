@@ -31,6 +31,9 @@ const CHROMIUM_SWITCHES = [
 // Tests in `*.browser.test.ts` need a real Chromium; everything else runs in Node.
 export default defineConfig({
   test: {
+    tags: [
+      { name: "long", description: "a second way through what a shorter test proves: `make long` runs it" },
+    ],
     projects: [
       {
         test: {

@@ -1,6 +1,7 @@
 """Nothing outside an algorithm's folder, its settings and the registries knows it by name."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -35,8 +36,13 @@ MAY_KNOW = {"settings/run.py", "learner/registry.py"}
 GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
 
 
-def named_in(path: Path) -> Iterator[str]:
+@functools.cache
+def named_in(path: Path) -> tuple[str, ...]:
     """Names and texts of a module, without its docstrings."""
+    return tuple(_named_in(path))
+
+
+def _named_in(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text())
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

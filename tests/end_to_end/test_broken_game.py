@@ -102,7 +102,7 @@ def test_a_module_that_cannot_be_bundled_is_refused_with_the_place(tmp_path: Pat
 UNKNOWN_FIELD = "maxSeconds: 1000,\n  parameters: { speed: { default: 1, low: 0, high: 2, step: 1 } } as any,"
 
 
-@pytest.mark.parametrize("command", ["check", "train"])
+@pytest.mark.parametrize("command", ["check", pytest.param("train", marks=pytest.mark.long)])
 def test_a_description_that_the_server_refuses_ends_the_command_with_the_reason(
     command: str, tmp_path: Path
 ) -> None:

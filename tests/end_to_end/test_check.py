@@ -419,14 +419,10 @@ def test_the_episode_of_a_finding_is_saved_and_fails_again(tmp_path: Path) -> No
     assert (again.code, again.json["episodes"][0]["end_reason"]) == (0, "failed"), again.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "game_id"),
-    [
-        # A page with its own restart.
-        ("hopper", "Hopper-v1"),
-        pytest.param("foragers", "Foragers-v1", marks=pytest.mark.long),
-    ],
-)
+# `make test` plays the saved episode of a finding again above, and those of a page in test_crowd.py.
+@pytest.mark.long
+# The first is a page with its own restart.
+@pytest.mark.parametrize(("name", "game_id"), [("hopper", "Hopper-v1"), ("foragers", "Foragers-v1")])
 def test_a_saved_episode_plays_again(name: str, game_id: str, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     assert run_attract("check", name, "--save", str(saved), runs_dir=tmp_path / "runs").code == 0

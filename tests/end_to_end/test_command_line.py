@@ -58,6 +58,8 @@ def test_a_renamed_run_is_the_run_of_its_new_name(trained_cartpole: Path, tmp_pa
     assert on.code == 0, on.stderr
 
 
+# `make test` refuses it in backend/run/test_start_checks.py.
+@pytest.mark.long
 def test_a_refused_device_starts_nothing(tmp_path: Path) -> None:
     outcome = run_attract(
         *TRAIN, "--device", "cuda", runs_dir=tmp_path / "runs", environment={"CUDA_VISIBLE_DEVICES": ""}

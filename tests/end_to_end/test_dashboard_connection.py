@@ -71,9 +71,15 @@ async def until_updates(world: GatewayWorld, run_id: str, updates: int) -> None:
     await until(lambda: world.service.view(run_id).updates >= updates, 240)
 
 
+async def charts_of(page: Page) -> list[str | None]:
+    """What every chart shows, as a picture. A page behind another has few frames, and draws late."""
+    await page.bring_to_front()
+    return await page.evaluate(CANVASES)
+
+
 async def have_same_charts(one: Page, other: Page) -> bool:
     """Whether two pages show the same, to the pixel, once both have drawn."""
-    charts = [await page.evaluate(CANVASES) for page in (one, other)]
+    charts = [await charts_of(page) for page in (one, other)]
     return len(charts[0]) > 10 and charts[0] == charts[1]
 
 

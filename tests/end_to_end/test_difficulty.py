@@ -103,10 +103,15 @@ def test_a_page_gets_its_parameter_by_its_address(project: Path) -> None:
     assert "won: the episode reaches the time limit" in outcome.stdout
 
 
-def test_what_cannot_be_played_is_refused_with_what_would_work(project: Path) -> None:
+def test_a_parameter_that_is_not_there_is_refused_with_those_that_are(project: Path) -> None:
     unknown = difficulty(project, "cross.ts", "speed=1,2")
     assert (unknown.code, unknown.stdout) == (2, "")
     assert "Cross-v1 has no parameter 'speed'\n  it has danger" in unknown.stderr
+
+
+# `make test` has its exit code in backend/commands/test_difficulty.py.
+@pytest.mark.long
+def test_a_game_that_breaks_is_not_played_and_says_why(project: Path) -> None:
     (project / "cross.ts").write_text(GAME.replace("this.step = 0;", "throw new Error('no road');"))
     broken = difficulty(project, "cross.ts", "danger=0.1,0.2", "--json")
     assert (broken.code, broken.json["verdict"]) == (2, "not_played")

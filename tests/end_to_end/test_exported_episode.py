@@ -141,6 +141,8 @@ async def test_another_play_than_the_record_is_said(pole: dict[str, Any], tmp_pa
             await expect(page.locator("#status")).to_contain_text(difference)
 
 
+# `make test` shows a failure on the dashboard in test_episode_page.py.
+@pytest.mark.long
 async def test_a_failure_is_shown_with_its_error(tmp_path: Path) -> None:
     (tmp_path / "crack.js").write_text(CRACKED_GAME)
     trained = run_attract(

@@ -174,6 +174,8 @@ async def test_a_first_watch_does_without_the_inference_engine(small: Trainer) -
     assert num_bytes < MIN_ENGINE_BYTES / 3
 
 
+# `make test` has the engine on a laptop above.
+@pytest.mark.long
 async def test_a_large_network_is_played_by_the_engine_on_a_phone_and_where_it_is_watched(
     tmp_path: Path,
 ) -> None:

@@ -50,7 +50,12 @@ async def main_thread_share(session: CDPSession, seconds: float) -> float:
 
 
 @pytest.mark.alone
-async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seen_seconds", "hidden_seconds"), [(4, 12), pytest.param(10, 30, marks=pytest.mark.long)]
+)
+async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(
+    tmp_path: Path, seen_seconds: float, hidden_seconds: float
+) -> None:
     command = AttractCommand(
         *("train", "cartpole", "--headless", "--workers", "1", "--no-check", "--port", str(free_port())),
         *("--total-steps", "1000000000", "--ppo.horizon", "32"),
@@ -75,14 +80,16 @@ async def test_a_hidden_page_uses_at_most_a_hundredth_of_its_thread(tmp_path: Pa
             session = await context.new_cdp_session(page)
             # Time that the thread had a processor: a busy machine takes it away amid a task.
             await session.send("Performance.enable", {"timeDomain": "threadTicks"})
-            seen = await main_thread_share(session, 10)
+            seen = await main_thread_share(session, seen_seconds)
             await page.evaluate("setHidden(true)")
             before = await page.evaluate(LAST_STEPS)
             # What was under way, such as a picture, ends.
             await asyncio.sleep(2)
-            hidden = await main_thread_share(session, 30)
+            hidden = await main_thread_share(session, hidden_seconds)
             updates = await page.evaluate(LAST_STEPS) - before
-            print(f"seen {seen:.1%}, hidden {hidden:.2%}, {updates / 32:.1f} updates a second")
+            print(
+                f"seen {seen:.1%}, hidden {hidden:.2%}, {updates / (2 + hidden_seconds):.1f} updates a second"
+            )
             assert hidden <= MAX_SHARE
             assert seen > 3 * hidden
             await page.evaluate("setHidden(false)")

@@ -21,8 +21,11 @@ from dashboard_page import (
 expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-WIDTHS = (320, 640, 1920)
-"""The narrowest that is promised, a window of 1,280 at 200 %, and a wide one."""
+WIDTHS = pytest.mark.parametrize(
+    "widths",
+    [pytest.param((320,), id="narrow"), pytest.param((640, 1920), id="wide", marks=pytest.mark.long)],
+)
+"""The narrowest that is promised; a window of 1,280 at 200 %, and a wide one."""
 LIVE_REGIONS = """() => [...document.querySelectorAll("[role=status], [aria-live], output")]
   .filter((one) => one.ariaLive !== "off")
   .map((one) => one.dataset.testid ?? one.outerHTML.slice(0, 80))"""
@@ -52,9 +55,9 @@ def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-async def check_at_every_width(page: Page, name: str) -> None:
+async def check_widths(page: Page, name: str, widths: tuple[int, ...]) -> None:
     """axe, contrasts in both schemes, and nothing that is wider than the window."""
-    for width in WIDTHS:
+    for width in widths:
         await page.set_viewport_size({"width": width, "height": 800})
         await wait_until(page, FITS)
         await check_accessible(page, f"{name} at {width}")
@@ -76,7 +79,8 @@ async def heard(page: Page) -> str:
     return await page.get_by_test_id("announcer").inner_text()
 
 
-async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str) -> None:
+@WIDTHS
+async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, widths: tuple[int, ...]) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await expect(page.get_by_role("heading", name="Train an agent to play a game")).to_be_visible()
         # Every game says its aim, its keys and how soon it is learned, and has an agent to watch.
@@ -85,7 +89,7 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str) -> 
         for text in await cards.all_inner_texts():
             assert re.search(r"\.\n.*(arrow keys|Arrow keys|Space|Keys 1 to 9).*\.\nLearned in ", text), text
             assert "Watch the trained agent" in text
-        await check_at_every_width(page, "a first visit")
+        await check_widths(page, "a first visit", widths)
         await photograph_all(page, PICTURES, "home-first")
 
         await page.get_by_role("link", name="Watch Lander").click()
@@ -96,7 +100,7 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str) -> 
         facts = page.get_by_test_id("game-facts")
         await expect(facts).to_contain_text("8 numbers")
         await expect(facts).to_contain_text("4 choices: nothing, left, main, right")
-        await check_at_every_width(page, "a game")
+        await check_widths(page, "a game", widths)
         await photograph_all(page, PICTURES, "game")
         for size in ((1280, 720), (1440, 900)):
             await page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -118,7 +122,7 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str) -> 
         await page.get_by_role("link", name="Home").click()
         await expect(page.get_by_role("heading", name="Nothing is training")).to_be_visible()
         await expect(page.locator(".run-rows li")).to_have_count(1)
-        await check_at_every_width(page, "home with a run")
+        await check_widths(page, "home with a run", widths)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +188,8 @@ async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str) -> 
         assert await heard(page) == "CartPole: Stopped"
 
 
+# `make test` has a run that trains on Home above, and one that is paused in test_run_page.py.
+@pytest.mark.long
 async def test_home_shows_a_run_that_is_paused(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await page.get_by_role("radio", name="Snake").click()
@@ -202,17 +208,20 @@ async def test_home_shows_a_run_that_is_paused(address: str) -> None:
         await expect(bar).to_be_attached()
         # It moves with every update: a transition would lay the page out again in each of its frames.
         await expect(bar).to_have_css("transition-duration", "0s")
-        await check_at_every_width(page, "home with a run that goes on")
+        await check_widths(page, "home with a run that goes on", (320, 640, 1920))
         await photograph_all(page, PICTURES, "home-now")
 
 
-async def test_keys_are_listed_go_places_and_can_be_turned_off(shared_address: str) -> None:
+@WIDTHS
+async def test_keys_are_listed_go_places_and_can_be_turned_off(
+    shared_address: str, widths: tuple[int, ...]
+) -> None:
     async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
         await page.keyboard.press("?")
         dialog = page.get_by_role("dialog", name="Keys")
         await expect(dialog).to_be_visible()
-        await check_at_every_width(page, "the list of keys")
+        await check_widths(page, "the list of keys", widths)
         # Within it no key leads away.
         await page.keyboard.press("g")
         await page.keyboard.press("r")

@@ -63,6 +63,11 @@ GAMES = {
     "juggler": ("left", r"paddle\?\.position\?\.x", "down"),
 }
 """Bundled page games, each with an action, a global that it moves, and where to."""
+SHORT = ("meteors", "moles", "juggler")
+"""A canvas, elements, an engine; the others are like them."""
+EACH_GAME = pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=[] if game in SHORT else [pytest.mark.long]) for game in GAMES]
+)
 ESCAPE = "\\u001b]0;owned\\u0007\\u001b[31m\\u009b2J\\u202e"
 """As a script's text has them."""
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -140,7 +145,7 @@ async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("game", GAMES)
+@EACH_GAME
 async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) -> None:
     action, path, direction = GAMES[game]
     report = await look(LookOptions(game, given_inputs(action=[f"{action}@0-16"]), frames=30), server)
@@ -154,7 +159,7 @@ async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) ->
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("game", GAMES)
+@EACH_GAME
 def test_a_look_takes_at_most_three_seconds(game: str, tmp_path: Path) -> None:
     words = ("look", game, "--action", f"{GAMES[game][0]}@0-16", "--hold", "ArrowRight@30-50", "--json")
     result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
@@ -179,19 +184,24 @@ def test_no_escape_code_of_a_page_reaches_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mischief", "said"),
+    ("mischief", "said", "seconds"),
     [
-        ("window.number = 1; parent.Object.fromEntries = () => ({ a: 5 });", "cannot be read"),
-        ("parent.Math.ceil = parent.Set = () => { throw parent.Error(ESCAPE); };", "could not be looked at"),
-        ("for (;;);", "did not answer"),
-        ("location.href = 'https://elsewhere.example/';", "went to another address"),
-        ("parent.document.body.remove();", "did not answer"),
+        ("window.number = 1; parent.Object.fromEntries = () => ({ a: 5 });", "cannot be read", 8),
+        ("parent.Math.ceil = parent.Set = () => { throw parent.Error(ESCAPE); };", "not be looked at", 8),
+        ("for (;;);", "did not answer", 3),
+        ("location.href = 'https://elsewhere.example/';", "went to another address", 8),
+        ("parent.document.body.remove();", "did not answer", 3),
     ],
 )
 async def test_a_hostile_page_is_refused_by_name(
-    mischief: str, said: str, tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
+    mischief: str,
+    said: str,
+    seconds: float,
+    tmp_path: Path,
+    server: ServerSettings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(look_module, "LOOK_SECONDS", 8.0)
+    monkeypatch.setattr(look_module, "LOOK_SECONDS", seconds)
     script = f"const ESCAPE = '{ESCAPE}'; {mischief}"
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
     with pytest.raises(GameError, match=said) as caught:

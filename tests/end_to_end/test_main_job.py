@@ -19,19 +19,31 @@ GOAL = 475
 EPISODES = 100
 
 
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((1,), id="one_seed"),
+        pytest.param((1, 2, 3), id="three_seeds", marks=pytest.mark.long),
+    ],
+)
+def seeds(request: pytest.FixtureRequest) -> tuple[int, ...]:
+    """What is trained, one after the other."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs_dir(seeds: tuple[int, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
 
 
 @pytest.fixture(scope="module")
-def outcomes(runs_dir: Path) -> list[Outcome]:
+def outcomes(seeds: tuple[int, ...], runs_dir: Path) -> list[Outcome]:
     return [
         run_attract(
             "train", "cartpole", "--headless", "--workers", "2", "--until-return", str(GOAL),
             "--seed", str(seed), "--run-id", f"cartpole-{seed}", "--json", runs_dir=runs_dir,
         )
-        for seed in (1, 2, 3)
+        for seed in seeds
     ]  # fmt: skip
 
 

@@ -91,6 +91,8 @@ def test_an_export_holds_every_policy_and_who_plays_whom(
             assert {node.name for node in session.get_inputs()} == set(own["inputs"])
 
 
+# `make test` evaluates with one policy in test_versions.py.
+@pytest.mark.long
 def test_an_evaluation_plays_with_all_seats(trained: Outcome, runs_dir: Path) -> None:
     outcome = run_attract("eval", "duo", "--episodes", "4", "--json", runs_dir=runs_dir)
     assert outcome.code == 0, outcome.stderr
@@ -112,6 +114,8 @@ def test_D2_a_resumed_run_goes_on_with_all_policies_and_with_no_others(
     assert "this run has scout, keeper, third, the checkpoint scout, keeper" in other.stderr
 
 
+# `make test` refuses them in backend/collection/test_seating.py.
+@pytest.mark.long
 def test_as_many_seats_as_agents_are_named(runs_dir: Path) -> None:
     outcome = train(runs_dir, "wrong", seats=NAMES)
     assert outcome.code == 2

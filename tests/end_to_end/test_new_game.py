@@ -52,7 +52,11 @@ def build(folder: Path) -> None:
     assert built.returncode == 0, built.stdout + built.stderr
 
 
-@pytest.mark.parametrize("template", GAMES)
+# The example of the README below is a game of `pure`.
+@pytest.mark.parametrize(
+    "template",
+    [pytest.param(name, marks=[pytest.mark.long] if name == "pure" else []) for name in GAMES],
+)
 def test_a_new_game_is_typed_and_nothing_is_found_in_it(template: Template, tmp_path: Path) -> None:
     folder = installed(tmp_path / "game", template)
     typed = subprocess.run([MODULES / ".bin" / "tsc"], cwd=folder, capture_output=True, text=True)

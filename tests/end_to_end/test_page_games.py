@@ -115,6 +115,8 @@ def test_an_agent_learns_in_the_page_that_is_shipped(trained_meteors: Path) -> N
     assert outcome["episode_return_mean"] > 2 * RANDOM_SECONDS
 
 
+# `make test` plays an episode of this run again in test_replay.py.
+@pytest.mark.long
 def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeated(
     trained_meteors: Path,
 ) -> None:
@@ -136,7 +138,10 @@ def test_a_run_goes_on_from_where_it_was(trained_meteors: Path) -> None:
 
 @pytest.mark.parametrize(
     ("page", "text"),
-    [("index.html", "ready() was still false after 2000 frames"), ("other.html", "could not be had")],
+    [
+        ("index.html", "ready() was still false after 2000 frames"),
+        pytest.param("other.html", "could not be had", marks=pytest.mark.long),
+    ],
 )
 def test_a_page_that_is_no_game_is_named(page: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<!doctype html><title>x</title>")

@@ -219,6 +219,8 @@ async def test_a_probe_that_hangs_is_given_up(tmp_path: Path) -> None:
     assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 6.0) is None
 
 
+# Boards, alerts and pages that reload are probed in tests/web/page-probe/ as well.
+@pytest.mark.long
 def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_name(tmp_path: Path) -> None:
     """As tutorials have it: a board of elements, an alert, and a form that loads the page anew."""
     (tmp_path / "index.html").write_text(MAZE)

@@ -53,15 +53,27 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+PLACES = pytest.mark.parametrize(
     ("current", "game"), [(".", "train/g.ts"), pytest.param("train", "g.ts", marks=pytest.mark.long)]
 )
-def test_it_is_checked_and_trained(
+
+
+@PLACES
+def test_it_is_checked(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: str, game: str
 ) -> None:
     monkeypatch.chdir(project / current)
     checked = run_attract("check", game, "--json", runs_dir=tmp_path)
     assert (checked.code, checked.json["findings"]) == (DONE, []), checked.stderr
+
+
+# A check finds and bundles the game in the same way.
+@pytest.mark.long
+@PLACES
+def test_it_is_trained(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: str, game: str
+) -> None:
+    monkeypatch.chdir(project / current)
     trained = run_attract(
         "train", game, "--workers", "1", "--total-steps", "1000", "--no-check", "--json", runs_dir=tmp_path
     )

@@ -66,11 +66,22 @@ def trained(folder: Path, game: str, *arguments: str) -> Path:
     return folder / "runs" / "r" / FOLDER
 
 
-def test_an_evaluation_is_the_same_again_and_another_build_differs_at_a_second(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `faults.ts` and a run of it, `r`, of which some episodes failed."""
+    folder = tmp_path_factory.mktemp("faulty")
+    game = folder / "faults.ts"
+    game.write_text(FAULTS.replace("STEP", "1"))
+    trained(folder, str(game), "--total-steps", "6000")
+    return folder
+
+
+# `make test` has the saved episodes of an evaluation in test_recorded_episodes.py.
+@pytest.mark.long
+def test_an_evaluation_is_the_same_again(tmp_path: Path) -> None:
     game = tmp_path / "game.ts"
     # A game whose faults are mended.
-    plain = FAULTS.replace("random() < 0.004", "random() < 0")
-    game.write_text(plain.replace("STEP", "1"))
+    game.write_text(FAULTS.replace("random() < 0.004", "random() < 0").replace("STEP", "1"))
     trained(tmp_path, str(game), "--total-steps", "3000")
     saved = tmp_path / "saved"
     assert (
@@ -80,41 +91,40 @@ def test_an_evaluation_is_the_same_again_and_another_build_differs_at_a_second(t
     code, said = replay(tmp_path, str(saved))
     assert (code, said.splitlines()[-1]) == (0, "40 of 40 episodes are equal"), said
 
+
+def test_another_build_differs_at_a_second(faulty: Path, tmp_path: Path) -> None:
+    game = tmp_path / "other.ts"
     # The reward is another: nothing that is seen differs, the return does.
-    game.write_text(plain.replace("STEP", "2"))
-    file = str(sorted(saved.glob(f"*{SUFFIX}"))[0])
-    code, said = replay(tmp_path, file, "--game", str(game))
+    game.write_text(FAULTS.replace("STEP", "2"))
+    code, said = replay(faulty, "r", "--best", "--game", str(game))
     assert code == 1 and "the return is" in said and "another build of the game" in said
     # What is seen differs from the first second on.
-    game.write_text(plain.replace("STEP", "1").replace("place += action === 0 ? -1 : 1", "place += 3"))
-    code, said = replay(tmp_path, file, "--game", str(game), "--json")
+    game.write_text(FAULTS.replace("STEP", "1").replace("place += action === 0 ? -1 : 1", "place += 3"))
+    code, said = replay(faulty, "r", "--best", "--game", str(game), "--json")
     (found,) = json.loads(said.splitlines()[-1])["episodes"]
     assert code == 1 and found["other_build"] and not found["equal"]
     assert (found["difference"]["step"], round(found["difference"]["seconds"], 1)) == (3, 0.9)
 
 
-def test_every_failure_fails_again_in_its_tick(tmp_path: Path) -> None:
-    game = tmp_path / "faults.ts"
-    game.write_text(FAULTS.replace("STEP", "1"))
-    kept = trained(tmp_path, str(game), "--total-steps", "6000")
-    failures = sorted(kept.glob("*failure*.json"))
+def test_every_failure_fails_again_in_its_tick(faulty: Path, tmp_path: Path) -> None:
+    failures = sorted((faulty / "runs" / "r" / FOLDER).glob("*failure*.json"))
     assert len(failures) >= 8
     folder = tmp_path / "failures"
     folder.mkdir()
     for file in failures:
         (folder / f"{file.stem}{SUFFIX}").write_bytes(file.read_bytes())
-    code, said = replay(tmp_path, str(folder))
+    code, said = replay(faulty, str(folder))
     assert (code, said.splitlines()[-1]) == (0, f"{len(failures)} of {len(failures)} episodes are equal"), (
         said
     )
     assert said.count("failed: update() threw: RangeError: there is a") == len(failures)
-    assert replay(tmp_path, "r", "--failed")[0] == 0
+    assert replay(faulty, "r", "--failed")[0] == 0
 
 
-def test_a_page_game_is_the_same_in_a_fresh_page(trained_meteors: Path) -> None:
-    for chosen in ("--best", "--worst"):
-        code, said = replay(trained_meteors.parent, "p", chosen)
-        assert code == 0 and ": equal: " in said, said
+@pytest.mark.parametrize("chosen", ["--best", pytest.param("--worst", marks=pytest.mark.long)])
+def test_a_page_game_is_the_same_in_a_fresh_page(trained_meteors: Path, chosen: str) -> None:
+    code, said = replay(trained_meteors.parent, "p", chosen)
+    assert code == 0 and ": equal: " in said, said
 
 
 @pytest.mark.parametrize(

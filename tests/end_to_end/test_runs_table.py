@@ -387,7 +387,7 @@ async def test_who_may_only_look_is_offered_no_change(address: str) -> None:
             await expect(page.get_by_role("button", name=name)).to_have_count(0)
 
 
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize("device", ["desktop", pytest.param("phone", marks=pytest.mark.long)])
 async def test_only_rows_in_sight_are_drawn_and_the_page_fits(tmp_path: Path, device: str) -> None:
     for number in range(300):
         run_on_disk(

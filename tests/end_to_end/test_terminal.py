@@ -48,9 +48,9 @@ def test_a_training_in_a_terminal_serves_its_dashboard_until_ctrl_c_and_keeps_it
         assert (code, "Traceback" in said) == (3, False), said
 
 
-@pytest.mark.parametrize(
-    ("flag", "environment"), [pytest.param("--exit", {}, marks=pytest.mark.long), ("", {"CI": "true"})]
-)
+# `make test` has trainings without a terminal, which end by themselves, in many files.
+@pytest.mark.long
+@pytest.mark.parametrize(("flag", "environment"), [("--exit", {}), ("", {"CI": "true"})])
 def test_a_training_in_a_terminal_ends_by_itself_where_nobody_waits(
     flag: str, environment: dict[str, str], tmp_path: Path
 ) -> None:

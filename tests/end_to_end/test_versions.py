@@ -78,7 +78,7 @@ def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: 
     try:
         before = training.versions(), training.marked("best"), training.marked("latest")
         second = before[0][1]
-        for name in ("first", str(second), "newest"):
+        for name in ("first", "newest"):
             played = run_attract(
                 *("eval", "demo", "--version", name, "--episodes", "10", "--save", str(saved), "--json"),
                 runs_dir=runs_dir,
@@ -90,21 +90,21 @@ def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: 
         training.close()
     assert sorted(path.relative_to(runs_dir) for path in runs_dir.rglob("*")) == files
     versions = {name: played["policy_version"] for name, played in found.items()}
-    assert versions == {"first": 0, str(second): second, "newest": before[0][-1]}
+    assert versions == {"first": 0, "newest": before[0][-1]}
     # CartPole: about 9 steps untrained and most probable actions, 475 trained.
     assert found["newest"]["return_mean"] > 2 * found["first"]["return_mean"]
-    assert len(list(saved.glob(f"demo-v{second}-*"))) == 10
+    assert len(list(saved.glob(f"demo-v{before[0][-1]}-*"))) == 10
     refused = run_attract("eval", "demo", "--version", "61234", runs_dir=runs_dir, timeout_seconds=60)
     assert refused.code == 2
     assert "version 61234 is not there in demo" in refused.stderr
     assert f"these are: 0, {second}," in refused.stderr
     exported = run_attract(
-        *("export", "demo", "--version", "first", "--out", str(tmp_path / "out")),
+        *("export", "demo", "--version", str(second), "--out", str(tmp_path / "out")),
         runs_dir=runs_dir,
         timeout_seconds=120,
     )
     assert exported.code == 0, exported.stderr
-    assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == 0
+    assert json.loads((tmp_path / "out" / "policy.json").read_text())["policy_version"] == second
     directory = RunDirectory(runs_dir / "demo", None)
     assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before
 

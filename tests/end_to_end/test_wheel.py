@@ -108,6 +108,8 @@ def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) 
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
 
 
+# `make test` trains such a game from a clone in test_broken_game.py.
+@pytest.mark.long
 def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp_path: Path) -> None:
     game = tmp_path / "elsewhere" / "walk.ts"
     game.parent.mkdir()

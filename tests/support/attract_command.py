@@ -15,6 +15,8 @@ from typing import Any
 
 import psutil
 
+from command_zygote import ForkedCommand
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -46,8 +48,11 @@ class AttractCommand:
     ) -> None:
         """`prefix`: a command that runs the rest of its arguments in its own place; `folder`: its own."""
         self._began = time.monotonic()
-        self.process = subprocess.Popen(
-            [*prefix, sys.executable, "-m", "attract", *arguments],
+        # Variables may be read while modules are imported.
+        is_forked = sys.platform == "linux" and not prefix and not environment
+        start = ForkedCommand if is_forked else subprocess.Popen[str]
+        self.process = start(
+            arguments if is_forked else [*prefix, sys.executable, "-m", "attract", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
