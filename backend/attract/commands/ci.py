@@ -51,6 +51,7 @@ PROBE_LIMIT_SHARE: Final = 0.35
 """Shares of the seconds after which the probe of a page tries nothing more, and is given up."""
 MIN_SECONDS: Final = 10.0
 """Time for play, however long the browser and the page took to begin."""
+NO_INPUT: Final = "no key or click that was tried changes anything in this page"
 HOST_SECONDS: Final = 30.0
 MAX_FRAME_BYTES: Final = 256 << 20
 """An answer has thousands of outcomes, and recorded episodes."""
@@ -84,6 +85,8 @@ class Given:
     path: Path | None
     """File of the baseline, whether it is there or not."""
     has_score: bool
+    knows_inputs: bool
+    """As `Chosen` has them."""
     began: float
     """When the command began, on the event loop's clock."""
 
@@ -99,6 +102,8 @@ class Chosen:
     is_guessed: bool = False
     """Whether the adapter was made for this once."""
     has_score: bool = True
+    knows_inputs: bool = True
+    """False: the probe found no key or click that does anything."""
 
     @property
     def baseline(self) -> Path | None:
@@ -138,7 +143,9 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 policies = await find_policies(gateway, order.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
                 tested = tested_game(gateway, build, chosen.game, baseline)
-                given = Given(policies, recorded, baseline, path, chosen.has_score, began)
+                given = Given(
+                    policies, recorded, baseline, path, chosen.has_score, chosen.knows_inputs, began
+                )
                 report = await _judged(order, gateway, build, given, console)
                 pictures = await _pictures(order, gateway, build, report, console)
         except ConfigurationError:
@@ -195,7 +202,13 @@ async def choose_game(
     )
     adapter = folder / ADAPTER
     adapter.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
-    return Chosen(str(adapter), page, is_guessed=True, has_score="score" not in found["unfinished"])
+    return Chosen(
+        str(adapter),
+        page,
+        is_guessed=True,
+        has_score="score" not in found["unfinished"],
+        knows_inputs=bool(found["moves"]),
+    )
 
 
 def find_baseline(order: CiOptions, chosen: Chosen) -> tuple[Path | None, Baseline | None]:
@@ -342,6 +355,8 @@ async def _judged(
         )
         played = await playtest.run()
     findings = [finding_of(confirmed, build) for confirmed in played.findings]
+    if not given.knows_inputs:
+        findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=order.update_baseline)
     if order.update_baseline and path is not None:
         whole = Baseline(
@@ -383,6 +398,20 @@ async def _pictures(
         return {}
     with console.status("taking pictures for the report"):
         return await picture_episodes(files, build, report.findings, gateway.settings)
+
+
+def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings in a page whose inputs are not known: that none of them does anything is no dead end.
+
+    Raises: AttractError: there is no other finding, so that nothing is known of the game.
+    """
+    others = [finding for finding in findings if finding.oracle != "soft-lock"]
+    if len(others) < len(findings):
+        if not others:
+            raise AttractError(f"{NO_INPUT}: write an adapter that names its controls")
+        played.problems["soft-lock"] = NO_INPUT
+        played.drilled.discard("soft-lock")
+    return others
 
 
 def check_played(played: Played, findings: Sequence[Finding], seconds: float, *, is_written: bool) -> None:

@@ -10,6 +10,7 @@ from attract.commands.ci import (
     find_baseline,
     is_known,
     read_folder,
+    without_dead_ends,
 )
 from attract.errors import AttractError, ConfigurationError
 from attract.playtest.baseline import Baseline, write_baseline
@@ -83,3 +84,14 @@ def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
     check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=False)
     played = Played(outcomes=Outcomes({"idle": {0: Outcome("terminated", {})}}))
     check_played(played, [], 100.0, is_written=True)
+
+
+def test_where_no_input_is_known_none_that_does_anything_is_no_dead_end() -> None:
+    locked = finding("soft-lock", "no input changes anything")
+    error = finding("error", "it throws")
+    with pytest.raises(AttractError, match="no key or click that was tried .* write an adapter"):
+        without_dead_ends(Played(), [locked])
+    played = Played(drilled={"soft-lock"})
+    assert without_dead_ends(played, [error, locked]) == [error]
+    assert "no key or click" in played.problems["soft-lock"] and not played.drilled
+    assert without_dead_ends(Played(), [error]) == [error]
