@@ -53,6 +53,8 @@ class Progress:
     agent_steps: int = 0
     schedule_steps: int | None = None
     """None: schedules are constant."""
+    is_awaited: Callable[[], bool] = field(default=lambda: False, compare=False)
+    """Whether the next batch is full by now and waits for this update, as it may in `async`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class Learner:
         send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
+        awaited: the batch whose update the next batch waits for, as far as is known.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
     """
@@ -81,8 +82,10 @@ class Learner:
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
         group: LearnerGroup = SINGLE_PROCESS,
+        awaited: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._begin = begin
+        self._awaited = awaited
         self._group = group
         self._is_group_over = False
         self._send = send
@@ -334,7 +337,10 @@ class Learner:
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(
-            self._state.policy_version, self._state.counters.agent_steps, self._settings.schedule_steps
+            self._state.policy_version,
+            self._state.counters.agent_steps,
+            self._settings.schedule_steps,
+            lambda: self._awaited() == message.batch_id,
         )
         try:
             reports = self._policies.update(trainable, progress)

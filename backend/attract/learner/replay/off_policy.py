@@ -78,7 +78,8 @@ class OffPolicy(ABC):
     """`Algorithm`: gradient steps on steps that are drawn from a replay buffer of one policy.
 
     A batch goes into the buffer once its update counts, so an update draws from the batches before. Each
-    agent step of the batch pays for `replay_ratio` gradient steps.
+    agent step of the batch pays for `replay_ratio` gradient steps. Those that the update has not taken when
+    the next batch waits for it are left out, all but one.
 
     Args:
         learnable: the policy.
@@ -138,7 +139,7 @@ class OffPolicy(ABC):
             returns = self._slot_returns.see(batch, settings.gamma)
             divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
         num_steps = int(batch.valid.sum())
-        owed, taken = self._owed, 0
+        owed, paid, taken = self._owed, 0, 0
         metrics: dict[str, float] = {}
         shared: dict[str, float] = {}
         rate = scheduled(
@@ -149,23 +150,26 @@ class OffPolicy(ABC):
         )
         if self.buffer.num_steps >= max(1, settings.learning_starts):
             owed += settings.replay_ratio * num_steps
-            taken = int(owed)
+            paid = int(owed)
             undo = self.undo_point()
             try:
-                metrics |= self._learn(taken, rate, divisor)
+                taken, learned = self._learn(paid, rate, divisor, progress.is_awaited)
+                metrics |= learned
                 written, shared = self._write_policy(progress)
                 metrics |= written
                 self._check_weights()
             except BaseException:
                 undo()
                 raise
-        self._seen = _Seen(batch, returns, owed - taken)
+        self._seen = _Seen(batch, returns, owed - paid)
         metrics |= {
             "train/num_minibatches": float(taken),
             "train/replay_ratio": taken / num_steps,
             "train/buffer_steps": float(self.buffer.num_steps),
             "train/buffer_mebibytes": self.buffer.num_bytes / 2**20,
         }
+        if paid > 0:
+            metrics["train/replay_share"] = taken / paid
         if divisor is not None:
             metrics["train/reward_divisor"] = divisor
         return Report(metrics, {"train/learning_rate": rate, **shared})
@@ -236,10 +240,15 @@ class OffPolicy(ABC):
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _learn(self, num_steps: int, rate: float, divisor: float | None) -> dict[str, float]:
-        """So many gradient steps; means of their numbers. Raises: NonFiniteUpdateError."""
+    def _learn(
+        self, num_steps: int, rate: float, divisor: float | None, is_awaited: Callable[[], bool]
+    ) -> tuple[int, dict[str, float]]:
+        """So many gradient steps, fewer once it is awaited: how many, and means of their numbers.
+
+        Raises: NonFiniteUpdateError.
+        """
         if num_steps == 0:
-            return {}
+            return 0, {}
         settings = self._common
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -250,11 +259,15 @@ class OffPolicy(ABC):
             n_steps=settings.n_steps,
             divisor=divisor,
         )
-        rows = torch.stack([self._gradient_step(minibatch) for minibatch in self._minibatches(drawn)])
-        means = rows.double().mean(0).tolist()
+        rows: list[Tensor] = []
+        for minibatch in self._minibatches(drawn):
+            rows.append(self._gradient_step(minibatch))
+            if is_awaited():
+                break
+        means = torch.stack(rows).double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
-        return dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
+        return len(rows), dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
 
     def _minibatches(self, drawn: Transitions) -> Iterator[Minibatch]:
         """The steps in minibatches; the rows of many are gathered at once."""

@@ -13,7 +13,7 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.algorithm import Dqn
 from attract.policy.network import Policy, build_distribution, build_policy
-from attract.schema.learner import Published, Ready, Train, Warmup
+from attract.schema.learner import Awaited, Published, Ready, Train, Warmup
 from attract.schema.spaces import (
     ActionSpace,
     BoxSpace,
@@ -354,6 +354,21 @@ def played(process: LearnerProcess, fleet: SignsFleet, last: Published, num_upda
         rows = fleet.play(last.onnx, last.policy_version)
         last = ask(process, train_message(last.policy_version, rows, HORIZON))
     return last
+
+
+def test_a_batch_that_waits_ends_the_update_before_it(fleet: SignsFleet, tmp_path: Path):
+    with LearnerProcess() as process:
+        process.send(begin_for(fleet, tmp_path / "run", **DQN))
+        assert isinstance(process.receive(), Ready)
+        last = played(process, fleet, ask(process, Warmup(rows=fleet.play(None, 0))), 2)
+        # 0.2 gradient steps for each of 128 steps.
+        assert (last.metrics["train/num_minibatches"], last.metrics["train/replay_share"]) == (25.0, 1.0)
+        process.send(Awaited(batch_id=last.policy_version))
+        last = played(process, fleet, last, 1)
+        assert last.metrics["train/num_minibatches"] == 1.0
+        assert last.metrics["train/replay_share"] == pytest.approx(1 / 26)
+        # That was of one batch alone.
+        assert played(process, fleet, last, 1).metrics["train/replay_share"] == 1.0
 
 
 def test_D2_a_run_learns_and_goes_on_after_a_kill_with_a_buffer_that_fills_again(
