@@ -22,6 +22,7 @@ from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
 from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
+from attract.learner.process.experience_files import ExperienceFiles
 from attract.learner.process.health import ExperienceHealth
 from attract.learner.process.machine import resolve_device, threads_for
 from attract.learner.process.rounds import average, join
@@ -117,6 +118,11 @@ class Learner:
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
         )
+        self._experience = ExperienceFiles(
+            Path(begin.run_dir),
+            {name: policy.algorithm for name, policy in self._state.policies.items()},
+            description_sha256(begin.description),
+        )
         self._averaging: Averaging | None = None
         if settings.federated is not None:
             for policy in self._state.policies.values():
@@ -207,7 +213,8 @@ class Learner:
             self._send(GroupEnded())
 
     def leave(self) -> None:
-        """The run is over: trainers that average with this one go on without it, cells end with cell 0."""
+        """The run is over: save experience, let trainers that average with this one and cells know."""
+        self._saved(self._experience.save())
         self._group.leave()
         if self._averaging is not None:
             self._averaging.leave()
@@ -239,7 +246,9 @@ class Learner:
                 str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
-        if self._algorithm.resume_note is not None:
+        notes, is_loaded = self._experience.load()
+        self._notes += notes
+        if self._algorithm.resume_note is not None and not is_loaded:
             self._notes.append(self._algorithm.resume_note)
         set_aside_newer(checkpoints, checkpoint.policy_version)
         self._remember_earlier(versions)
@@ -397,6 +406,12 @@ class Learner:
             )
         )
         self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics, group))
+        self._saved(self._experience.save_if_due())
+
+    def _saved(self, problem: str | None) -> None:
+        """The disk took the experience, or did not, which ends no training."""
+        if problem is not None:
+            self._send(Noted(kind="learner", text=problem))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""

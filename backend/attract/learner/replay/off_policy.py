@@ -230,7 +230,7 @@ class OffPolicy(ABC):
         return {"random_state": {"replay": replay}, "owed_gradient_steps": self._owed}
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; the buffer is not kept, and fills again."""
+        """See `Algorithm`; the buffer comes by `restore_experience`, or fills again."""
         state = bytearray(base64.b64decode(document["random_state"]["replay"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self._owed = float(document["owed_gradient_steps"])
@@ -239,6 +239,20 @@ class OffPolicy(ABC):
         self._target.load_state_dict(within(tensors, _TARGET))
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
+
+    @property
+    def save_minutes(self) -> float | None:
+        """See `HasExperience`."""
+        return self._common.save_buffer_minutes
+
+    def experience(self) -> tuple[Mapping[str, Tensor], dict[str, Any]]:
+        """See `HasExperience`."""
+        return self.buffer.rows()
+
+    def restore_experience(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> int:
+        """See `HasExperience`."""
+        self.buffer.restore(tensors, document)
+        return self.buffer.num_steps
 
     def _learn(
         self, num_steps: int, rate: float, divisor: float | None, is_awaited: Callable[[], bool]
