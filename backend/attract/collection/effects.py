@@ -64,7 +64,7 @@ class UpdateAwaited:
     """The next batch is full and waits for the learner, which is busy (`async`)."""
 
     batch_id: int
-    """Of the update that it waits for."""
+    """The update that it waits for."""
 
 
 @dataclass(frozen=True)

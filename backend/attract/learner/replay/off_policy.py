@@ -29,7 +29,7 @@ _ONLINE = "values.online."
 _TARGET = "values.target."
 ADAM_EPSILON = 1e-5
 GATHERED_BYTES = 32 << 20
-"""Of rows that are taken out of the buffer at once."""
+"""Maximum memory of the rows that are taken out of the buffer at once."""
 
 
 class ValueNetwork(Protocol):
