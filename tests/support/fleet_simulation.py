@@ -40,6 +40,8 @@ class Simulation:
     faults: Faults = field(default_factory=Faults)
     latency: tuple[float, float] = (0.001, 0.02)
     update_seconds: tuple[float, float] = (0.01, 0.2)
+    ends_early: bool = False
+    """Whether the learner ends an update at once when the next batch waits for it."""
     durable_seconds: tuple[float, float] = (0.001, 0.1)
     """From the end of an update until its version is durable; the next may be under way."""
     segment_seconds: tuple[float, ...] = (0.1,)
@@ -204,6 +206,11 @@ class Simulation:
                     self.after(0.05, self._version_zero)
                 case effects.StartUpdate():
                     self._start_update(effect.train)
+                case effects.UpdateAwaited():
+                    train = self.in_flight
+                    assert train is not None and train.batch_id == effect.batch_id
+                    if self.ends_early:
+                        self.after(0.003, lambda train=train: self._trained(train))
                 case effects.EpisodesCounted():
                     self.episodes += enumerate(effect.results, effect.first_index)
                 case effects.WakeAfter():

@@ -16,7 +16,7 @@ from attract.settings.run import PolicySettings
 from learner_world import SignsFleet
 
 HORIZON, SLOTS = 16, 8
-"""Of the batches of signs."""
+"""Steps and slots of the batches of signs."""
 
 
 Kind = TypeVar("Kind", bound=OffPolicy)

@@ -60,6 +60,14 @@ class StartUpdate:
 
 
 @dataclass(frozen=True)
+class UpdateAwaited:
+    """The next batch is full and waits for the learner, which is busy (`async`)."""
+
+    batch_id: int
+    """The update that it waits for."""
+
+
+@dataclass(frozen=True)
 class EpisodesCounted:
     """Finished training episodes, never cut ones (E1), that count from now on."""
 
@@ -172,6 +180,7 @@ Effect = (
     | CloseConnection
     | StartWarmup
     | StartUpdate
+    | UpdateAwaited
     | EpisodesCounted
     | LeaseFinished
     | LeaseClosed

@@ -11,7 +11,7 @@ from attract.collection.batches import (
 )
 from attract.collection.beginning import note_stage
 from attract.collection.config import MAX_WARMUP_SECONDS
-from attract.collection.effects import StartUpdate, StartWarmup, WakeAfter
+from attract.collection.effects import StartUpdate, StartWarmup, UpdateAwaited, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
@@ -155,7 +155,15 @@ def _seal_batch(state: CollectionState, described: Described, now: float) -> Non
     if described.schedule.may_seal(state.progress(described)):
         described.acceptance.pool.seal()
         state.boundary = False
+        tell_that_it_is_awaited(state, described)
         _lapse_too_old(state, described, now)
+
+
+def tell_that_it_is_awaited(state: CollectionState, described: Described) -> None:
+    """Let the learner know where a full batch waits for its update."""
+    batch = state.learner.batch
+    if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
+        state.emit(UpdateAwaited(batch.batch_id))
 
 
 def _lapse_too_old(state: CollectionState, described: Described, now: float) -> None:

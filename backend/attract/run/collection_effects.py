@@ -86,6 +86,7 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     collecting.Send: sending,
     collecting.StartWarmup: versions.start_warmup,
     collecting.StartUpdate: versions.start_update,
+    collecting.UpdateAwaited: versions.update_awaited,
     collecting.EpisodesCounted: callbacks.episodes_counted,
     collecting.LeaseFinished: lease_finished,
     collecting.LeaseClosed: lease_closed,

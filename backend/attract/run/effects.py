@@ -10,7 +10,7 @@ from attract.schema.api import EvaluationView, GameReport
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
-from attract.schema.learner import Counters, Train, Warmup
+from attract.schema.learner import Awaited, Counters, Train, Warmup
 from attract.schema.recorded_episode import EpisodeRole, EpisodeSource, RecordedEpisode
 
 Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log", "episode"]
@@ -28,7 +28,7 @@ class PrepareGame:
 class SendToLearner:
     """Send the learner its work."""
 
-    message: Warmup | Train
+    message: Warmup | Train | Awaited
 
 
 @dataclass(frozen=True)

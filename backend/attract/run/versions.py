@@ -10,7 +10,7 @@ from attract.run.core_state import Commit, CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
-from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained, Warmup
+from attract.schema.learner import Awaited, Counters, Dropped, Published, Ready, Train, Trained, Warmup
 
 MAX_DROPPED_UPDATES: Final = 3
 """Rule P8: this many updates undone in a row pause the run."""
@@ -227,6 +227,11 @@ def start_update(state: CoreState, effect: collecting.StartUpdate, now: float) -
     train = train.model_copy(update={"metrics": values})
     state.updates.begin(train)
     state.out.append(effects.SendToLearner(train))
+
+
+def update_awaited(state: CoreState, effect: collecting.UpdateAwaited, now: float) -> None:
+    """The learner hears that a batch waits for its update."""
+    state.out.append(effects.SendToLearner(Awaited(batch_id=effect.batch_id)))
 
 
 def start_warmup(state: CoreState, effect: collecting.StartWarmup, now: float) -> None:

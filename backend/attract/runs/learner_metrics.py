@@ -196,6 +196,14 @@ LEARNER_METRICS: Final = (
         "Gradient steps for each step of the batch; 0 until the buffer has enough steps.",
     ),
     metric(
+        "train/replay_share",
+        "details",
+        "Replay share",
+        "Share of the gradient steps that the replay ratio allows which the update took. 1: the games bound "
+        "the run. Less, as in async mode: the learner does, and the games do not wait for it.",
+        unit="share",
+    ),
+    metric(
         "train/buffer_steps",
         "replay",
         "Replay buffer",

@@ -81,6 +81,13 @@ class Train(WireModel):
     """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""
 
 
+class Awaited(WireModel):
+    """A full batch waits for the end of this update (schedule `async`): an update that can end early does."""
+
+    type: Literal["awaited"] = "awaited"
+    batch_id: Count
+
+
 class Export(WireModel):
     """Write the model of each policy and policy.json of a version into a folder."""
 
@@ -212,7 +219,7 @@ class Failed(WireModel):
     """Another learner would fail in the same way."""
 
 
-ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
+ToLearner = Annotated[Begin | Warmup | Train | Awaited | Export | Shutdown, Field(discriminator="type")]
 FromLearner = Annotated[
     Ready | Trained | Published | Dropped | Exported | Stalled | GroupEnded | Noted | Failed,
     Field(discriminator="type"),

@@ -36,6 +36,11 @@ class OffPolicySettings(Settings):
     buffer_mebibytes: Annotated[Positive, Field(title="Buffer memory (MiB)")] = 1024
     """Maximum memory of each policy's replay buffer in MiB. It lowers `buffer_size` where observations are
     large."""
+    save_buffer_minutes: Annotated[
+        Annotated[float, Field(gt=0)] | None, Field(title="Save the buffer (minutes)")
+    ] = None
+    """Minutes between saves of the replay buffer beside the checkpoints; it is also saved when the run stops.
+    None: it is not saved, and a resumed run fills it again."""
     learning_starts: Annotated[int, Field(ge=0)] = 1000
     """Steps in the buffer before the first gradient step."""
     learning_rate: Annotated[float, Field(gt=0)] = 5e-4

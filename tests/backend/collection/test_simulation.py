@@ -178,6 +178,43 @@ def test_async_gives_a_slow_learner_batches_of_the_usual_size_and_stops_when_eno
     assert len(simulation.row_key) <= 3 * 15 + 12
 
 
+def test_async_never_holds_the_games_back_where_the_learner_ends_an_update_that_is_awaited() -> None:
+    shares: dict[bool, float] = {}
+    for ends_early in (False, True):
+        simulation = Simulation(
+            small_config(schedule="async", max_policy_lag=4),
+            segment_seconds=(0.1,),
+            update_seconds=(2.0, 2.0),
+            ends_early=ends_early,
+        )
+        simulation.start()
+        simulation.run(10.0)
+        shares[ends_early] = min(shares_of_time(simulation, 20.0))
+        assert max(simulation.lags) <= 4
+    # Two batches of 0.1 s for each update of 2 s.
+    assert shares[False] < 0.2
+    assert shares[True] > 0.95
+
+
+def test_async_a_learner_that_came_back_hears_again_that_its_update_is_awaited() -> None:
+    simulation = Simulation(
+        small_config(schedule="async", max_policy_lag=4),
+        segment_seconds=(0.1,),
+        update_seconds=(50.0, 50.0),
+        ends_early=True,
+    )
+    simulation.start()
+    simulation.run(5.0)
+    before = simulation.version
+    simulation.ends_early = False
+    simulation.run(5.0)
+    assert simulation.version <= before + 1, "it waits for the end of an update"
+    simulation.learner_down()
+    simulation.ends_early = True
+    simulation.run(5.0)
+    assert simulation.version > before + 20
+
+
 def test_C2_async_waits_for_no_roster_and_outlives_whoever_vanishes() -> None:
     config = small_config(num_workers=4, schedule="async", max_policy_lag=4, join_seconds=20.0)
     simulation = Simulation(config, segment_seconds=SPREAD, update_seconds=(0.05, 0.1))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -53,6 +53,8 @@ class Progress:
     agent_steps: int = 0
     schedule_steps: int | None = None
     """None: schedules are constant."""
+    is_awaited: Callable[[], bool] = field(default=lambda: False, compare=False)
+    """Whether the next batch is full by now and waits for this update, as it may in `async`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,28 @@ class Algorithm(Protocol):
         ...
 
 
+@runtime_checkable
+class HasExperience(Protocol):
+    """An `Algorithm` that draws from experience of many updates, which outlives the learner on request."""
+
+    @property
+    def save_minutes(self) -> float | None:
+        """Minutes between two saves of its experience; None: it is never saved."""
+        ...
+
+    def experience(self) -> tuple[Mapping[str, Tensor], dict[str, Any]]:
+        """Its experience as tensors on the CPU and JSON values. Not copied."""
+        ...
+
+    def restore_experience(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> int:
+        """Take over what `experience` gave, before the first update.
+
+        Returns: how many steps can be learned from.
+        Raises: KeyError, TypeError, ValueError, RuntimeError: it does not fit; nothing was taken over.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AlgorithmChoice:
     """An algorithm with its settings, ready to be made for each policy of a run."""
@@ -152,7 +176,7 @@ class AlgorithmChoice:
     create: Callable[[Learnable], Algorithm]
     """The algorithm for one policy, at version 0; the same seed gives the same bits."""
     resume_note: str | None = None
-    """What a resumed run is without, a sentence; None: nothing."""
+    """What a resumed run is without, a sentence, unless it was saved as `HasExperience`; None: nothing."""
 
 
 def run_metrics(reports: Mapping[str, Report], *, is_sole: bool) -> dict[str, float]:

@@ -113,8 +113,10 @@ class PolicyGroup:
         undo: list[Callable[[], None]] = []
         reports: dict[str, Report] = {}
         try:
-            for number, (policy_id, batch) in enumerate(batches.items(), 1):
-                trainer = self._trainers[policy_id]
+            # In turns, since an update that is awaited ends early.
+            first, order = progress.policy_version % max(1, len(batches)), list(batches)
+            for number, policy_id in enumerate((*order[first:], *order[:first]), 1):
+                batch, trainer = batches[policy_id], self._trainers[policy_id]
                 if number < len(batches):
                     # The last one undoes itself.
                     undo.append(trainer.state.undo_point())

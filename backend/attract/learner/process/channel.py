@@ -5,7 +5,7 @@ import socket
 import threading
 
 from attract.schema.frames import LENGTH, decode_to_learner, encode, message_length
-from attract.schema.learner import FromLearner, ToLearner
+from attract.schema.learner import Awaited, FromLearner, ToLearner
 
 
 class Channel:
@@ -16,12 +16,19 @@ class Channel:
         self._connection = connection
         self._reader = connection.makefile("rb")
         self._send_lock = threading.Lock()
+        self.awaited: int | None = None
+        """The batch of the last `awaited`, which any thread may read."""
 
     def receive(self) -> ToLearner | None:
-        """The next message; None once the peer has gone.
+        """The next message but `awaited`; None once the peer has gone.
 
         Raises: ProtocolError: when what came is not a message to the learner.
         """
+        while isinstance(message := self._receive(), Awaited):
+            self.awaited = message.batch_id
+        return message
+
+    def _receive(self) -> ToLearner | None:
         try:
             header = self._reader.read(LENGTH.size)
             if len(header) < LENGTH.size:

@@ -22,6 +22,7 @@ from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
 from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
+from attract.learner.process.experience_files import ExperienceFiles
 from attract.learner.process.health import ExperienceHealth
 from attract.learner.process.machine import resolve_device, threads_for
 from attract.learner.process.rounds import average, join
@@ -70,6 +71,7 @@ class Learner:
         send: sends a message to the gateway; called from this thread and the writer's.
         on_failure: gets failures, on the writer's thread.
         group: of learners that make each update together.
+        awaited: the batch whose update the next batch waits for, as far as is known.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
     """
@@ -81,8 +83,10 @@ class Learner:
         send: Callable[[FromLearner], None],
         on_failure: Callable[[Exception], None],
         group: LearnerGroup = SINGLE_PROCESS,
+        awaited: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._begin = begin
+        self._awaited = awaited
         self._group = group
         self._is_group_over = False
         self._send = send
@@ -113,6 +117,11 @@ class Learner:
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
+        )
+        self._experience = ExperienceFiles(
+            Path(begin.run_dir),
+            {name: policy.algorithm for name, policy in self._state.policies.items()},
+            description_sha256(begin.description),
         )
         self._averaging: Averaging | None = None
         if settings.federated is not None:
@@ -204,7 +213,8 @@ class Learner:
             self._send(GroupEnded())
 
     def leave(self) -> None:
-        """The run is over: trainers that average with this one go on without it, cells end with cell 0."""
+        """The run is over: save experience, let trainers that average with this one and cells know."""
+        self._saved(self._experience.save())
         self._group.leave()
         if self._averaging is not None:
             self._averaging.leave()
@@ -236,7 +246,9 @@ class Learner:
                 str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
-        if self._algorithm.resume_note is not None:
+        notes, is_loaded = self._experience.load()
+        self._notes += notes
+        if self._algorithm.resume_note is not None and not is_loaded:
             self._notes.append(self._algorithm.resume_note)
         set_aside_newer(checkpoints, checkpoint.policy_version)
         self._remember_earlier(versions)
@@ -334,7 +346,10 @@ class Learner:
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(
-            self._state.policy_version, self._state.counters.agent_steps, self._settings.schedule_steps
+            self._state.policy_version,
+            self._state.counters.agent_steps,
+            self._settings.schedule_steps,
+            lambda: self._awaited() == message.batch_id,
         )
         try:
             reports = self._policies.update(trainable, progress)
@@ -391,6 +406,12 @@ class Learner:
             )
         )
         self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics, group))
+        self._saved(self._experience.save_if_due())
+
+    def _saved(self, problem: str | None) -> None:
+        """The disk took the experience, or did not, which ends no training."""
+        if problem is not None:
+            self._send(Noted(kind="learner", text=problem))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""

@@ -22,7 +22,7 @@ from attract.learner.process.channel import Channel
 from attract.processes.allocator import keep_freed_memory
 from attract.runs.log_files import redirect_output
 from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
-from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
+from attract.schema.learner import Awaited, Begin, Failed, Shutdown, ToLearner
 from attract.settings.cell_checks import check_for_cells
 from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
@@ -127,7 +127,7 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     log.info("learner of %s, process %d", begin.run_id, os.getpid())
     settings = RunSettings.from_mapping(begin.settings)
     group = _join(begin, settings, inbox)
-    learner = Learner(begin, settings, channel.send, inbox.put, group)
+    learner = Learner(begin, settings, channel.send, inbox.put, group, lambda: channel.awaited)
     try:
         learner.start()
         while True:
@@ -141,8 +141,8 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
                 learner.leave()
             if message is None or isinstance(message, Shutdown):
                 return
-            if isinstance(message, Begin):
-                raise RuntimeError("expected begin once, got another")
+            if isinstance(message, Begin | Awaited):
+                raise RuntimeError(f"expected work, got {message.type!r}")
             learner.handle(message)
     finally:
         learner.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,8 @@ from attract.experience.batch import Batch
 
 _OVERHEAD_BYTES = 4 + 1 + 1 + 8
 """Reward, two flags and the index of the next row, of each row."""
+
+_OBSERVATION = "observation."
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,53 @@ class ReplayBuffer:
     def masks(self, rows: Tensor, device: torch.device) -> Tensor | None:
         """[N, choices] bool; None where the game has no masks."""
         return self._masks.index_select(0, rows).to(device) if self._has_masks else None
+
+    def rows(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The rows in use, by name, and the numbers that belong to them. Not copied."""
+        count = min(self._written, self._capacity)
+        tensors = {name: array[:count] for name, array in self._arrays().items()}
+        return tensors, {"written": self._written, "capacity": self._capacity, "row_bytes": self.row_bytes}
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Take over what `rows` gave; the next segment of each slot does not follow what is there.
+
+        Raises: KeyError, TypeError, ValueError: it is none, or not within the limits of this buffer; nothing
+            was taken over.
+        """
+        written, row_bytes = int(document["written"]), int(document["row_bytes"])
+        capacity = min(self._max_rows, self._max_bytes // max(1, row_bytes))
+        if capacity != document["capacity"]:
+            raise ValueError(f"it has room for {document['capacity']:,} rows, and this run for {capacity:,}")
+        count = min(written, capacity)
+        following = tensors["next"]
+        if any(len(tensor) != count for tensor in tensors.values()) or written < 0:
+            raise ValueError(f"expected {count:,} rows of everything")
+        if count and not 0 <= int(following.min()) <= int(following.max()) < count:
+            raise ValueError("a row is followed by one that is not there")
+        whole = {
+            name: _zeros((capacity, *tensor.shape[1:]), tensor.dtype) for name, tensor in tensors.items()
+        }
+        for name, tensor in tensors.items():
+            whole[name][:count] = tensor
+        self._actions, self._reward, self._next = whole["action"], whole["reward"], whole["next"]
+        self._terminated, self._leads = whole["terminated"], whole["leads"]
+        self._observations = {
+            name.removeprefix(_OBSERVATION): tensor
+            for name, tensor in whole.items()
+            if name.startswith(_OBSERVATION)
+        }
+        self._has_masks = "mask" in whole
+        if self._has_masks:
+            self._masks = whole["mask"]
+        self._written, self._capacity, self.row_bytes = written, capacity, row_bytes
+        self._drawable = self._leads[:count].nonzero().squeeze(1)
+
+    def _arrays(self) -> dict[str, Tensor]:
+        """All that a row has, by name."""
+        found = {f"{_OBSERVATION}{key}": array for key, array in self._observations.items()}
+        found |= {"action": self._actions, "reward": self._reward, "next": self._next}
+        found |= {"terminated": self._terminated, "leads": self._leads}
+        return found | ({"mask": self._masks} if self._has_masks else {})
 
     def _link(self, number: int, following: int) -> None:
         """Row `following` comes after row `number`, unless that was overwritten."""

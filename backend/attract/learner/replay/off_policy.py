@@ -29,7 +29,7 @@ _ONLINE = "values.online."
 _TARGET = "values.target."
 ADAM_EPSILON = 1e-5
 GATHERED_BYTES = 32 << 20
-"""Of rows that are taken out of the buffer at once."""
+"""Maximum memory of the rows that are taken out of the buffer at once."""
 
 
 class ValueNetwork(Protocol):
@@ -79,7 +79,8 @@ class OffPolicy(ABC):
     """`Algorithm`: gradient steps on steps that are drawn from a replay buffer of one policy.
 
     A batch goes into the buffer once its update counts, so an update draws from the batches before. Each
-    agent step of the batch pays for `replay_ratio` gradient steps.
+    agent step of the batch pays for `replay_ratio` gradient steps. Those that the update has not taken when
+    the next batch waits for it are left out, all but one.
 
     Args:
         learnable: the policy.
@@ -142,7 +143,7 @@ class OffPolicy(ABC):
             divisor = reward_divisor(self.moments[RETURNS].merge(returns.moments))
         weights = self._slot_weights.see(batch, settings.gamma, rewards=torch.ones_like(batch.reward))
         num_steps = int(batch.valid.sum())
-        owed, taken = self._owed, 0
+        owed, paid, taken = self._owed, 0, 0
         metrics: dict[str, float] = {}
         shared: dict[str, float] = {}
         rate = scheduled(
@@ -153,17 +154,18 @@ class OffPolicy(ABC):
         )
         if self.buffer.num_steps >= max(1, settings.learning_starts):
             owed += settings.replay_ratio * num_steps
-            taken = int(owed)
+            paid = int(owed)
             undo = self.undo_point()
             try:
-                metrics |= self._learn(taken, rate, divisor)
+                taken, learned = self._learn(paid, rate, divisor, progress.is_awaited)
+                metrics |= learned
                 written, shared = self._write_policy(progress)
                 metrics |= written
                 self._check_weights()
             except BaseException:
                 undo()
                 raise
-        self._seen = _Seen(batch, returns, weights, owed - taken)
+        self._seen = _Seen(batch, returns, weights, owed - paid)
         metrics |= {
             "train/discounted_return": _mean_return(batch, weights.returns, divisor),
             "train/num_minibatches": float(taken),
@@ -171,6 +173,8 @@ class OffPolicy(ABC):
             "train/buffer_steps": float(self.buffer.num_steps),
             "train/buffer_mebibytes": self.buffer.num_bytes / 2**20,
         }
+        if paid > 0:
+            metrics["train/replay_share"] = taken / paid
         if divisor is not None:
             metrics["train/reward_divisor"] = divisor
         return Report(metrics, {"train/learning_rate": rate, **shared})
@@ -232,7 +236,7 @@ class OffPolicy(ABC):
         return {"random_state": {"replay": replay}, "owed_gradient_steps": self._owed}
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """See `Algorithm`; the buffer is not kept, and fills again."""
+        """See `Algorithm`; the buffer comes by `restore_experience`, or fills again."""
         state = bytearray(base64.b64decode(document["random_state"]["replay"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self._owed = float(document["owed_gradient_steps"])
@@ -242,10 +246,29 @@ class OffPolicy(ABC):
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _learn(self, num_steps: int, rate: float, divisor: float | None) -> dict[str, float]:
-        """So many gradient steps; means of their numbers. Raises: NonFiniteUpdateError."""
+    @property
+    def save_minutes(self) -> float | None:
+        """See `HasExperience`."""
+        return self._common.save_buffer_minutes
+
+    def experience(self) -> tuple[Mapping[str, Tensor], dict[str, Any]]:
+        """See `HasExperience`."""
+        return self.buffer.rows()
+
+    def restore_experience(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> int:
+        """See `HasExperience`."""
+        self.buffer.restore(tensors, document)
+        return self.buffer.num_steps
+
+    def _learn(
+        self, num_steps: int, rate: float, divisor: float | None, is_awaited: Callable[[], bool]
+    ) -> tuple[int, dict[str, float]]:
+        """So many gradient steps, fewer once it is awaited: how many, and means of their numbers.
+
+        Raises: NonFiniteUpdateError.
+        """
         if num_steps == 0:
-            return {}
+            return 0, {}
         settings = self._common
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -256,11 +279,15 @@ class OffPolicy(ABC):
             n_steps=settings.n_steps,
             divisor=divisor,
         )
-        rows = torch.stack([self._gradient_step(minibatch) for minibatch in self._minibatches(drawn)])
-        means = rows.double().mean(0).tolist()
+        rows: list[Tensor] = []
+        for minibatch in self._minibatches(drawn):
+            rows.append(self._gradient_step(minibatch))
+            if is_awaited():
+                break
+        means = torch.stack(rows).double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
-        return dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
+        return len(rows), dict(zip((*self.metric_names, "train/grad_norm"), means, strict=True))
 
     def _minibatches(self, drawn: Transitions) -> Iterator[Minibatch]:
         """The steps in minibatches; the rows of many are gathered at once."""

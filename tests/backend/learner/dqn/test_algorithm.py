@@ -1,5 +1,6 @@
 """DQN behind the seam: one whole update against numpy, and what is kept, undone and refused."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
 from attract.learner.dqn.algorithm import Dqn
 from attract.policy.network import Policy, build_distribution, build_policy
-from attract.schema.learner import Published, Ready, Train, Warmup
+from attract.schema.learner import Awaited, Export, Exported, Published, Ready, Train, Warmup
 from attract.schema.spaces import (
     ActionSpace,
     BoxSpace,
@@ -354,6 +355,43 @@ def played(process: LearnerProcess, fleet: SignsFleet, last: Published, num_upda
         rows = fleet.play(last.onnx, last.policy_version)
         last = ask(process, train_message(last.policy_version, rows, HORIZON))
     return last
+
+
+def test_D2_a_run_that_saves_its_buffer_goes_on_with_it_after_a_kill(fleet: SignsFleet, tmp_path: Path):
+    saving = {**DQN, "dqn": {**DQN["dqn"], "save_buffer_minutes": 1e-6}}
+    begin = begin_for(fleet, tmp_path / "run", **saving)
+    with LearnerProcess() as process:
+        process.send(begin)
+        assert isinstance(process.receive(), Ready)
+        last = played(process, fleet, ask(process, Warmup(rows=fleet.play(None, 0))), 4)
+        # The answer to a message comes after the save that follows the update before it.
+        process.send(Export(out_dir=str(tmp_path / "export")))
+        assert isinstance(process.receive(), Exported)
+        process.process.kill()
+    with LearnerProcess() as process:
+        process.send(begin.model_copy(update={"resume": True}))
+        ready = process.receive()
+        assert isinstance(ready, Ready)
+        (note,) = ready.notes
+        assert re.fullmatch(r"the replay buffer goes on with \d+ saved steps", note)
+        again = played(process, fleet, last, 1)
+        # Four batches of 128 steps.
+        assert again.metrics["train/buffer_steps"] == 512.0 and "train/loss" in again.metrics
+
+
+def test_a_batch_that_waits_ends_the_update_before_it(fleet: SignsFleet, tmp_path: Path):
+    with LearnerProcess() as process:
+        process.send(begin_for(fleet, tmp_path / "run", **DQN))
+        assert isinstance(process.receive(), Ready)
+        last = played(process, fleet, ask(process, Warmup(rows=fleet.play(None, 0))), 2)
+        # 0.2 gradient steps for each of 128 steps.
+        assert (last.metrics["train/num_minibatches"], last.metrics["train/replay_share"]) == (25.0, 1.0)
+        process.send(Awaited(batch_id=last.policy_version))
+        last = played(process, fleet, last, 1)
+        assert last.metrics["train/num_minibatches"] == 1.0
+        assert last.metrics["train/replay_share"] == pytest.approx(1 / 26)
+        # That was of one batch alone.
+        assert played(process, fleet, last, 1).metrics["train/replay_share"] == 1.0
 
 
 def test_D2_a_run_learns_and_goes_on_after_a_kill_with_a_buffer_that_fills_again(

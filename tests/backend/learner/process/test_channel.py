@@ -7,7 +7,7 @@ import pytest
 from attract.errors import ProtocolError
 from attract.learner.process.channel import Channel
 from attract.schema.frames import decode_from_learner, encode
-from attract.schema.learner import Dropped, Exported, Shutdown, Warmup
+from attract.schema.learner import Awaited, Dropped, Exported, Shutdown, Warmup
 
 LENGTH = struct.Struct("<I")
 
@@ -33,6 +33,15 @@ def test_messages_arrive_one_by_one_however_the_bytes_are_cut(ends):
         gateway.send(data[byte : byte + 1])
     assert channel.receive() == Warmup(rows=[3, 1, 2])
     assert channel.receive() == Shutdown()
+
+
+def test_which_update_is_awaited_is_noted_and_no_message_of_its_own(ends):
+    gateway, channel = ends
+    assert channel.awaited is None
+    gateway.send(framed(encode(Awaited(batch_id=3))) + framed(encode(Awaited(batch_id=4))))
+    gateway.send(framed(encode(Shutdown())))
+    assert channel.receive() == Shutdown()
+    assert channel.awaited == 4
 
 
 @pytest.mark.parametrize("cut", [0, 2, 4, 9], ids=["nothing", "in length", "no data", "in data"])

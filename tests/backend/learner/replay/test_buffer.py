@@ -166,6 +166,44 @@ def test_a_buffer_that_an_update_does_not_fit_in_names_the_smallest_that_works()
         small.add(make_batch([[1.0]] * 8))
 
 
+def test_D2_rows_that_are_restored_are_drawn_as_before_and_the_next_segment_follows_none():
+    one = buffer_with(
+        make_batch([[1.0], [2.0]], masked=True), make_batch([[4.0], [8.0]], first=2, masked=True)
+    )
+    tensors, document = one.rows()
+    other = buffer_with()
+    other.restore({name: tensor.clone() for name, tensor in tensors.items()}, document)
+    assert (other.num_steps, other.num_bytes) == (one.num_steps, one.num_bytes)
+    for start in drawable(one):
+        assert from_observation(one, start, 3) == from_observation(other, start, 3)
+    rows = torch.arange(2)
+    assert torch.equal(other.masks(rows, CPU), one.masks(rows, CPU))
+    assert torch.equal(other.actions(rows, CPU), one.actions(rows, CPU))
+    # What its slot plays next is another episode, as far as is known.
+    for buffer in (one, other):
+        buffer.add(make_batch([[16.0]], first=4, masked=True))
+    assert drawable(one).keys() - drawable(other).keys() == {3.0}
+    assert from_observation(other, 2.0, 3) == (4.0, 0.5, 3.0)
+
+
+@pytest.mark.parametrize("spoilt", ["capacity", "next", "length", "written"])
+def test_rows_that_do_not_fit_are_refused_and_nothing_is_taken_over(spoilt: str):
+    tensors, document = buffer_with(make_batch([[1.0], [2.0]])).rows()
+    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    buffer = buffer_with(rows=10) if spoilt == "capacity" else buffer_with()
+    if spoilt == "next":
+        tensors["next"][0] = 3
+    elif spoilt == "length":
+        tensors["reward"] = tensors["reward"][:2]
+    elif spoilt == "written":
+        document["written"] = -1
+    with pytest.raises(ValueError, match=r"room for|not there|expected"):
+        buffer.restore(tensors, document)
+    assert (buffer.num_steps, buffer.num_bytes) == (0, 0)
+    buffer.add(make_batch([[1.0]]))
+    assert buffer.num_steps == 1
+
+
 def test_nothing_is_drawn_from_an_empty_buffer():
     with pytest.raises(RuntimeError, match="expected steps"):
         ReplayBuffer(10, 1000, "dqn").draw(1, torch.Generator(), gamma=1.0, n_steps=1, divisor=None)

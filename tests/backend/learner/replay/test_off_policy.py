@@ -105,6 +105,27 @@ def test_gradient_steps_follow_the_replay_ratio_and_what_is_left_over_is_carried
     assert take(waiting, batches[2])["train/num_minibatches"] > 0.0
 
 
+def test_an_update_that_is_awaited_ends_and_its_other_gradient_steps_are_left_out(batches: list[Batch]):
+    algorithm, _ = create(replay_ratio=0.25)
+    take(algorithm, batches[0])
+    asked: list[int] = []
+
+    def is_awaited() -> bool:
+        asked.append(len(asked))
+        return len(asked) >= 3
+
+    wanted = int(0.25 * int(batches[1].valid.sum()))
+    report = take(algorithm, batches[1], Progress(is_awaited=is_awaited))
+    assert report["train/num_minibatches"] == 3.0 == len(asked)
+    assert report["train/replay_share"] == pytest.approx(3 / wanted) and wanted > 10
+    # The next update takes its own, and none of those.
+    wanted = int(0.25 * int(batches[2].valid.sum()))
+    report = take(algorithm, batches[2])
+    assert wanted <= report["train/num_minibatches"] <= wanted + 1 and report["train/replay_share"] == 1.0
+    # One step is taken even if the next batch was there before.
+    assert take(algorithm, batches[1], Progress(is_awaited=lambda: True))["train/num_minibatches"] == 1.0
+
+
 def test_rows_that_are_gathered_in_pieces_give_the_same_bits(
     batches: list[Batch], monkeypatch: pytest.MonkeyPatch
 ):
