@@ -113,8 +113,9 @@ def test_dqn_learns_named_policies_from_pictures_and_takes_what_the_mask_allows(
     assert outcome.code == 0, outcome.stderr
     with closing(MetricsStore(tmp_path / "runs" / "choose" / "metrics.db")) as store:
         (*_, (_, _, last)) = store.rows()
+    # Three of four pictures right, which a network without any learning may have by chance, give 3.
     for agent, policy in enumerate(("scout", "keeper")):
-        assert last[f"rollout/ep_rew_mean/agent_{agent}"] > 2.5
+        assert last[f"rollout/ep_rew_mean/agent_{agent}"] > 3.2
         # What each predicts is near what followed.
         predicted, played = last[f"train/q_value/{policy}"], last[f"train/discounted_return/{policy}"]
         assert 0.4 * played < predicted < 1.6 * played

@@ -4,7 +4,7 @@ import math
 
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
-from attract.diagnosis.sign import Sign, named, percent
+from attract.diagnosis.sign import UNDECIDED, Sign, named, percent
 from attract.settings.off_policy import OffPolicySettings
 
 SETTLED_EPSILON = 0.1
@@ -53,6 +53,23 @@ def explores_long(history: History, facts: RunFacts) -> Sign | None:
     text = f"after {history.agent_steps:,} steps {percent(epsilon)} of the actions are random"
     fraction = SHORT_EXPLORATION_STEPS / facts.settings.schedule_steps
     return Sign(epsilon, text, "explores-long", {"fraction": fraction})
+
+
+def still_random(history: History, facts: RunFacts) -> Sign | None:
+    """Actions stay random although epsilon is small: the logits may not be as large as it asks for."""
+    epsilon = history.last("train/epsilon")
+    if epsilon is None or epsilon > SETTLED_EPSILON:
+        return None
+    for name, policy in history.policies("train/entropy_share"):
+        share = history.median(name, RECENT_UPDATES)
+        if share is None or share <= UNDECIDED:
+            continue
+        text = (
+            f"actions of the policy{named(policy)} stay random (entropy at {percent(share)} of its maximum) "
+            f"although epsilon is {epsilon:.2g}: returns in training lie below what it can do"
+        )
+        return Sign(share, text, "still-random")
+    return None
 
 
 def buffer_small(history: History, facts: RunFacts) -> Sign | None:

@@ -51,6 +51,7 @@ SYMPTOMS: Final = (
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
     Symptom("values-too-high", replay.values_too_high, 20, alone=True),
     Symptom("explores-long", replay.explores_long, 10, alone=True),
+    Symptom("still-random", replay.still_random, 10, alone=True),
     Symptom("buffer-small", replay.buffer_small, 10, alone=True),
     # Many games have a number that never changes, without harm.
     Symptom(

@@ -207,7 +207,7 @@ LEARNER_METRICS: Final = (
         "train/buffer_steps",
         "replay",
         "Replay buffer",
-        "Steps that gradient steps draw from. It grows to `buffer_size`, or less if its memory is full.",
+        "Steps that gradient steps draw from. It grows to `buffer_size`, or until its memory is full.",
         unit="steps",
     ),
     metric(

@@ -89,7 +89,7 @@ def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
 def test_where_no_input_is_known_none_that_does_anything_is_no_dead_end() -> None:
     locked = finding("soft-lock", "no input changes anything")
     error = finding("error", "it throws")
-    with pytest.raises(AttractError, match="no key or click that was tried .* write an adapter"):
+    with pytest.raises(AttractError, match=r"no key or click that was tried .* write an adapter"):
         without_dead_ends(Played(), [locked])
     played = Played(drilled={"soft-lock"})
     assert without_dead_ends(played, [error, locked]) == [error]

@@ -11,7 +11,7 @@ from planted_failures import PLANTED, table
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
 WITHOUT_A_RUN = {
     *("return-fell", "no-improvement", "not-above-random", "evaluation-differs"),
-    *("few-decisions", "values-too-high", "explores-long", "buffer-small"),
+    *("few-decisions", "values-too-high", "explores-long", "still-random", "buffer-small"),
 }
 """They come of several faults, of a page or of a replay buffer, and stand in the tests of their signs."""
 

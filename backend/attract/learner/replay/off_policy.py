@@ -177,7 +177,8 @@ class OffPolicy(ABC):
             metrics["train/replay_share"] = taken / paid
         if divisor is not None:
             metrics["train/reward_divisor"] = divisor
-        return Report(metrics, {"train/learning_rate": rate, **shared})
+        shared = {"train/learning_rate": rate, **shared}
+        return Report(metrics, shared, metrics.get("train/entropy"))
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`: from here on the batch is in the buffer.

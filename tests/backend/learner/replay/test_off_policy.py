@@ -88,7 +88,9 @@ def test_P8_an_update_draws_from_the_batches_before_and_its_own_counts_from_comm
     assert algorithm.commit()[RETURNS].count == int(batches[0].valid.sum())
     assert algorithm.buffer.num_steps == int(batches[0].valid.sum())
     assert algorithm.commit() == {}
-    assert "train/loss" in algorithm.update(batches[1], Progress()).metrics
+    report = algorithm.update(batches[1], Progress())
+    # The diagnosis reads how random the policy is by it.
+    assert "train/loss" in report.metrics and report.entropy == 1.0
 
 
 def test_gradient_steps_follow_the_replay_ratio_and_what_is_left_over_is_carried(batches: list[Batch]):
