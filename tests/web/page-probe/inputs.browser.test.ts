@@ -215,6 +215,20 @@ test("keys that count when they are released are tapped", async () => {
   expect(adapter).toContain("taps: true");
 });
 
+test("a wall after a step says nothing of whether keys are tapped", async () => {
+  const { taps } = await found(`
+    const game = window.game = { x: 0, y: 0, score: 0 };
+    addEventListener("keydown", ({ code }) => {
+      if (code === "ArrowRight") game.x = Math.min(1, game.x + 1);
+      if (code === "ArrowLeft") game.x = Math.max(0, game.x - 1);
+      if (code === "ArrowDown") game.y = Math.min(9, game.y + 1);
+      if (code === "ArrowUp") game.y = Math.max(0, game.y - 1);
+      if (game.y === 9) game.score++;
+    });
+    function tick() {}`);
+  expect(taps).toBe(true);
+});
+
 test("all cards of a board are clicked, not only those of one colour", async () => {
   const colours = ["red", "blue", "green", "red", "blue", "green"];
   const { moves, adapter } = await found(

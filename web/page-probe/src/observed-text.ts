@@ -100,7 +100,7 @@ function playersOf(reading: Reading): string[] {
   return [...written(STATE_PLAYER, state), ...written(DRAWN_PLAYER, drawn)];
 }
 
-/** The player's place as a text, each axis in cells of a share of what it moved through; null: it is not seen. */
+/** The player's place as a text, both axes in cells of a share of what it moved through; null: they are not seen. */
 export function reachedOf(reading: Reading): string | null {
   const { state, drawn } = reading.players ?? NO_PLAYERS;
   // The pointer is anywhere at once.
@@ -113,7 +113,8 @@ export function reachedOf(reading: Reading): string | null {
     const scale = seen.place.kind === "list" ? 1 : Math.max(CELLS, seen.scales[0]);
     return [`Math.floor((${CELLS} * Number(${text})) / ${scale})`];
   });
-  return cells.length === 0 ? null : `[${cells.join(", ")}].join()`;
+  // What moves along one axis alone, as a paddle or a bird, has nowhere to go.
+  return cells.length < 2 ? null : `[${cells.join(", ")}].join()`;
 }
 
 function playerOf({ place }: Seen, { players = NO_PLAYERS }: Reading): Player | null {

@@ -43,6 +43,9 @@ const MAX_DEPTH = 6;
 const MAX_PROTOTYPES = 5;
 const MAX_CELLS = 400;
 const MAX_FIELDS = 8;
+/** Rows of numbers that are a place or a speed. */
+const VECTOR_NAMES =
+  /^_?(?:pos\w*|loc\w*|coords?|coordinates?|cent(?:er|re)|point|xy|vel\w*|speed\w*|dir\w*|acc\w*)$/i;
 const VECTOR_LENGTHS = [2, 3];
 /** Elements of a list that are read and may be observed. */
 export const MAX_ELEMENTS = 8;
@@ -77,7 +80,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
   }
   for (let at = 0; at < queue.length && at < MAX_OBJECTS && places.length < MAX_PLACES; at++) {
     const { value, root, path } = queue[at];
-    const kind = kindOf(window, value);
+    const kind = kindOf(window, value, String(path.at(-1) ?? root.name));
     if (kind !== null) {
       places.push(placeOf(window, root, path, kind, value));
       if (kind !== "list") continue;
@@ -112,11 +115,11 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
   return places;
 }
 
-function kindOf(window: PageWindow, value: unknown): Kind | null {
+function kindOf(window: PageWindow, value: unknown, name: string): Kind | null {
   if (typeof value === "number") return "number";
   if (typeof value === "boolean") return "truth";
   if (typeof value === "string") return value.length <= 40 ? "word" : null;
-  if (!isArray(window, value) || isVector(window, value)) return null;
+  if (!isArray(window, value) || isVector(window, value, name)) return null;
   // Holes count as empty elements.
   const items = Array.from(value as readonly unknown[]);
   if (items.length === 0) return "list";
@@ -203,8 +206,8 @@ function fieldOf(item: unknown, field: string): unknown {
 }
 
 /** A place or a speed, such as `[x, y]`: its numbers are read one by one. */
-function isVector(window: PageWindow, value: unknown): value is readonly number[] {
-  if (!isArray(window, value)) return false;
+function isVector(window: PageWindow, value: unknown, name: string): value is readonly number[] {
+  if (!VECTOR_NAMES.test(name) || !isArray(window, value)) return false;
   const items = value as readonly unknown[];
   return VECTOR_LENGTHS.includes(items.length) && items.every((item) => typeof item === "number");
 }
@@ -253,7 +256,7 @@ function numbersOf(window: PageWindow, item: object): string[] {
     const value = attempt(() => (item as Record<Segment, unknown>)[key]);
     if (!PLAIN_NAME.test(String(key))) continue;
     if (typeof value === "number" || typeof value === "boolean") found.push(String(key));
-    else if (isVector(window, value)) found.push(...value.map((_, i) => `${key}.${i}`));
+    else if (isVector(window, value, String(key))) found.push(...value.map((_, i) => `${key}.${i}`));
     else if (
       typeof value === "object" &&
       value !== null &&
