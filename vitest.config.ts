@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
@@ -31,6 +32,8 @@ const CHROMIUM_SWITCHES = [
 // Tests in `*.browser.test.ts` need a real Chromium; everything else runs in Node.
 export default defineConfig({
   test: {
+    // Vitest leaves one core free, which halves the speed of two.
+    maxWorkers: os.availableParallelism(),
     tags: [
       { name: "long", description: "a second way through what a shorter test proves: `make long` runs it" },
     ],
@@ -59,6 +62,8 @@ export default defineConfig({
           name: "browser",
           include: ["tests/web/**/*.browser.test.ts"],
           testTimeout: 60_000,
+          // Only a failure takes as long.
+          expect: { poll: { timeout: 20_000 } },
           browser: {
             enabled: true,
             headless: true,

@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[list[str], dict[str, str], str, str]] = {
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.long] if case == "one_flag" else []) for case in REFUSED]
+    "case", [pytest.param(case, marks=[] if case == "proxy" else [pytest.mark.long]) for case in REFUSED]
 )
 async def test_a_uvicorn_without_the_flags_ends_with_the_line_to_type_which_starts(case: str, tmp_path: Path):
     flags, variables, missing, last = REFUSED[case]

@@ -116,6 +116,8 @@ def test_a_description_that_the_server_refuses_ends_the_command_with_the_reason(
     assert "went away" not in output
 
 
+# `make test` has the limit of every option in tests/web/sdk/bounds.test.ts.
+@pytest.mark.long
 def test_an_option_beyond_what_a_trainer_takes_is_named_with_its_limit(tmp_path: Path) -> None:
     game = tmp_path / "broken.ts"
     game.write_text(GAME.replace("BREAK", "").replace("tickSeconds: 0.1", "tickSeconds: 1e6, numAgents: 1"))

@@ -96,6 +96,8 @@ def test_more_danger_is_harder_and_bands_judge_it(project: Path) -> None:
     assert not (project / "runs").exists()
 
 
+# `make test` gives a page its parameters in page-game.browser.test.ts.
+@pytest.mark.long
 def test_a_page_gets_its_parameter_by_its_address(project: Path) -> None:
     outcome = difficulty(project, "address.page.ts", "limit=20,60")
     assert outcome.code == 0, outcome.stderr

@@ -200,6 +200,9 @@ def packed(actions: list[int]) -> dict[str, Any]:
     return {"dtype": "uint8", "shape": [len(actions), 1], "deflated": False, "data": data}
 
 
+# `make test` plays an episode of a page again in test_replay.py, and has the folder of one in
+# backend/commands/test_exported_episode.py.
+@pytest.mark.long
 async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
     episode = meteors(tmp_path)
     site, printed = export(tmp_path, saved(tmp_path, episode), "--game", "meteors")

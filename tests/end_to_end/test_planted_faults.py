@@ -28,7 +28,7 @@ def assert_plays(harness: Harness, game: CorpusGame, seed: int) -> None:
     assert played.episodes > 0
 
 
-# `make test` finds an error that a module throws in test_episode_page.py.
+# What waits for `make long` is found in play-episode.test.ts, drills.browser.test.ts and tests of the drills.
 @pytest.mark.parametrize(
     "name",
     [
@@ -40,7 +40,6 @@ def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
     assert_found(harness, GAMES["cartpole"], name)
 
 
-@pytest.mark.long
 def test_a_sound_module_plays_with_another_seed(harness: Harness) -> None:
     assert_plays(harness, GAMES["cartpole"], 1)
 

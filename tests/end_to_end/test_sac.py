@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 
+# `make test` trains by DQN in a browser in test_dqn.py, and SAC in backend/learner/sac/.
+@pytest.mark.long
 def test_sac_learns_pendulum_in_a_browser_from_few_steps(tmp_path: Path) -> None:
     outcome = run_attract(
         "train", "pendulum", "--headless", "--algorithm", "sac", "--workers", "1", "--instances", "8",

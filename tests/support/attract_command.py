@@ -45,11 +45,22 @@ class AttractCommand:
         environment: dict[str, str] | None = None,
         prefix: Sequence[str] = (),
         folder: Path | None = None,
+        is_forked: bool = True,
     ) -> None:
-        """`prefix`: a command that runs the rest of its arguments in its own place; `folder`: its own."""
+        """Start it.
+
+        Args:
+            arguments: after `attract`.
+            runs_dir: where it keeps runs.
+            environment: variables beside those of this process; with any it is not forked.
+            prefix: a command that runs the rest of its arguments in its own place; with one it is not forked.
+            folder: its own.
+            is_forked: from a process that has imported its modules, which saves a second; False: as a user
+                starts it.
+        """
         self._began = time.monotonic()
         # Variables may be read while modules are imported.
-        is_forked = sys.platform == "linux" and not prefix and not environment
+        is_forked &= sys.platform == "linux" and not prefix and not environment
         start = ForkedCommand if is_forked else subprocess.Popen[str]
         self.process = start(
             arguments if is_forked else [*prefix, sys.executable, "-m", "attract", *arguments],
@@ -128,7 +139,10 @@ def run_attract(
     environment: dict[str, str] | None = None,
     timeout_seconds: float = 240.0,
     folder: Path | None = None,
+    is_forked: bool = True,
 ) -> Outcome:
-    """Run a command to its end, in `folder` if that is given."""
-    command = AttractCommand(*arguments, runs_dir=runs_dir, environment=environment, folder=folder)
+    """Run a command to its end, in `folder` if that is given; see `AttractCommand`."""
+    command = AttractCommand(
+        *arguments, runs_dir=runs_dir, environment=environment, folder=folder, is_forked=is_forked
+    )
     return command.wait(timeout_seconds)

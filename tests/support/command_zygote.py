@@ -79,7 +79,7 @@ class ForkedCommand(subprocess.Popen[str]):
     _status: int | None = None
 
     def _execute_child(self, args: Any, *given: Any) -> None:
-        # Of CPython: from 3.11 on these stand at the same places.
+        # CPython has these at the same places from 3.11 on.
         folder, environment, pipes = given[4], given[5], given[9:15]
         request = {
             "arguments": list(args),

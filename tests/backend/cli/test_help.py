@@ -50,7 +50,11 @@ def test_each_example_can_be_typed(command: str) -> None:
     assert bound.signature.parameters is not None
 
 
-@pytest.mark.parametrize("name", WITH_SETTINGS)
+# Each shows the same settings: see contract/test_settings_once.py.
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name == "train" else [pytest.mark.long]) for name in WITH_SETTINGS],
+)
 def test_settings_are_shown_only_by_help_all(name: str, page: Callable[..., str]) -> None:
     short, long = page(name, "--help"), page(name, HELP_ALL)
     for flag in ("--ppo.gamma", "--collection.num-workers", "--policy.hidden-sizes"):

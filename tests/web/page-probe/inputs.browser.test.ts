@@ -114,7 +114,10 @@ test("a page that reloads itself ends by that, and no function of the browser is
   expect(adapter).toContain("page reloads itself, which ends the episode");
 });
 
-test("a board of plain cells is clicked and seen, also of a game that waits for promises between its frames", async () => {
+// Boards are in boards.browser.test.ts too, and promises between frames in page-check.browser.test.ts.
+test("a board of plain cells is clicked and seen, also of a game that waits for promises between its frames", {
+  tags: "long",
+}, async () => {
   const cells = `<style>#board { width: 90px; display: flex; flex-wrap: wrap } i { width: 30px; height: 30px }</style>
     <div id="board">${"<i></i>".repeat(9)}</div>`;
   const { moves, seen, end, adapter } = await found(
