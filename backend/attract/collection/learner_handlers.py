@@ -2,7 +2,7 @@
 
 from attract.collection.effects import StartUpdate
 from attract.collection.inputs import LearnerLost
-from attract.collection.planning import start_warmup, report_waiting
+from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
 from attract.collection.trust_handlers import judge_update
 from attract.schema.learner import Dropped, Published, Ready, Trained
