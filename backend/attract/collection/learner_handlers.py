@@ -2,7 +2,7 @@
 
 from attract.collection.effects import StartUpdate
 from attract.collection.inputs import LearnerLost
-from attract.collection.planning import start_warmup, tell_that_it_is_awaited
+from attract.collection.planning import report_waiting, start_warmup
 from attract.collection.state import CollectionState
 from attract.collection.trust_handlers import judge_update
 from attract.schema.learner import Dropped, Published, Ready, Trained
@@ -19,7 +19,7 @@ def ready(state: CollectionState, ready: Ready, now: float) -> None:
         state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
     elif outcome == "same" and learner.train is not None:
         state.emit(StartUpdate(learner.train))
-        tell_that_it_is_awaited(state, state.require_described())
+        report_waiting(state, state.require_described())
     elif outcome in ("finished", "lost") and batch is not None:
         state.free(learner.end())
         if outcome == "lost":

@@ -155,11 +155,11 @@ def _seal_batch(state: CollectionState, described: Described, now: float) -> Non
     if described.schedule.may_seal(state.progress(described)):
         described.acceptance.pool.seal()
         state.boundary = False
-        tell_that_it_is_awaited(state, described)
+        report_waiting(state, described)
         _lapse_too_old(state, described, now)
 
 
-def tell_that_it_is_awaited(state: CollectionState, described: Described) -> None:
+def report_waiting(state: CollectionState, described: Described) -> None:
     """Let the learner know where a full batch waits for its update."""
     batch = state.learner.batch
     if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
