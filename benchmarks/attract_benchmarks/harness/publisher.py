@@ -24,6 +24,7 @@ from attract.learner.registry import choose_algorithm
 from attract.policy.export import OnnxPatcher
 from attract.processes.allocator import keep_freed_memory
 from attract.schema.learner import (
+    Awaited,
     Begin,
     Export,
     Exported,
@@ -85,7 +86,7 @@ class Publisher:
                 # The result of a benchmark's training has no reader.
                 version = self._state.policy_version
                 self._send(Exported(policy_version=version, out_dir=message.out_dir))
-            case Warmup() | Begin() | Shutdown():
+            case Warmup() | Begin() | Awaited() | Shutdown():
                 raise RuntimeError(f"expected train or export, got {message.type!r}")
 
     def close(self) -> None:
@@ -165,8 +166,8 @@ def main(fd: int, *, trains: bool) -> int:
     publisher = (StampedLearner if trains else Publisher)(begin, channel.send, failed)
     publisher.start()
     while (message := channel.receive()) is not None and not isinstance(message, Shutdown):
-        if isinstance(message, Begin):
-            raise RuntimeError("expected begin once, got another")
+        if isinstance(message, Begin | Awaited):
+            raise RuntimeError(f"expected train or export, got {message.type!r}")
         publisher.handle(message)
     publisher.close()
     return 0
