@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { observedLength, observeHelpers, observeOf } from "../../../web/page-probe/src/observed-text.ts";
+import {
+  observedLength,
+  observeHelpers,
+  observeOf,
+  reachedOf,
+} from "../../../web/page-probe/src/observed-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { Reading, Seen } from "../../../web/page-probe/src/readings.ts";
 
@@ -58,6 +63,18 @@ test("places that are rows of numbers are seen from the player, too", () => {
     ],
   };
   expect(observed(reading(all, { x: own[0], y: own[1] }), page)).toEqual([0.5, 0.4, 0.1, 0.1, 2]);
+});
+
+test("the player's place is a twentieth of its way, or a cell; a paddle and the pointer have none", () => {
+  const own = { x: "w.me?.x", y: "w.me?.row" };
+  const all = [seen(own.x, [640]), seen(own.y, [10])];
+  const at = (x: number, row: number): unknown =>
+    new Function("w", `return ${reachedOf(reading(all, own))}`)({ me: { x, row } });
+  expect([at(320, 3), at(351, 3), at(352, 4)]).toEqual(["10,3", "10,3", "11,4"]);
+  expect(reachedOf(reading(all.slice(0, 1), own))).toBeNull();
+  expect(reachedOf(reading(all, null))).toBeNull();
+  const pointer = { x: "w.pointerAt?.x", y: "w.pointerAt?.y" };
+  expect(reachedOf(reading([seen(pointer.x, [800]), seen(pointer.y, [600])], pointer))).toBeNull();
 });
 
 test("an angle is two numbers, by which a whole turn is none", () => {

@@ -8,7 +8,7 @@ const MIN_AREA = 64;
 /** Similar children of an element that handles their clicks. */
 const MIN_CHILDREN = 4;
 const MAX_ALIKE = 144;
-/** Of a window that shows a board, in CSS pixels. */
+/** The highest window that shows a board, in CSS pixels. */
 const MAX_HEIGHT = 2_000;
 
 /** Adds each element that gets a click listener from now on to `heard`. */
