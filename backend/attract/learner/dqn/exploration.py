@@ -16,9 +16,8 @@ from attract.policy.observation_inputs import Preprocessed
 from attract.policy.parity import TOLERANCE, probe
 
 SAFETY: Final = 3.0
-"""By how much the rounding of a worker or of an unseen observation may exceed what is measured (rule C7)."""
-PROBE_SAFETY: Final = 2.0
-"""The same of ONNX Runtime on the observations that an export is checked by (rule C9)."""
+"""By how much rounding in a worker, in ONNX Runtime or at an unseen observation may exceed what is measured
+(rules C7 and C9)."""
 MAX_CHECKED: Final = 64
 """Observations whose rounding is measured."""
 _LOG_SCALES: Final = (-10.0, 14.0)
@@ -63,8 +62,8 @@ def logit_scale(
     """What the logits are multiplied by so that the mean entropy is as wanted, and the entropy then.
 
     Logits that are multiplied by much are not the same to the last digits in torch and in a browser. The
-    scale stays below that at which rounding, measured against float64, takes a third of what rule C7 allows
-    or half of what rule C9 does; the entropy is then larger.
+    scale stays below that at which rounding, measured against float64, takes a third of what rules C7
+    and C9 allow; the entropy is then larger.
 
     Args:
         policy: with logits of scale 1; not changed.
@@ -91,7 +90,7 @@ def logit_scale(
 
     def rounds_well(scale: float) -> bool:
         exported = scale * (probe_rounded - probe_exact).abs()
-        if float((exported / (scale * probe_exact).abs().clamp(min=1.0)).max()) * PROBE_SAFETY > TOLERANCE:
+        if float((exported / (scale * probe_exact).abs().clamp(min=1.0)).max()) * SAFETY > TOLERANCE:
             return False
         for each in chosen:
             exactly = distribution.log_prob_and_entropy(scale * exact, each, mask)[0]
