@@ -1,11 +1,12 @@
 """Home, the page of a game and the keys of the dashboard, with the real server, in a real browser."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from dashboard_page import (
     FITS,
@@ -136,6 +137,23 @@ async def test_a_policy_with_memory_and_one_of_numbers_play_as_they_learned(
         best = page.get_by_test_id("hud-best")
         await expect(best).not_to_have_text("–", timeout=90_000)
         assert float(await best.inner_text()) >= good
+
+
+async def test_what_is_loading_has_a_role_and_a_name(shared_address: str) -> None:
+    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        held = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await held.wait()
+            await route.continue_()
+
+        await page.route("**/api/games", hold)
+        await page.reload()
+        await expect(page.get_by_role("img", name="Loading games")).to_be_visible()
+        await check_accessible(page, "home that is loading")
+        held.set()
+        await expect(page.get_by_role("radio", name="Snake")).to_be_visible()
 
 
 async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:

@@ -1,6 +1,6 @@
 /** Colours and shapes of the dashboard: paper by day, a dark arcade by night, a coin-yellow start button. */
 
-import { Anchor, createTheme, type MantineColorsTuple, Progress } from "@mantine/core";
+import { Anchor, createTheme, Loader, type MantineColorsTuple, Progress } from "@mantine/core";
 
 const coin: MantineColorsTuple = [
   "#fff8e1",
@@ -45,6 +45,8 @@ export const theme = createTheme({
   components: {
     // The primary colour is too light for a text on paper.
     Anchor: Anchor.extend({ defaultProps: { c: "inherit", underline: "always" } }),
+    // A name needs a role; each page has its one live region already.
+    Loader: Loader.extend({ defaultProps: { role: "img" } }),
     // A run moves its bar twice a second: a transition of the width lays the page out again in every frame.
     Progress: Progress.extend({ defaultProps: { transitionDuration: 0 } }),
   },
