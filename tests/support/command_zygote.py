@@ -82,7 +82,7 @@ class ForkedCommand(subprocess.Popen[str]):
         # CPython has these at the same places from 3.11 on.
         folder, environment, pipes = given[4], given[5], given[9:15]
         request = {
-            "arguments": list(args),
+            "arguments": [os.fspath(argument) for argument in args],
             "folder": str(folder or Path.cwd()),
             "environment": dict(environment or os.environ),
         }
