@@ -275,7 +275,9 @@ async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(addres
 
 
 async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address) as (page, own):
+        # The game warns while it is watched, too.
+        own.expected.append("the ball left the field")
         await start_training(page, "CartPole")
         await wait_for_more(page, RETURN_CHART, "data-points", 1)
         run_id = page.url.rsplit("/", 1)[1]
@@ -286,6 +288,7 @@ async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(a
         await photograph_all(page, PICTURES, "viewer-link")
 
         async with open_page(browser, link) as (guest, complaints):
+            complaints.expected.append("the ball left the field")
             await guest.wait_for_url(re.compile(rf"#/runs/{run_id}$"))
             await expect(guest.get_by_text("may only look")).to_be_visible()
             # It is live for the guest too.
