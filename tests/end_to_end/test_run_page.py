@@ -276,7 +276,7 @@ async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(addres
 
 async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, own):
-        # The game warns while it is watched, too.
+        # A card of Home may play the game that warns.
         own.expected.append("the ball left the field")
         await start_training(page, "CartPole")
         await wait_for_more(page, RETURN_CHART, "data-points", 1)
