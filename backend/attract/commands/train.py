@@ -382,7 +382,8 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
         say(_evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
-        say(f"possible reasons why it did not learn (see above): {names}; see docs/not-learning.md")
+        what = "what else was found" if result.verdict.learned else "possible reasons why it did not learn"
+        say(f"{what} (see above): {names}; see docs/not-learning.md")
     if result.export is not None:
         for model in export_models(Path(result.export), _policy_ids(started)):
             say(f"policy: {model}")

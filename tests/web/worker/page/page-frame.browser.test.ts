@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { made } from "../../../../web/sdk/src/page/made.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { isOver, ownError, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
 import { hop, numFrames } from "./hop-page.ts";
@@ -83,6 +84,13 @@ test("a page that is not there is named, and leaves no frame", async () => {
   const nothing = URL.createObjectURL(new Blob(["<p>none</p>"], { type: "text/html" }));
   await expect(PageFrame.load(adapter, nothing, {})).rejects.toThrow("could not be had");
   expect(numFrames()).toBe(0);
+});
+
+test("where made() was first called too late, what is not ready says so", async () => {
+  const { page } = hop({ ready: (w: PageWindow) => made(w, "Phaser.Game").length > 0 });
+  await expect(PageFrame.load(page!, page!.page, {})).rejects.toThrow(
+    /still false after 2000 frames; made\(w, "Phaser.Game"\) has found nothing: call it in prepare, before/,
+  );
 });
 
 test("a page that asks its server for something in vain says so where it does not become ready", async () => {

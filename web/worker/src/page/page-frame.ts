@@ -274,7 +274,9 @@ export class PageFrame implements PageHands {
     // What a page has not set yet is undefined: that is no yes.
     while (adapter.ready !== undefined && !adapter.ready(window)) {
       if (this.loadTicks > MAX_LOAD_TICKS)
-        throw new Error(`ready() was still false after ${MAX_LOAD_TICKS} frames${this.#lastError()}`);
+        throw new Error(
+          `ready() was still false after ${MAX_LOAD_TICKS} frames${this.#lastError()}${this.#neverMade()}`,
+        );
       // One frame, then whatever it asked for must be here.
       this.clock.collectAnimations();
       this.tick();
@@ -312,6 +314,14 @@ export class PageFrame implements PageHands {
   #checkErrors(): void {
     this.#seen = this.clock.errors.length;
     if (this.clock.isIdle) throw this.clock.errors.at(-1);
+  }
+
+  /** What the adapter asks `made` for in vain; `made` hears of nothing that was there before it was first called. */
+  #neverMade(): string {
+    const all: ReadonlyMap<string, unknown[]> = this.window.attractMade ?? new Map();
+    const names = [...all].filter(([, found]) => found.length === 0).map(([name]) => JSON.stringify(name));
+    if (names.length === 0) return "";
+    return `; made(w, ${names.join(", ")}) has found nothing: call it in prepare, before the page's scripts run`;
   }
 
   #lastError(): string {
