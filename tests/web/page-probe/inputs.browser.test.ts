@@ -276,7 +276,9 @@ test("where something follows the pointer along one direction it gets a row of p
   expect(adapter).toContain('"point 9": [189, 50, "move"]');
 });
 
-test("the pointer is tried up and down, and with the button where that does more", async () => {
+test("the pointer is tried up and down, and with the button where that does more", {
+  tags: ["long"],
+}, async () => {
   const { moves, adapter } = await found(`${MOUSE}
     const game = window.game = { plane: { y: 50 }, shots: 0, hill: { x: 100 }, score: 0 };
     let wasDown = false;
@@ -304,13 +306,13 @@ function dragged(keys: string): ReturnType<typeof found> {
     }`);
 }
 
-test("what is dragged with the button down gets a square of places", async () => {
+test("what is dragged with the button down gets a square of places", { tags: ["long"] }, async () => {
   const { moves, adapter } = await dragged("");
   expect(moves).toEqual(Array.from({ length: 9 }, (_, i) => `click ${i + 1}`));
   expect(adapter).toContain('"click 1": [33, 17]');
 });
 
-test("where keys move the same as the pointer, the keys are enough", async () => {
+test("where keys move the same as the pointer, the keys are enough", { tags: ["long"] }, async () => {
   const { moves } = await dragged(`
     game.ship.x += (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0);
     game.ship.y += (held.ArrowDown ? 4 : 0) - (held.ArrowUp ? 4 : 0);`);

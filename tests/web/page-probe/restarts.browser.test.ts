@@ -44,6 +44,6 @@ test("a sketch of p5 begins anew by its setup, also where it has stopped", async
   expect((await found(script)).restart).toBe("(w.setup(), w.loop())");
 });
 
-test("where a sketch's setup makes nothing anew it is no restart", async () => {
+test("where a sketch's setup makes nothing anew it is no restart", { tags: ["long"] }, async () => {
   expect((await found(SKETCH.replace("SETUP", ""))).restart).toBeNull();
 });
