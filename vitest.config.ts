@@ -61,6 +61,8 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["tests/web/**/*.browser.test.ts"],
+          // The root's number is not this project's: one page would play all files one after another.
+          maxWorkers: os.availableParallelism(),
           testTimeout: 60_000,
           // Only a failure takes as long.
           expect: { poll: { timeout: 20_000 } },
