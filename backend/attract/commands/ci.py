@@ -29,7 +29,7 @@ from attract.playtest.plan import Plan, Played
 from attract.playtest.players import crowd
 from attract.playtest.policies import exported_policy, hashes, is_exported, run_policies
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_page import EpisodePictures
+from attract.playtest.report_page import MAX_SHOWN, EpisodePictures
 from attract.playtest.session import STAGES, Playtest
 from attract.playtest.unadapted import playable, unprobed
 from attract.run.episode_keeper import list_played_page
@@ -397,7 +397,14 @@ async def _pictures(
     if order.outputs.html is None or build.description.page is None or files is None:
         return {}
     with console.status("taking pictures for the report"):
-        return await picture_episodes(files, build, report.findings, gateway.settings)
+        taken = await picture_episodes(files, build, report.findings, gateway.settings)
+    for place, finding in enumerate(report.findings[:MAX_SHOWN]):
+        if finding.episode is not None and place not in taken:
+            _say(
+                console,
+                f"{finding.id}: no pictures of its episode, which the page did not play to that moment",
+            )
+    return taken
 
 
 def without_dead_ends(played: Played, findings: Sequence[Finding]) -> list[Finding]:

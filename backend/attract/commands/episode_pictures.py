@@ -1,5 +1,7 @@
 """Pictures of findings' episodes in the page that the game lives in, for a report that has no server."""
 
+import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urljoin
@@ -27,9 +29,9 @@ HEIGHT: Final = 640
 """Size of the window, in pixels; the game takes up to 70 % of its height."""
 QUALITY: Final = 60
 """JPEG quality, in percent."""
-ARRIVE_MS: Final = 60_000
-"""Real time to the first picture, which the whole episode may lie before."""
-NEXT_MS: Final = 10_000
+MAX_SECONDS: Final = 60.0
+"""Real time for the pictures of one episode, which is played up to them first."""
+CLOSE_SECONDS: Final = 5.0
 FOLDER: Final = "/.attract/episode"
 """Folder of the page that plays the episodes, at the origin of the game's own page."""
 SEEK: Final = """\
@@ -65,21 +67,33 @@ async def picture_episodes(
     wanted = [(place, each) for place, each in enumerate(findings) if each.episode is not None][:MAX_SHOWN]
     if not wanted:
         return taken
-    async with probe_tab(files, server) as tab:
-        await tab.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-        # Nothing plays by itself: each picture is of a second that is asked for.
-        await tab.emulate_media(reduced_motion="reduce")
+    async with probe_tab(files, server) as first:
+        browser = first.context.browser
+        if browser is None:
+            raise RuntimeError("a tab of a browser that was started has one")
         for place, finding in wanted:
-            try:
-                pictures = await _taken(tab, build, finding)
-            except PlaywrightError:
-                continue
-            if pictures is not None:
-                taken[place] = pictures
+            # A page that hangs answers nothing any more, not even where to go next.
+            tab = await browser.new_page()
+            await tab.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+            # Nothing plays by itself: each picture is of a second that is asked for.
+            await tab.emulate_media(reduced_motion="reduce")
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(MAX_SECONDS):
+                    pictures = await _taken(tab, urljoin(first.url, FOLDER), build, finding)
+                if pictures is not None:
+                    taken[place] = pictures
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await tab.close()
     return taken
 
 
-async def _taken(tab: Page, build: Build, finding: Finding) -> EpisodePictures | None:
+async def _taken(tab: Page, folder: str, build: Build, finding: Finding) -> EpisodePictures | None:
+    """Pictures of one episode; None: it cannot be played.
+
+    Args:
+        folder: address of `FOLDER`.
+    """
     episode = finding.episode
     if episode is None:
         raise RuntimeError(f"{finding.id} has no episode")
@@ -90,18 +104,17 @@ async def _taken(tab: Page, build: Build, finding: Finding) -> EpisodePictures |
         body, kind = served.get(name, (b"", "text/plain"))
         await route.fulfill(body=body, content_type=kind, status=200 if name in served else 404)
 
-    await tab.unroute_all()
     await tab.route(f"**{FOLDER}/*", answer)
     moment = moment_of(finding, episode)
     first = max(0.0, moment - LEAD_SECONDS)
-    await tab.goto(urljoin(tab.url, f"{FOLDER}/index.html?at={first}"))
-    await tab.wait_for_function("() => document.body.dataset.state !== undefined", timeout=ARRIVE_MS)
+    await tab.goto(f"{folder}/index.html?at={first}")
+    await tab.wait_for_function("() => document.body.dataset.state !== undefined")
     screen = tab.locator("#screen")
     images: list[bytes] = []
     times = _times(first, moment, episode)
     for seconds in times:
         await tab.evaluate(SEEK, seconds)
-        await tab.wait_for_function(IS_THERE, arg=seconds, timeout=NEXT_MS if images else ARRIVE_MS)
+        await tab.wait_for_function(IS_THERE, arg=seconds, timeout=1000 * MAX_SECONDS)
         if await tab.evaluate("document.body.dataset.state") == "failed":
             return None
         images.append(await screen.screenshot(type="jpeg", quality=QUALITY))
