@@ -46,8 +46,8 @@ def _with_settings(kind: Any, settings: Any, learnable: Learnable) -> Algorithm:
 
 def _refills(learning_starts: int) -> str:
     return (
-        "the replay buffer is not in the checkpoint and fills again; "
-        f"learning goes on once it has {learning_starts:,} steps"
+        "the replay buffer is not in the checkpoint: training fills it again, "
+        f"and learns once it has {learning_starts:,} steps"
     )
 
 
