@@ -47,8 +47,12 @@ class DenseSteps(AbstractContextManager[Callable[[Minibatch], Tensor]]):
         def views(*block: Tensor) -> tuple[Tensor, Tensor]:
             return flat.view(flat.weights, *block), flat.view(flat.gradients, *block)
 
+        def follower_views(*block: Tensor) -> tuple[Tensor, Tensor]:
+            # It has no gradients.
+            return flat.view(followers, *block), flat.view(followers, *block)
+
         self._online = DensePolicy(policy, views, heads)
-        self._target = DensePolicy(policy, lambda *block: (flat.view(followers, *block),) * 2, heads)
+        self._target = DensePolicy(policy, follower_views, heads)
         num_outputs = policy.policy_head.out_features
         self._quantile_heads = [
             views(parameter)[0].unflatten(0, (num_outputs, self._num_quantiles))
