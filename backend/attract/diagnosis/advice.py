@@ -80,7 +80,8 @@ _COMMON: Mapping[str, Advice] = {
     "evaluation-differs": Advice(
         "Run `attract check`. If it reports `state-survives-start`, reset the values that it names in "
         '`restart`, or start each episode in a fresh page: `reset: "reload"`. If it reports nothing, try '
-        "`attract eval RUN --no-deterministic`, which samples actions as training does"
+        "`attract eval RUN --no-deterministic`, which samples actions as training does. If its return is far "
+        "higher and the page acts on each press of a key, set `taps: true`"
     ),
     "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
     "learner-waits/machines": Advice(

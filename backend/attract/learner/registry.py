@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
@@ -30,18 +30,22 @@ def _ppo(run: RunSettings, group: LearnerGroup) -> AlgorithmChoice:
 
 def _dqn(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
     settings = cast("DqnSettings", run.hyperparameters)
-    create = partial(_with_settings, Dqn, settings)
-    return AlgorithmChoice("dqn", settings.normalize_observations, create, _refills(settings.learning_starts))
+    return AlgorithmChoice(
+        "dqn",
+        settings.normalize_observations,
+        lambda learnable: Dqn(learnable, settings, run.learner),
+        _refills(settings.learning_starts),
+    )
 
 
 def _sac(run: RunSettings, _group: LearnerGroup) -> AlgorithmChoice:
     settings = cast("SacSettings", run.hyperparameters)
-    create = partial(_with_settings, Sac, settings)
-    return AlgorithmChoice("sac", settings.normalize_observations, create, _refills(settings.learning_starts))
-
-
-def _with_settings(kind: Any, settings: Any, learnable: Learnable) -> Algorithm:
-    return kind(learnable, settings)
+    return AlgorithmChoice(
+        "sac",
+        settings.normalize_observations,
+        lambda learnable: Sac(learnable, settings),
+        _refills(settings.learning_starts),
+    )
 
 
 def _refills(learning_starts: int) -> str:

@@ -93,35 +93,42 @@ class DensePolicy:
     Args:
         policy: one that `is_dense`.
         views: where its parameters and their gradients are.
+        heads: on its trunk and on its value trunk; None: its own.
     """
 
-    def __init__(self, policy: Policy, views: Views) -> None:
-        policy_head, value_head = policy.policy_head, policy.value_head
+    def __init__(
+        self, policy: Policy, views: Views, heads: tuple[nn.Linear, nn.Linear] | None = None
+    ) -> None:
+        policy_head, value_head = heads or (policy.policy_head, policy.value_head)
         self.num_policy_rows = policy_head.out_features
-        self.num_rows = self.num_policy_rows + 1
-        is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
+        self.num_rows = self.num_policy_rows + value_head.out_features
+        self._is_tanh = is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
 
         def layer_of(*linears: nn.Linear) -> Dense:
             weight, weight_gradient = views(*(linear.weight for linear in linears))
             bias, bias_gradient = views(*(linear.bias for linear in linears))
             return Dense(weight, weight_gradient, bias, bias_gradient)
 
-        def column(trunk: nn.Sequential, *heads: nn.Linear) -> Column:
-            layers = [layer_of(layer) for layer in trunk if isinstance(layer, nn.Linear)]
+        def layers_of(trunk: nn.Sequential) -> list[Dense]:
+            return [layer_of(layer) for layer in trunk if isinstance(layer, nn.Linear)]
+
+        def column(layers: list[Dense], *heads: nn.Linear) -> Column:
             return Column(layers, is_tanh=is_tanh, head=layer_of(*heads))
+
+        self._policy_layers = layers_of(policy.trunk)
 
         rows = slice(0, self.num_policy_rows), slice(self.num_policy_rows, self.num_rows)
         self._columns = (
-            [(column(policy.trunk, policy_head, value_head), slice(0, self.num_rows))]
+            [(column(self._policy_layers, policy_head, value_head), slice(0, self.num_rows))]
             if policy.value_trunk is None
             else [
-                (column(policy.trunk, policy_head), rows[0]),
-                (column(policy.value_trunk, value_head), rows[1]),
+                (column(self._policy_layers, policy_head), rows[0]),
+                (column(layers_of(policy.value_trunk), value_head), rows[1]),
             ]
         )
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """[R, N] from [N, F]: the policy head's outputs, and in the last row the value."""
+        """[R, N] from [N, F]: the outputs of the policy's head, and then those of the value's."""
         outputs = torch.empty(self.num_rows, len(inputs))
         for column, rows in self._columns:
             column.forward(inputs, outputs[rows])
@@ -131,6 +138,10 @@ class DensePolicy:
         """Set the gradients, from the inputs of the last `forward` and the loss's [R, N] gradient."""
         for column, rows in self._columns:
             column.backward(inputs, by_outputs[rows])
+
+    def policy_column(self, head: Dense) -> Column:
+        """The policy's hidden layers below another head, with buffers of its own."""
+        return Column(self._policy_layers, is_tanh=self._is_tanh, head=head)
 
 
 def is_dense(policy: Policy) -> bool:
@@ -144,14 +155,21 @@ def is_dense(policy: Policy) -> bool:
     )
 
 
-def parameter_blocks(policy: Policy) -> list[Sequence[Tensor]]:
-    """All parameters, each once; those of heads on one trunk together, so that one product does for both."""
-    joined = [policy.policy_head, policy.value_head]
+def parameter_blocks(
+    policy: Policy, heads: tuple[nn.Linear, nn.Linear] | None = None
+) -> list[Sequence[Tensor]]:
+    """All parameters, each once; those of heads on one trunk together, so that one product does for both.
+
+    Args:
+        policy: one that `is_dense`.
+        heads: see `DensePolicy`.
+    """
+    joined = heads or (policy.policy_head, policy.value_head)
     spread = policy.action_log_std
     blocks: list[Sequence[Tensor]] = [[head.weight for head in joined], [head.bias for head in joined]]
     if policy.value_trunk is not None:
         blocks = [[parameter] for block in blocks for parameter in block]
     if spread is not None:
         blocks.append([spread])
-    known = {parameter for block in blocks for parameter in block}
-    return [[parameter] for parameter in policy.parameters() if parameter not in known] + blocks
+    trunks = (policy.trunk, *(() if policy.value_trunk is None else (policy.value_trunk,)))
+    return [[parameter] for trunk in trunks for parameter in trunk.parameters()] + blocks

@@ -43,6 +43,7 @@ class DqnSettings(OffPolicySettings):
     """Settings of DQN with quantile regression (QR-DQN): it learns from few steps, by many gradient steps."""
 
     section: ClassVar[str] = "dqn"
+    has_fused_steps: ClassVar[bool] = True
     chosen_by: ClassVar[tuple[str, ...]] = ("slow-page",)
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     refuses: ClassVar[Mapping[str, str]] = REFUSES

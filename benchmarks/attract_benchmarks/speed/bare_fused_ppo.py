@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from attract.learner.ppo.flat_parameters import FlatParameters
+from attract.learner.algorithms.flat_parameters import FlatParameters
 from attract.learner.ppo.update import create_optimizer
 from attract.policy.dense_gradients import DensePolicy, parameter_blocks
 from attract.policy.network import Policy

@@ -3,7 +3,11 @@
 import pytest
 import torch
 
-from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
+from attract.algorithm.quantiles import (
+    quantile_huber_loss,
+    quantile_huber_with_gradient,
+    quantile_targets,
+)
 
 
 def test_a_target_is_the_rewards_and_the_discounted_quantiles_of_the_best_next_action():
@@ -21,6 +25,15 @@ def test_the_loss_of_two_quantiles_by_hand():
     #   weights |3/4 - 1| = 1/4 and 3/4: 0.25 and 1.125, mean 0.6875
     found = quantile_huber_loss(torch.tensor([[0.0, 1.0]]), torch.tensor([[-0.5, 3.0]]))
     assert float(found) == pytest.approx(0.359375 + 0.6875)
+
+
+def test_the_gradient_of_two_quantiles_by_hand_in_memory_that_was_used_before():
+    # The weights above times -clip(u), mean over j: i = 0: -(3/4 * -0.5 + 1/4 * 1) / 2;
+    # i = 1: -(1/4 * -1 + 3/4 * 1) / 2. Half of it for each of two equal rows of the batch.
+    predicted, targets = torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([[-0.5, -0.5], [3.0, 3.0]])
+    loss, gradient = quantile_huber_with_gradient(predicted, targets, torch.full((3, 2, 2, 2), torch.nan))
+    assert float(loss) == pytest.approx(0.359375 + 0.6875)
+    torch.testing.assert_close(gradient, torch.tensor([[0.03125, 0.03125], [-0.125, -0.125]]))
 
 
 def test_the_loss_is_the_mean_over_the_batch_and_of_one_quantile_half_of_hubers():

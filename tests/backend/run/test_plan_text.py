@@ -60,6 +60,7 @@ def test_S5_what_is_derived_is_told():
     [
         ({}, "learner: fused on a CPU (--learner autograd: by torch's autograd)"),
         ({"learner": "autograd"}, "learner: autograd, as it is set"),
+        ({"algorithm": "dqn"}, "learner: fused on a CPU (--learner autograd: by torch's autograd)"),
         ({"device": "cuda"}, "learner: autograd, for it computes on a GPU"),
         ({"policy": {"recurrent": "gru"}}, "learner: autograd, for the policy has a memory (gru)"),
         (

@@ -1,6 +1,8 @@
 """DQN behind the seam: the loss of its gradient steps, and the policy's heads."""
 
 import copy
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import ClassVar
 
 import torch
@@ -8,9 +10,11 @@ from torch import Tensor
 
 from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
 from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.dqn.dense_steps import DenseSteps, can_be_written_out
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
 from attract.learner.dqn.network import Choices, QuantileNetwork
 from attract.learner.replay.off_policy import Minibatch, OffPolicy
+from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
 
 NUM_EXPLORED = 512
@@ -26,11 +30,12 @@ class Dqn(OffPolicy):
     Args:
         learnable: the policy.
         settings: of the run.
+        learner: `auto` computes gradients without autograd where it can.
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("train/loss", "train/q_value", "train/q_target")
 
-    def __init__(self, learnable: Learnable, settings: DqnSettings) -> None:
+    def __init__(self, learnable: Learnable, settings: DqnSettings, learner: LearnerName = "auto") -> None:
         self.network = QuantileNetwork(
             learnable.policy,
             Choices.of(learnable.distribution),
@@ -42,6 +47,7 @@ class Dqn(OffPolicy):
         super().__init__(learnable, settings, self.network, self.target)
         self._distribution = learnable.distribution
         self._settings = settings
+        self._is_written_out = learner == "auto" and can_be_written_out(self.network)
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
         """See `OffPolicy`: of the quantiles of the actions that were taken."""
@@ -55,6 +61,12 @@ class Dqn(OffPolicy):
         predicted = self.network.quantiles(minibatch.now, indices)
         loss = quantile_huber_loss(predicted, targets)
         return loss, (loss.detach(), predicted.detach().mean(), targets.mean())
+
+    def _steps(self) -> AbstractContextManager[Callable[[Minibatch], Tensor]]:
+        """See `OffPolicy`."""
+        if not self._is_written_out:
+            return super()._steps()
+        return DenseSteps(self.network, self.target, self.optimizer, self._settings)
 
     @torch.no_grad()
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:

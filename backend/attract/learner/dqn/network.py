@@ -45,6 +45,8 @@ class Choices:
 
     def indices(self, actions: Tensor) -> Tensor:
         """[B, components] int64, which of the K choices each component took."""
+        if len(self.sizes) == 1:
+            return actions.view(-1, 1)
         starts = torch.tensor([0, *self.sizes[:-1]], device=actions.device).cumsum(0)
         return actions.view(len(actions), -1) + starts
 

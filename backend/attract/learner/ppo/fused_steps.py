@@ -10,8 +10,8 @@ from torch import Tensor
 from attract.algorithm.distribution_gradients import Evaluated, evaluate_with_gradient, has_gradient
 from attract.algorithm.distributions import ActionDistribution
 from attract.learner.algorithms.adam import Adam
+from attract.learner.algorithms.flat_parameters import FlatParameters
 from attract.learner.group.cells import SINGLE_PROCESS, LearnerGroup
-from attract.learner.ppo.flat_parameters import FlatParameters
 from attract.learner.ppo.gradient_steps import Losses
 from attract.learner.ppo.minibatches import Minibatch, StepInputs, Steps
 from attract.learner.ppo.report import ScheduledHyperparameters

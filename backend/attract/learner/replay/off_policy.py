@@ -3,6 +3,7 @@
 import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, cast
 
@@ -281,10 +282,11 @@ class OffPolicy(ABC):
             divisor=divisor,
         )
         rows: list[Tensor] = []
-        for minibatch in self._minibatches(drawn):
-            rows.append(self._gradient_step(minibatch))
-            if is_awaited():
-                break
+        with self._steps() as step:
+            for minibatch in self._minibatches(drawn):
+                rows.append(step(minibatch))
+                if is_awaited():
+                    break
         means = torch.stack(rows).double().mean(0).tolist()
         if not all(value - value == 0 for value in means):
             raise NonFiniteUpdateError("a loss or gradient")
@@ -312,6 +314,10 @@ class OffPolicy(ABC):
                     following={key: parts[place] for key, parts in following.items()},
                     following_mask=None if mask is None else mask[place * size : (place + 1) * size],
                 )
+
+    def _steps(self) -> AbstractContextManager[Callable[[Minibatch], Tensor]]:
+        """What takes an update's gradient steps, entered while it lasts; see `_gradient_step`."""
+        return nullcontext(self._gradient_step)
 
     def _gradient_step(self, minibatch: Minibatch) -> Tensor:
         """One step of the optimizer, which the target network follows: numbers, and the gradient's norm."""

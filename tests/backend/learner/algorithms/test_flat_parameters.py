@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from attract.learner.algorithms.adam import Adam
-from attract.learner.ppo.flat_parameters import FlatParameters
+from attract.learner.algorithms.flat_parameters import FlatParameters
 
 
 def network(seed: int = 1) -> nn.Sequential:
