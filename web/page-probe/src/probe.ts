@@ -12,7 +12,7 @@ import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { stepTicksOf } from "./game-step.ts";
-import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
+import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
 import { playersOf, pointerSeen } from "./player.ts";
@@ -29,6 +29,7 @@ import {
   start,
   startActionsOf,
 } from "./start-actions.ts";
+import { findInputs } from "./start-search.ts";
 import { contractsOf, statePlaces } from "./state.ts";
 import { titleOf } from "./title.ts";
 import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";

@@ -8,7 +8,15 @@ import type { ResponsiveInputs } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root, type Value } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
-import { BY_ITSELF, FIRST_WAIT, type StartAction, start, startActionsOf } from "./start-actions.ts";
+import {
+  BY_ITSELF,
+  FIRST_WAIT,
+  pressesOf,
+  pressKey,
+  type StartAction,
+  start,
+  startActionsOf,
+} from "./start-actions.ts";
 import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const NAMES =
@@ -96,10 +104,7 @@ export async function findAgain(search: RestartSearch): Promise<StartAction | nu
   const fresh = await freshScore(search);
   for (const candidate of [...own, ...found]) {
     if (search.isTimeUp()) return null;
-    // The adapter's menu presses one kind of thing.
-    if (startAction.kind !== "none" && startAction.kind !== candidate.kind) continue;
-    const isNamed = startAction.kind === "element" || startAction.kind === "spot";
-    if (!isNamed && startAction.kind !== "none" && !isSamePress(startAction, candidate)) continue;
+    if (!isPressable(candidate, startAction)) continue;
     const again = { ...candidate, ticks: AGAIN_TICKS };
     const afterwards = async (input: Input): Promise<Samples | null> => {
       const trial = await toItsEnd(search);
@@ -328,8 +333,14 @@ async function afterwards(
   }
 }
 
-function isSamePress(first: StartAction, second: StartAction): boolean {
-  return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
+/** Whether the adapter's menu can press it: one kind of thing, or those of several menus. */
+function isPressable(candidate: StartAction, startAction: StartAction): boolean {
+  const [first, ...others] = pressesOf(startAction);
+  if (first === undefined || others.length > 0) return true;
+  const isNamed = first.kind === "element" || first.kind === "spot";
+  return isNamed
+    ? first.kind === candidate.kind
+    : pressKey(first) === pressesOf(candidate).map(pressKey).join();
 }
 
 /** The restart action as a noun phrase. */
