@@ -46,7 +46,7 @@ export interface End extends Chosen {
 /** What a single value says of the end. */
 interface Sign {
   readonly text: string;
-  /** Of candidates, before shorter expressions are preferred. */
+  /** Its place among all candidates, before shorter expressions are preferred. */
   readonly rank: number;
   /** Plays in which it occurred. */
   readonly count: number;
