@@ -392,7 +392,7 @@ test("a drawn button is pressed until it is gone, and another restarts the game"
   });
   const { page } = await defined(text);
   let written: { name: string; place: [number, number] }[] = [];
-  const window = { attractDrawn: { written: () => written }, lost: false } as PageWindow;
+  const window = { attractDrawn: { written: () => written, pictures: () => [] }, lost: false } as PageWindow;
   const pressed: unknown[] = [];
   const hands = {
     ticks: 0,

@@ -1,7 +1,7 @@
 /** What a page draws, as an adapter could read it: which looks are one thing, which numbers a text tells, what ends a game. */
 
 import { expect, test } from "vitest";
-import { drawnIn, isDrawnThing, widest } from "../../../web/page-probe/src/drawn-places.ts";
+import { drawnIn, isDrawnThing, Movements, widest } from "../../../web/page-probe/src/drawn-places.ts";
 import { isWaiting, promptsIn } from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -102,4 +102,30 @@ test("elements that have a place of their own are things, each class once", () =
   const found = readingsOf(window);
   expect(Object.keys(found)).toEqual(['drawn(w).things(".pipe")', 'drawn(w).things("#bird")']);
   expect((found['drawn(w).things(".pipe")'] as number[])[0]).toBe(2);
+});
+
+test("sizes of one colour are one look where they move alike, and looks of their own where they do not", async () => {
+  const { window, context } = open();
+  const movements = new Movements();
+  const known = new Map<string, ReturnType<typeof drawnIn>[number]>();
+  /** Obstacles of chance widths come from the right, one after the other; a red ball falls past a red paddle. */
+  for (let frame = 0; frame < 60; frame++) {
+    context.clearRect(0, 0, 200, 100);
+    context.fillStyle = "#ff00ff";
+    context.fillRect(190 - 8 * (frame % 20), 0, 42 + 20 * Math.floor(frame / 20), 24);
+    context.fillStyle = "#ff0000";
+    context.fillRect(90, 90, 40, 8);
+    context.fillRect(100, 30 + frame, 6, 6);
+    context.fillStyle = "#00ffff";
+    context.fillRect(20, 50 + (frame % 2), 30, 10);
+    for (const place of drawnIn(window)) known.set(place.text, place);
+    const places = [...known.values()];
+    movements.add(places, [places.map((place) => place.read(window))]);
+    await new Promise((resolve) => window.requestAnimationFrame(resolve));
+  }
+  const looks = widest([...known.values()], movements).map(({ name }) => name);
+  expect(looks.sort()).toEqual(["rect #00ffff", "rect #ff0000 40x8", "rect #ff0000 6x6", "rect #ff00ff"]);
+  // A size that has just come moves like the others as far as is known.
+  const late = { ...[...known.values()][0], name: "rect #ff00ff 99x24", text: "drawn(w).things(1)" };
+  expect(widest([...known.values(), late], movements)).toHaveLength(4);
 });

@@ -1,7 +1,14 @@
 /** How a page says that it is loading, and what it might be begun by. */
 
 import { expect, test } from "vitest";
-import { isLoading, startActionsOf } from "../../../web/page-probe/src/start-actions.ts";
+import {
+  isLoading,
+  pressesIn,
+  pressesOf,
+  type StartAction,
+  startActionsAfter,
+  startActionsOf,
+} from "../../../web/page-probe/src/start-actions.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { blankPage } from "./blank-page.ts";
@@ -44,4 +51,35 @@ test("a button without a name of its own is reached by its place", () => {
   const [start] = startActionsOf(page, [300, 150]).filter(({ kind }) => kind === "element");
   expect(start).toMatchObject({ text: "Start" });
   expect(page.document.querySelector((start as { selector: string }).selector).textContent).toBe("Start");
+});
+
+test("pictures whose files ask for a press are buttons, players are none", () => {
+  const page = opened('<canvas width="200" height="100"></canvas>');
+  for (const name of ["btn-start.png", "player.png", "startbtn.webp", "playground.png", "new.png"]) {
+    const picture = page.document.createElement("canvas");
+    Object.defineProperty(picture, "src", { value: `https://example.org/${name}` });
+    page.document.querySelector("canvas").getContext("2d").drawImage(picture, 0, 0, 20, 20);
+  }
+  const names = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
+  expect([...new Set(names)]).toEqual(["btn-start.png", "startbtn.webp"]);
+});
+
+test("a menu behind a menu asks by its buttons and its new prompts, and four of them are the most", () => {
+  const page = opened("<button id='ok'>OK</button><p>Press Enter to continue</p><p>Press Space to start</p>");
+  const presses = pressesIn(page, [300, 150], ["Press Space to start"]);
+  expect(presses).toEqual([
+    { kind: "element", selector: "#ok", text: "OK" },
+    { kind: "key", code: "Enter" },
+  ]);
+  const first: StartAction = { kind: "element", selector: "#start", text: "Start", ticks: 10 };
+  const [second, ...others] = startActionsAfter(first, presses);
+  expect(second).toEqual({ ...first, further: [presses[0]], ticks: 20 });
+  expect(others.map(({ ticks }) => ticks)).toEqual([20, 80, 80]);
+  // What was pressed already is not asked for again.
+  expect(startActionsAfter(second, presses)).toHaveLength(2);
+  const [third] = startActionsAfter(second, [presses[1]]);
+  const [fourth] = startActionsAfter(third, [{ kind: "spot", name: "GO" }]);
+  expect(pressesOf(fourth)).toHaveLength(4);
+  expect(startActionsAfter(fourth, [{ kind: "spot", name: "PLAY" }])).toEqual([]);
+  expect(startActionsAfter({ kind: "none", ticks: 0 }, presses)).toEqual([]);
 });

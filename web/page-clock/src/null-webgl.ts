@@ -1,5 +1,6 @@
 /** A WebGL device that draws nothing and says that all is well: engines run on it as on a real one, at no cost. */
 
+import { nullPrograms } from "./null-programs.ts";
 import { define, defineGetter } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
@@ -30,8 +31,6 @@ const MAX_VIEWPORT_DIMS = 3386;
 const RANGES = [33901, 33902];
 const COLORS = [3106, 32773];
 const COLOR_WRITEMASK = 3107;
-/** Counts of what a program uses: none. */
-const ACTIVE = [35718, 35721, 35382];
 const FRAMEBUFFER_COMPLETE = 36053;
 const ALREADY_SIGNALED = 37146;
 const SIGNALED = 37145;
@@ -73,7 +72,7 @@ export function createNullWebGl(
   for (const name of Object.getOwnPropertyNames(prototype)) {
     const { value } = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
     if (name === "constructor" || typeof value !== "function") continue;
-    const makes = name.startsWith("create") || name === "fenceSync" || name === "getUniformLocation";
+    const makes = name.startsWith("create") || name === "fenceSync";
     define(gl, name, makes ? () => ({}) : () => undefined);
   }
   define(gl, "canvas", canvas);
@@ -95,21 +94,17 @@ export function createNullWebGl(
       stencil: true,
     }),
     getShaderPrecisionFormat: () => ({ precision: 23, rangeMin: 127, rangeMax: 127 }),
-    getShaderParameter: () => true,
-    getProgramParameter: (_program: unknown, name: number) => (ACTIVE.includes(name) ? 0 : true),
     getShaderInfoLog: () => "",
     getProgramInfoLog: () => "",
     getError: () => 0,
     isContextLost: () => false,
     checkFramebufferStatus: () => FRAMEBUFFER_COMPLETE,
-    getAttribLocation: () => 0,
-    getActiveAttrib: () => null,
-    getActiveUniform: () => null,
     getUniformBlockIndex: () => 0,
     getBufferParameter: () => 0,
     isEnabled: () => false,
     clientWaitSync: () => ALREADY_SIGNALED,
     getSyncParameter: () => SIGNALED,
+    ...nullPrograms(),
   };
   for (const [name, answer] of Object.entries(answers)) define(gl, name, answer);
   return gl;

@@ -11,7 +11,7 @@ import { LARGEST, observedLength, observeHelpers, observeOf, reachedOf } from ".
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
-import { LONG_WAIT, lastPress, type StartAction } from "./start-actions.ts";
+import { LONG_WAIT, lastPress, type Press, pressesOf, type StartAction } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
@@ -189,7 +189,9 @@ function wholeText({ reading, restart, playing, early }: Findings): string {
 }
 
 function hasSpot({ inputs, again }: Findings): boolean {
-  return inputs.startAction.kind === "spot" || again?.kind === "spot";
+  return [inputs.startAction, again].some(
+    (action) => action !== null && pressesOf(action).some(({ kind }) => kind === "spot"),
+  );
 }
 
 /** What has to be heard of from the page's beginning on. */
@@ -376,7 +378,8 @@ function startOptionsOf(own: StartAction, { playing: known, again, reading }: Fi
     "page.ticks % 8 < 4",
   ];
   const during = when.join(" && ");
-  const press = {
+  const isSingle = [startAction, again].every((action) => (action?.further ?? []).length === 0);
+  const single = {
     key: (): string =>
       `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((startAction as { code: string }).code)}] : [])`,
     click: (): string =>
@@ -393,9 +396,10 @@ function startOptionsOf(own: StartAction, { playing: known, again, reading }: Fi
       ];
       return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
     },
-  }[startAction.kind]();
+  };
+  const press = isSingle ? single[startAction.kind]() : menusOf(startAction, again, during);
   if (playing !== null) return [press, `playing: (w) => ${playing}`];
-  if (startAction.kind === "spot") {
+  if (isSingle && startAction.kind === "spot") {
     const isGone = `w.hasMenu && !spot(w, ${spotNames(startAction, again)})`;
     return [
       press,
@@ -412,6 +416,42 @@ function startOptionsOf(own: StartAction, { playing: known, again, reading }: Fi
     `${counted}`,
     `// No sign that the game has started was found: it waits for a fixed time.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
   ];
+}
+
+/** A `menu` that presses what the last menu that is there asks for. */
+function menusOf(startAction: StartAction, again: StartAction | null, during: string): string {
+  const presses = [...pressesOf(startAction), ...(again === null ? [] : pressesOf(again))].reverse();
+  const each = (textOf: (press: Press) => string | null): string[] => [
+    ...new Set(presses.flatMap((press) => textOf(press) ?? [])),
+  ];
+  const selectors = each((press) => (press.kind === "element" ? press.selector : null));
+  const names = each((press) => (press.kind === "spot" ? JSON.stringify(press.name) : null));
+  const codes = each((press) => (press.kind === "key" ? press.code : null));
+  const [click] = each((press) => (press.kind === "click" ? `[${press.x}, ${press.y}]` : null));
+  const drawn = names.length === 0 ? [] : [`spot(w, ${names.join(", ")})`];
+  const places = [
+    ...(selectors.length === 0 ? [] : ["middle"]),
+    ...drawn,
+    ...(click === undefined ? [] : [click]),
+  ];
+  const lines = [
+    "// What the last menu that is there asks for.",
+    `const isDown = ${during};`,
+    ...(selectors.length === 0
+      ? []
+      : [
+          `const buttons = ${JSON.stringify(selectors)}.map((one) => w.document.querySelector(one));`,
+          "const button = buttons.find((one) => one?.checkVisibility());",
+          'button?.scrollIntoView({ block: "nearest", behavior: "instant" });',
+          "const box = button?.getBoundingClientRect();",
+          "const middle = box && [box.x + box.width / 2, box.y + box.height / 2];",
+        ]),
+    `const place = ${places.join(" ?? ") || "undefined"};`,
+    "if (place) page.point(place[0], place[1], isDown);",
+    "else page.lift();",
+    ...(codes.length === 0 ? [] : [`page.hold(isDown && !place ? ${JSON.stringify(codes)} : []);`]),
+  ];
+  return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
 }
 
 /** The button that starts the game; if another button restarts it, the visible one of the two. */

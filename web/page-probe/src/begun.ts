@@ -4,7 +4,7 @@ import { spot } from "../../sdk/src/page/spot.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import { attempt } from "./places.ts";
-import { type StartAction, start } from "./start-actions.ts";
+import { pressesOf, type StartAction, start } from "./start-actions.ts";
 import { type PageToProbe, Trial } from "./trial.ts";
 
 /** Frames for which a button that stays is pressed. */
@@ -37,8 +37,9 @@ export async function begunText(
     const now = scene();
     // An engine has one scene for its menu and another for the game.
     if (typeof now === "string" && now !== menu) return `${hooks?.roots[0].text} === ${JSON.stringify(now)}`;
-    const isDrawn = startAction.kind === "spot";
-    if (isDrawn && spot(window, startAction.name) !== undefined) return stayingText(startAction.name);
+    const last = pressesOf(startAction).at(-1);
+    const isDrawn = last?.kind === "spot";
+    if (isDrawn && spot(window, last.name) !== undefined) return stayingText(last.name);
     if (end === null || isDrawn || end.place.text === "false") return null;
     const isKnown = before !== undefined;
     if (end.isOver(end.place.read(window)) || (isKnown && !end.isOver(before))) return null;

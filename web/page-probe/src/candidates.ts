@@ -16,7 +16,7 @@ import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { numberOf, wordsOf } from "./json-value.ts";
 import { NOTED, type Place, type Value } from "./places.ts";
 import type { Reading } from "./readings.ts";
-import type { StartAction } from "./start-actions.ts";
+import { pressesOf, type StartAction } from "./start-actions.ts";
 import type { Samples } from "./trial.ts";
 
 const MAX_PLACES = 100;
@@ -57,9 +57,18 @@ export function candidatesIn({ inputs, reading, plays, presses, beginnings }: Fo
 }
 
 export function starterOf(startAction: StartAction): ProbeStarter {
+  const { kind, ticks } = startAction;
   const empty = { code: null, x: null, y: null, selector: null, text: null, name: null };
-  const starter = { ...empty, ...startAction };
-  return { ...starter, text: starter.text === null ? null : wordsOf(starter.text) };
+  const presses: Partial<ProbeStarter>[] = pressesOf(startAction);
+  const joined = (name: "code" | "selector" | "text" | "name"): string | null => {
+    const words = presses.flatMap((press) => press[name] ?? []);
+    return words.length === 0 ? null : wordsOf(words.join(", "));
+  };
+  const starter = Object.assign(empty, ...presses, { kind, ticks }) as ProbeStarter;
+  return {
+    ...starter,
+    ...{ code: joined("code"), selector: joined("selector"), text: joined("text"), name: joined("name") },
+  };
 }
 
 /** In lines of bounded number and length. */

@@ -4,7 +4,7 @@ import type { PageWindow } from "attract/page-adapter";
 import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
 import { PROMPT } from "./end-words.ts";
-import { MAX_ELEMENTS, type Place } from "./places.ts";
+import { MAX_ELEMENTS, type Place, type Value } from "./places.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
 /** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
@@ -12,6 +12,10 @@ const MAX_SIZES = 8;
 const MAX_PARTS = 6;
 /** Larger things are backgrounds; a share of the canvas. */
 const LARGEST = 0.25;
+/** A share of the canvas in a frame: what moves less stands still. */
+const STILL = 1e-4;
+/** Frames in which a size was there before it says how it moves. */
+const MIN_SEEN = 10;
 const MAX_LOOKS = 60;
 const MAX_TEXTS = 40;
 const MAX_SELECTORS = 20;
@@ -46,10 +50,57 @@ export function drawnIn(window: PageWindow, written: Iterable<string> = []): Pla
   ];
 }
 
-/** Places without sizes in their looks, for things seen in so many sizes that only the name identifies them. */
-export function widest(places: readonly Place[]): Place[] {
-  const names = places.filter(isDrawnThing).map(({ name }) => name);
-  return places.filter((one) => !isDrawnThing(one) || !names.some((name) => one.name.startsWith(`${name} `)));
+/** How the things of each look move, from all samples of their places: "left", "right", "up" and "down". */
+export class Movements {
+  readonly #ways = new Map<string, Set<string>>();
+  readonly #numSeen = new Map<string, number>();
+
+  /** @param rows of samples of `places`. */
+  add(places: readonly Place[], rows: readonly (readonly Value[])[]): void {
+    places.forEach((place, at) => {
+      if (!isDrawnThing(place)) return;
+      const ways = this.#ways.get(place.name) ?? new Set();
+      this.#ways.set(place.name, ways);
+      for (const row of rows) {
+        const [count = 0, ...numbers] = (row[at] ?? []) as readonly number[];
+        if (count > 0) this.#numSeen.set(place.name, (this.#numSeen.get(place.name) ?? 0) + 1);
+        for (let i = 0; i < numbers.length; i += FIELDS.length) {
+          const [, , dx, dy] = numbers.slice(i, i + FIELDS.length);
+          if (Math.abs(dx) > STILL) ways.add(dx > 0 ? "right" : "left");
+          if (Math.abs(dy) > STILL) ways.add(dy > 0 ? "down" : "up");
+        }
+      }
+    });
+  }
+
+  /** Whether these looks move in one way: one that was there for some frames alone is no exception. */
+  areAlike(names: readonly string[]): boolean {
+    const known = names.filter((name) => (this.#numSeen.get(name) ?? 0) >= MIN_SEEN);
+    return new Set(known.map((name) => [...(this.#ways.get(name) ?? [])].sort().join())).size === 1;
+  }
+}
+
+/**
+ * Drawn things by the looks that distinguish them: by their colour or file alone where that has one size, or sizes that move alike. A
+ * size that chance draws is another one each time.
+ */
+export function widest(places: readonly Place[], movements = new Movements()): Place[] {
+  const sizes = new Map<string, string[]>();
+  const wide = new Set<string>();
+  for (const { name } of places.filter(isDrawnThing)) {
+    const [, whole, size, part] = LOOK.exec(name) as RegExpExecArray;
+    if (size === undefined && part === undefined) wide.add(whole);
+    else sizes.set(whole, [...(sizes.get(whole) ?? []), name]);
+  }
+  for (const [whole, names] of sizes) {
+    const hasParts = names.some((name) => name.includes(" @"));
+    if (!hasParts && (names.length === 1 || movements.areAlike(names))) wide.add(whole);
+  }
+  const looks = places.map((place): Place => {
+    const whole = isDrawnThing(place) ? (LOOK.exec(place.name) as RegExpExecArray)[1] : "";
+    return wide.has(whole) && place.name !== whole ? thingsPlace(whole) : place;
+  });
+  return [...new Map(looks.map((place) => [place.text, place])).values()];
 }
 
 function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
@@ -60,20 +111,24 @@ function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
         .every(({ width, height }) => width * height <= LARGEST),
     )
     .slice(0, MAX_LOOKS)
-    .map((look) => ({
-      text: `${CALL}things(${JSON.stringify(look)})`,
-      name: look,
-      kind: "list",
-      fields: FIELDS,
-      isShown: true,
-      read: (page) => {
-        const things = drawn(page).things(look);
-        return [
-          things.length,
-          ...things.slice(0, MAX_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
-        ];
-      },
-    }));
+    .map(thingsPlace);
+}
+
+function thingsPlace(look: string): Place {
+  return {
+    text: `${CALL}things(${JSON.stringify(look)})`,
+    name: look,
+    kind: "list",
+    fields: FIELDS,
+    isShown: true,
+    read: (page) => {
+      const things = drawn(page).things(look);
+      return [
+        things.length,
+        ...things.slice(0, MAX_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
+      ];
+    },
+  };
 }
 
 /** Selectors of positioned elements, which a game may move. */

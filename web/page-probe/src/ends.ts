@@ -43,114 +43,96 @@ export interface End extends Chosen {
   isOver(value: Value): boolean;
 }
 
+/** What a single value says of the end. */
+interface Sign {
+  readonly text: string;
+  /** Its place among all candidates, before shorter expressions are preferred. */
+  readonly rank: number;
+  /** Plays in which it occurred. */
+  readonly count: number;
+  /** Default: whether it occurred in random play. */
+  readonly why?: string;
+  isOver(value: Value): boolean;
+}
+
 export function endsOf(place: Place, series: readonly Series[]): (End & { rank: number })[] {
-  const { name, text, kind } = place;
-  const brevity = -text.length / 100;
-  if (kind === "truth") {
-    const become = (value: boolean): number =>
-      series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
-    const ended = become(true);
-    const stopped = become(false);
-    if (place.isQuoted) {
-      // A text that is there from the start is no end.
-      if (series.some((one) => one[0] === true)) return [];
-      const why =
-        ended > 0 ? reasonOf(ended) : "the page contains these words; they did not occur in random play";
-      return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
-    }
-    if (OVER_NAMES.test(name) || place.isShown)
-      return ended === 0 && place.isShown
-        ? []
-        : [
-            {
-              place,
-              text: `Boolean(${text})`,
-              why: reasonOf(ended),
-              rank: (place.isShown ? 5 : 8) + (ended > 0 ? 6 : 0) + brevity,
-              isOver: Boolean,
-            },
-          ];
-    if (PLAYING_NAMES.test(name) && (stopped > 0 || /playing|running|alive/i.test(name)))
-      return [
-        {
-          place,
-          text: `!${text}`,
-          why: reasonOf(stopped),
-          rank: 5 + (stopped > 0 ? 6 : 0) + brevity,
-          isOver: (value) => !value,
-        },
-      ];
-    return [];
+  const signOf = { truth: truthSign, word: wordSign, number: numberSign, list: null, grid: null }[place.kind];
+  const sign = signOf?.(place, series) ?? null;
+  if (sign === null) return [];
+  const { count, rank, ...end } = sign;
+  const brevity = place.text.length / (place.isQuoted ? 1000 : 100);
+  return [{ place, why: reasonOf(count), ...end, rank: rank - brevity }];
+}
+
+function truthSign({ name, text, isShown, isQuoted }: Place, series: readonly Series[]): Sign | null {
+  const become = (value: boolean): number =>
+    series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
+  const [ended, stopped] = [become(true), become(false)];
+  if (isQuoted) {
+    // A text that is there from the start is no end.
+    if (series.some((one) => one[0] === true)) return null;
+    const why = "the page contains these words; they did not occur in random play";
+    return ended > 0
+      ? { text, rank: 10, count: ended, isOver: Boolean }
+      : { text, rank: GUESS, count: 0, why, isOver: Boolean };
   }
-  if (kind === "word" && STATE_NAMES.test(name)) {
-    const [first] = series[0];
-    const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
-    // A game may be over before the first look, since no key is pressed until then.
-    const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
-    const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
-    if (over !== undefined)
-      return [
-        {
-          place,
-          text: `${text} === ${JSON.stringify(over)}`,
-          why: reasonOf(1),
-          rank: 14 + brevity,
-          isOver: (value) => value === over,
-        },
-      ];
-    if (later.size === 0 || MENU_WORDS.test(String(first))) return [];
-    return [
-      {
-        place,
-        text: `${text} !== ${JSON.stringify(first)}`,
-        why: reasonOf(1),
-        rank: 6 + brevity,
-        isOver: (value) => value !== first,
-      },
-    ];
+  if (OVER_NAMES.test(name) || isShown) {
+    const rank = (isShown ? 5 : 8) + (ended > 0 ? 6 : 0);
+    return ended === 0 && isShown ? null : { text: `Boolean(${text})`, rank, count: ended, isOver: Boolean };
   }
-  if (kind === "number" && STATE_NAMES.test(name)) {
-    const last = stateAtEnd(series);
-    if (last !== null)
-      return [
-        {
-          place,
-          text: `${text} === ${last}`,
-          why: reasonOf(1),
-          rank: 10 + brevity,
-          isOver: (value) => value === last,
-        },
-      ];
-  }
-  if (
-    kind === "number" &&
-    (LIVES_NAMES.test(name) || (place.isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name)) &&
-    series.some((one) => Number(one.find((value) => value !== undefined)) > 0)
-  ) {
-    const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
-    if (ended === 0 && series.some(isRefilled))
-      return [
-        {
-          place,
-          text: `fell(w, -Number(${text} ?? 0))`,
-          why: "it was refilled without running out: another game had begun",
-          rank: 8 + brevity,
-          isOver: () => false,
-        },
-      ];
-    const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
-    if (!fell || (ended === 0 && !LIVES_NAMES.test(name))) return [];
-    return [
-      {
-        place,
-        text: `${text} <= 0`,
-        why: ended > 0 ? reasonOf(ended) : "it fell in random play",
-        rank: 6 + (ended > 0 ? 4 : 0) + brevity,
-        isOver: (value) => Number(value) <= 0,
-      },
-    ];
-  }
-  return [];
+  if (!PLAYING_NAMES.test(name) || (stopped === 0 && !/playing|running|alive/i.test(name))) return null;
+  return {
+    text: `!${text}`,
+    rank: 5 + (stopped > 0 ? 6 : 0),
+    count: stopped,
+    isOver: (value) => !value,
+  };
+}
+
+function wordSign({ name, text }: Place, series: readonly Series[]): Sign | null {
+  if (!STATE_NAMES.test(name)) return null;
+  const [first] = series[0];
+  const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
+  // A game may be over before the first look, since no key is pressed until then.
+  const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
+  const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
+  if (over !== undefined)
+    return {
+      text: `${text} === ${JSON.stringify(over)}`,
+      rank: 14,
+      count: 1,
+      isOver: (value) => value === over,
+    };
+  if (later.size === 0 || MENU_WORDS.test(String(first))) return null;
+  return {
+    text: `${text} !== ${JSON.stringify(first)}`,
+    rank: 6,
+    count: 1,
+    isOver: (value) => value !== first,
+  };
+}
+
+function numberSign({ name, text, isShown }: Place, series: readonly Series[]): Sign | null {
+  const last = STATE_NAMES.test(name) ? stateAtEnd(series) : null;
+  if (last !== null)
+    return { text: `${text} === ${last}`, rank: 10, count: 1, isOver: (value) => value === last };
+  const isLife = LIVES_NAMES.test(name);
+  const isLeft = isLife || (isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name);
+  if (!isLeft || !series.some((one) => Number(one.find((value) => value !== undefined)) > 0)) return null;
+  const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
+  if (ended === 0 && series.some(isRefilled))
+    return {
+      text: `fell(w, -Number(${text} ?? 0))`,
+      rank: 8,
+      count: 0,
+      why: "it was refilled without running out: another game had begun",
+      isOver: () => false,
+    };
+  const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
+  if (!fell || (ended === 0 && !isLife)) return null;
+  const isOver = (value: Value): boolean => Number(value) <= 0;
+  const sign: Sign = { text: `${text} <= 0`, rank: 6 + (ended > 0 ? 4 : 0), count: ended, isOver };
+  return ended > 0 ? sign : { ...sign, why: "it fell in random play" };
 }
 
 /** Whether the value was left and came back. */

@@ -1,4 +1,4 @@
-/** Finds how a page starts, and which keys and pointer positions change its state compared with the same play without them. */
+/** Finds which keys and pointer positions change a page's state compared with the same play without them. */
 
 import { clickGroupsOf } from "./clicks.ts";
 import { type Direction, effectsOf } from "./effects.ts";
@@ -7,7 +7,7 @@ import { chance, randomly } from "./playing.ts";
 import { followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
-import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type StartAction, start } from "./start-actions.ts";
+import { type Press, pressesIn, pressesOf, promptsIn, type StartAction, start } from "./start-actions.ts";
 import {
   differing,
   type Input,
@@ -51,8 +51,6 @@ const MAX_RESET_SHARE = 0.6;
 const MIN_PAUSED_SHARE = 0.4;
 /** This share of it must move again after the pause: a count of successes may stay as it is. */
 const MIN_RESUMED_SHARE = 0.7;
-/** Weight of a late move: two late moves and the start key count less than both moves after the start. */
-const LATE_SHARE = 0.4;
 /** Frames of random moves before a test; each further try of a direction takes a longer one. */
 const PRELUDES = [40, 80, 160];
 /** Similar elements that become moves. */
@@ -83,83 +81,14 @@ export interface ResponsiveInputs {
   readonly tried?: readonly ResponsiveInputs[];
 }
 
-/** Tries the start actions one by one; returns the one after which most moves have an effect. */
-export async function findInputs(
-  page: PageToProbe,
-  startActions: readonly StartAction[],
-  placesAt: (startAction: StartAction) => Promise<readonly Place[]>,
-  isTimeUp: () => boolean,
-): Promise<ResponsiveInputs> {
-  let best = null as ResponsiveInputs | null;
-  const tried: ResponsiveInputs[] = [];
-  let unstarted: Samples | null = null;
-  /** Texts that prompt for a start while nothing is pressed. */
-  let prompts: readonly string[] = [];
-  /** Start actions after which the page still prompts, or counts down. */
-  let waiting: Tests[] = [];
-  let hasChanged = false;
-  const tryOut = async (tests: Tests): Promise<void> => {
-    const inputs = await tests.run(isTimeUp);
-    tried.push(inputs);
-    if (best === null || worth(inputs) > worth(best)) best = inputs;
-  };
-  const tryWaiting = async (): Promise<void> => {
-    for (const tests of waiting)
-      if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
-    waiting = [];
-  };
-  for (const startAction of startActions) {
-    if (best !== null && isTimeUp()) break;
-    if (startAction.ticks > FIRST_WAIT && prompts.length > 0 && !hasChanged) {
-      // The prompt stays whatever is pressed: that is no menu.
-      prompts = [];
-      await tryWaiting();
-    }
-    // A menu reacts to keys as well: what stands still may move once a countdown is over.
-    const isFound = best?.isMoving && ownMoves(best.startAction, best.moves).length > 0;
-    if (startAction.ticks === LONG_WAIT && isFound) break;
-    const places = await placesAt(startAction);
-    const tests = new Tests(page, startAction, places);
-    const idle = await tests.idle();
-    unstarted ??= idle;
-    if (startAction.kind === "none") prompts = tests.prompts;
-    hasChanged ||= !tests.prompts.some((text) => prompts.includes(text));
-    if (isWaiting(tests.prompts, prompts)) {
-      waiting.push(tests);
-      continue;
-    }
-    // An action without effect has not started the game.
-    if (
-      startAction.kind !== "none" &&
-      prompts.length === 0 &&
-      places.length === unstarted.places.length &&
-      differing(unstarted, idle).size === 0 &&
-      // A start button may start a game whose first step comes a second later.
-      !((startAction.kind === "element" || startAction.kind === "spot") && (await tests.movesLater()))
-    )
-      continue;
-    await tryOut(tests);
-  }
-  await tryWaiting();
-  tried.sort((a, b) => worth(b) - worth(a));
-  return { ...(best as unknown as ResponsiveInputs), tried };
-}
-
-/** Rates a start action. A game that moves has begun; what moves and reacts to no key is an intro, or decoration. */
-function worth({ startAction, moves, changed, isMoving }: ResponsiveInputs): number {
-  const own = ownMoves(startAction, moves);
-  // A late move may need the start action before it.
-  const count = own.reduce((sum, { isLate }) => sum + (isLate ? LATE_SHARE : 1), 0);
-  return count + (isMoving && own.length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
-}
-
 /** Moves without the start action: another press of it may be no move. */
-function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
-  return moves.filter(({ input }) => startAction.kind !== "key" || !input.keys.includes(startAction.code));
+export function ownMoves(startAction: StartAction, moves: readonly Move[]): readonly Move[] {
+  const codes = pressesOf(startAction).flatMap((press) => (press.kind === "key" ? [press.code] : []));
+  return moves.filter(({ input }) => !codes.some((code) => input.keys.includes(code)));
 }
 
 /** Tests of one start action. */
-class Tests {
+export class InputTests {
   readonly #page: PageToProbe;
   readonly #startAction: StartAction;
   readonly #places: readonly Place[];
@@ -189,6 +118,18 @@ class Tests {
   async movesLater(): Promise<boolean> {
     this.#isMovingLater ??= moving(await this.#play(() => NOTHING, LATE_TICKS));
     return this.#isMovingLater;
+  }
+
+  /** What a menu asks for that is there once the start action is over, after the one with these prompts. */
+  async presses(before: readonly string[]): Promise<Press[]> {
+    const trial = await Trial.open(this.#page);
+    try {
+      await start(trial, this.#startAction);
+      await trial.play(() => NOTHING, TEST_TICKS, []);
+      return pressesIn(trial.window, this.#page.size, before);
+    } finally {
+      trial.close();
+    }
   }
 
   async run(isTimeUp: () => boolean): Promise<ResponsiveInputs> {

@@ -7,12 +7,12 @@ import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
 import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, MAX_SECONDS, pressesOf, type Writer } from "./draft.ts";
-import { drawnIn, widest } from "./drawn-places.ts";
+import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { stepTicksOf } from "./game-step.ts";
-import { findInputs, type Move, type ResponsiveInputs } from "./inputs.ts";
+import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
 import type { Place, Root } from "./places.ts";
 import { playersOf, pointerSeen } from "./player.ts";
@@ -29,6 +29,7 @@ import {
   start,
   startActionsOf,
 } from "./start-actions.ts";
+import { findInputs } from "./start-search.ts";
 import { contractsOf, statePlaces } from "./state.ts";
 import { titleOf } from "./title.ts";
 import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
@@ -301,17 +302,20 @@ class Probe {
     try {
       const random = chance(1);
       const known = new Map<string, Place>();
+      const movements = new Movements();
       await start(trial, startAction);
       for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
-        await trial.play(randomly(moves, random), ticks, []);
+        const drawn = [...known.values()].filter(isDrawnThing);
+        movements.add(drawn, (await trial.play(randomly(moves, random), ticks, drawn)).rows);
         for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
           // A list shows its fields only while it has elements.
           const isEmpty = before?.kind === "list" && before.fields.length === 0;
           if (before === undefined || isEmpty) known.set(place.text, place);
+          if (before === undefined) movements.add([place], [[place.read(trial.window)]]);
         }
       }
-      return widest([...known.values()]);
+      return widest([...known.values()], movements);
     } finally {
       trial.close();
     }

@@ -8,7 +8,15 @@ import type { ResponsiveInputs } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root, type Value } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
-import { BY_ITSELF, FIRST_WAIT, type StartAction, start, startActionsOf } from "./start-actions.ts";
+import {
+  BY_ITSELF,
+  FIRST_WAIT,
+  pressesOf,
+  pressKey,
+  type StartAction,
+  start,
+  startActionsOf,
+} from "./start-actions.ts";
 import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const NAMES =
@@ -16,6 +24,8 @@ const NAMES =
 const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
 const MAX_CANDIDATES = 8;
 const MAX_SCENES = 2;
+/** Values of an object in which a restart is looked for. */
+const MAX_HELD = 40;
 const MAX_MOVES = 4;
 /** Frames played before the call: early in a game, and late, when it is probably over or far from its start. */
 const LATE = 900;
@@ -38,6 +48,11 @@ export interface RestartSearch {
   scenes: readonly string[];
   placesOf(window: PageWindow): readonly Place[];
   isTimeUp(): boolean;
+}
+
+/** A search that knows what is scored in the first moments of a fresh game. */
+interface Search extends RestartSearch {
+  readonly fresh: number;
 }
 
 /** The scenes of random play; the scene before the end comes first. */
@@ -65,14 +80,26 @@ export interface Restart {
   readonly isEnough: boolean;
 }
 
+/** What may begin the next game; whether it could be tried in the page. */
+type Way = (trial: Trial) => Promise<boolean>;
+
+/** A page at a moment of its game; null: it was not reached. */
+type Moment = (search: RestartSearch) => Promise<Trial | null>;
+
 /** The call that restarts the game; null: none was found. */
-export async function findRestart(search: RestartSearch): Promise<Restart | null> {
-  const fresh = await freshScore(search);
+export async function findRestart(given: RestartSearch): Promise<Restart | null> {
+  const { startAction } = given.inputs;
+  const [early, late] = BEFORE.map((ticks) => playedFor(startAction, ticks));
+  const search: Search = { ...given, fresh: await freshScore(given) };
+  let isEndReached: boolean | null = null;
   for (const text of await candidates(search)) {
     if (search.isTimeUp()) return null;
-    const own = search.inputs.startAction;
-    if (!(await works(text, search, own, BEFORE, fresh)) || (await staysOver(text, search, fresh))) continue;
-    return { text, isEnough: own.kind === "none" || (await works(text, search, BY_ITSELF, [0], fresh)) };
+    const way = callOf(text, search);
+    if (!(await beginsAnew(search, way, early)) || !(await beginsAnew(search, way, late, true))) continue;
+    isEndReached ??= await endIsReached(search);
+    if (isEndReached && (await playedOn(search, way, toItsEnd, NOTHING)) === null) continue;
+    const isEnough = startAction.kind === "none" || (await beginsAnew(search, way, playedFor(BY_ITSELF, 0)));
+    return { text, isEnough };
   }
   return null;
 }
@@ -81,62 +108,93 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
  * The action by which a player restarts the game once it is over: the start action, or one that the page offers then. Null: none
  * was found, or no end was reached.
  */
-export async function findAgain(search: RestartSearch): Promise<StartAction | null> {
-  const { end } = search.reading;
-  const { startAction } = search.inputs;
+export async function findAgain(given: RestartSearch): Promise<StartAction | null> {
+  const { end } = given.reading;
+  const { startAction } = given.inputs;
   if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
-  const ended = await toItsEnd(search);
+  const ended = await toItsEnd(given);
   if (ended === null) return null;
-  const written = ended.written;
-  const found = startActionsOf(ended.window, search.page.size, written).filter(
+  const found = startActionsOf(ended.window, given.page.size, ended.written).filter(
     ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
   );
   ended.close();
   const own = startAction.kind === "none" ? [] : [startAction];
-  const fresh = await freshScore(search);
+  const search: Search = { ...given, fresh: await freshScore(given) };
   for (const candidate of [...own, ...found]) {
     if (search.isTimeUp()) return null;
-    // The adapter's menu presses one kind of thing.
-    if (startAction.kind !== "none" && startAction.kind !== candidate.kind) continue;
-    const isNamed = startAction.kind === "element" || startAction.kind === "spot";
-    if (!isNamed && startAction.kind !== "none" && !isSamePress(startAction, candidate)) continue;
-    const again = { ...candidate, ticks: AGAIN_TICKS };
-    const afterwards = async (input: Input): Promise<Samples | null> => {
-      const trial = await toItsEnd(search);
-      if (trial === null) return null;
-      try {
-        await start(trial, again, () => !isEnded(search, trial.window));
-        // As in training: the first frame may still show the previous game.
-        await trial.play(() => NOTHING, 1, []);
-        if (trial.isReloadDue || isEnded(search, trial.window)) return null;
-        if (!isScoreBack(search, trial.window, fresh)) return null;
-        const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
-        return await trial.play(script, AFTER, search.placesOf(trial.window), 3);
-      } finally {
-        trial.close();
-      }
+    if (!isPressable(candidate, startAction)) continue;
+    const way: Way = async (trial) => {
+      await start(trial, { ...candidate, ticks: AGAIN_TICKS }, () => !isEnded(search, trial.window));
+      return true;
     };
-    const idle = await afterwards(NOTHING);
-    if (idle === null) continue;
-    for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
-      const pressed = await afterwards(input);
-      if (pressed !== null && hasChanged(pressed, idle)) return { ...candidate, ticks: FIRST_WAIT };
-    }
+    if (await beginsAnew(search, way, toItsEnd)) return { ...candidate, ticks: FIRST_WAIT };
   }
   return null;
 }
 
-/** Whether the call does not restart a game that is over: it is still over, or keeps its score. */
-async function staysOver(text: string, search: RestartSearch, fresh: number): Promise<boolean> {
-  const trial = await toItsEnd(search);
-  if (trial === null) return false;
+/** A call as an adapter makes it. */
+function callOf(text: string, search: RestartSearch): Way {
+  return async (trial) => {
+    const { errors } = trial.seen;
+    if (call(text, trial.window, search) === undefined) return false;
+    await trial.play(() => NOTHING, 1, []);
+    return trial.seen.errors.length === errors.length;
+  };
+}
+
+/**
+ * Whether the game plays on from its beginning afterwards: a move does something.
+ *
+ * @param isLate whether the game is far from its start, so that it must play otherwise than without the way.
+ */
+async function beginsAnew(search: Search, way: Way, moment: Moment, isLate = false): Promise<boolean> {
+  const idle = await playedOn(search, way, moment, NOTHING);
+  if (idle === null) return false;
+  if (isLate) {
+    const without = await playedOn(search, callOf("", search), moment, NOTHING);
+    if (without !== null && !isOtherwise(search, idle, without)) return false;
+  }
+  // The first may be the key of a menu, and another stand at a wall.
+  for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
+    const pressed = await playedOn(search, way, moment, input);
+    if (pressed !== null && hasChanged(pressed, idle)) return true;
+  }
+  return false;
+}
+
+/** The play from the moment on; null: it was not reached, or the game was over, or not back at its start. */
+async function playedOn(search: Search, way: Way, moment: Moment, input: Input): Promise<Samples | null> {
+  const trial = await moment(search);
+  if (trial === null) return null;
   try {
-    call(text, trial.window, search);
-    await trial.play(() => NOTHING, 2, []);
-    return isEnded(search, trial.window) || !isScoreBack(search, trial.window, fresh);
+    if (!(await way(trial))) return null;
+    // As in training: the first frame may still show the previous game.
+    await trial.play(() => NOTHING, 1, []);
+    // At once: a move at the wrong moment may end it soon.
+    if (trial.isReloadDue || isEnded(search, trial.window)) return null;
+    if (!isScoreBack(search, trial.window)) return null;
+    const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
+    const samples = await trial.play(script, AFTER, search.placesOf(trial.window), 3);
+    return isScoreBack(search, trial.window) ? samples : null;
   } finally {
     trial.close();
   }
+}
+
+async function endIsReached(search: RestartSearch): Promise<boolean> {
+  const trial = await toItsEnd(search);
+  trial?.close();
+  return trial !== null;
+}
+
+/** A game that was played at random for so many frames. */
+function playedFor(startAction: StartAction, ticks: number): Moment {
+  return async ({ page, inputs }) => {
+    const trial = await Trial.open(page, SEEDED);
+    await start(trial, startAction);
+    await trial.play(randomly(inputs.moves, chance(5)), ticks, []);
+    return trial;
+  };
 }
 
 /** Calls a restart expression as an adapter does. Undefined if that throws. */
@@ -186,7 +244,7 @@ function isOtherwise({ reading: { seen } }: RestartSearch, first: Samples, secon
 }
 
 /** Whether the score is about what a fresh game has. */
-function isScoreBack({ reading: { score } }: RestartSearch, window: PageWindow, fresh: number): boolean {
+function isScoreBack({ reading: { score }, fresh }: Search, window: PageWindow): boolean {
   return score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
 }
 
@@ -218,16 +276,12 @@ async function candidates({
     for (const root of roots) {
       const value = attempt(() => root.read(window)) as PageWindow;
       if (isOwn(window, value) && NAMES.test(root.name) && value.length === 0) found.push(`${root.text}()`);
-      found.push(...methodsOf(window, value).map((name) => `${root.text}.${name}()`));
       // Held by a class, or by an object of the game's: one step further.
-      if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
-      for (const key of (attempt(() => Object.keys(value)) ?? []).slice(0, 40))
-        found.push(
-          ...methodsOf(
-            window,
-            attempt(() => value[key]),
-          ).map((name) => `${root.text}.${key}.${name}()`),
-        );
+      const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
+      const keys = isHolder ? (attempt(() => Object.keys(value)) ?? []).slice(0, MAX_HELD) : [];
+      const holders = keys.map((key) => [`${root.text}.${key}`, attempt(() => value[key])] as const);
+      for (const [text, holder] of [[root.text, value] as const, ...holders])
+        found.push(...methodsOf(window, holder).map((name) => `${text}.${name}()`));
     }
     if (isSketch(window)) found.push("(w.setup(), w.loop())");
     const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
@@ -266,70 +320,14 @@ function isOwn(window: PageWindow, value: unknown): value is (...given: unknown[
   return value.name.startsWith("bound ") || !/\{\s*\[native code\]\s*\}\s*$/.test(text);
 }
 
-/** Whether the game plays on from its beginning after the call, so many frames after `startAction`: a move does something. */
-async function works(
-  text: string,
-  search: RestartSearch,
-  startAction: StartAction,
-  before: readonly number[],
-  fresh: number,
-): Promise<boolean> {
-  for (const ticks of before) {
-    const call = { text, startAction, ticks, fresh };
-    const idle = await afterwards(search, call, NOTHING);
-    if (idle === null) return false;
-    // Without the call the play is the same and not over: the call restarted nothing.
-    if (ticks === LATE) {
-      const without = await afterwards(search, { ...call, text: "" }, NOTHING);
-      if (without !== null && !isOtherwise(search, idle, without)) return false;
-    }
-    let hasEffect = false;
-    // The first may be the key of a menu, and another stand at a wall.
-    for (const { input } of search.inputs.moves.slice(0, MAX_MOVES)) {
-      const pressed = await afterwards(search, call, input);
-      if (pressed === null) return false;
-      hasEffect = hasChanged(pressed, idle);
-      if (hasEffect) break;
-    }
-    if (!hasEffect) return false;
-  }
-  return true;
-}
-
-/** The play after the call; null if the game was over, or not back at its start. */
-async function afterwards(
-  search: RestartSearch,
-  {
-    text,
-    startAction,
-    ticks,
-    fresh,
-  }: { text: string; startAction: StartAction; ticks: number; fresh: number },
-  input: Input,
-): Promise<Samples | null> {
-  const { page, inputs, placesOf } = search;
-  const { end } = search.reading;
-  const trial = await Trial.open(page, SEEDED);
-  try {
-    await start(trial, startAction);
-    const { window } = trial;
-    await trial.play(randomly(inputs.moves, chance(5)), ticks, []);
-    const { errors } = trial.seen;
-    if (call(text, window, search) === undefined) return null;
-    await trial.play(() => NOTHING, 2, []);
-    if (trial.isReloadDue || trial.seen.errors.length > errors.length) return null;
-    // At once: a move at the wrong moment may end it soon.
-    if (end?.isOver(end.place.read(window))) return null;
-    const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
-    const samples = await trial.play(script, AFTER, placesOf(window), 3);
-    return isScoreBack(search, window, fresh) ? samples : null;
-  } finally {
-    trial.close();
-  }
-}
-
-function isSamePress(first: StartAction, second: StartAction): boolean {
-  return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
+/** Whether the adapter's menu can press it: one kind of thing, or those of several menus. */
+function isPressable(candidate: StartAction, startAction: StartAction): boolean {
+  const [first, ...others] = pressesOf(startAction);
+  if (first === undefined || others.length > 0) return true;
+  const isNamed = first.kind === "element" || first.kind === "spot";
+  return isNamed
+    ? first.kind === candidate.kind
+    : pressKey(first) === pressesOf(candidate).map(pressKey).join();
 }
 
 /** The restart action as a noun phrase. */

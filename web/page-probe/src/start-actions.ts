@@ -17,7 +17,11 @@ const WAITS = [FIRST_WAIT, 40];
 /** Until an intro or a countdown is over: tried if no input had an effect before. */
 export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
-const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
+/** Menus behind one another: a start page, help, a name. */
+const MAX_PAGES = 4;
+const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|skip|next|tap|click/i;
+/** Files of pictures that ask for a press; not "player.png". */
+const PICTURES = /(?:^|[^a-z])(?:start|play|begin|continue|ok|skip|next|go)(?:[^a-z]|btn|button|$)/i;
 /** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
 /** What looks like a button. */
@@ -37,19 +41,28 @@ const LOADING = /\bloading\b/i;
 /** Texts shown while a game is about to start. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
-export type StartAction = { readonly ticks: number } & (
-  | { readonly kind: "none" }
+export type Press =
   | { readonly kind: "key"; readonly code: string }
   | { readonly kind: "click"; readonly x: number; readonly y: number }
   | { readonly kind: "element"; readonly selector: string; readonly text: string }
-  | { readonly kind: "spot"; readonly name: string }
-);
+  | { readonly kind: "spot"; readonly name: string };
+
+export type StartAction = {
+  readonly ticks: number;
+  /** What menus behind the first one ask for. Default: nothing. */
+  readonly further?: readonly Press[];
+} & ({ readonly kind: "none" } | Press);
 
 export const BY_ITSELF: StartAction = { kind: "none", ticks: 0 };
 
 /** Presses begin before this tick. All are whole, since a cut click on "Start/Pause" would start and then pause. */
-export function lastPress({ ticks }: StartAction): number {
-  return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
+export function lastPress({ ticks, further = [] }: StartAction): number {
+  return Math.min(LAST_PRESS * (further.length + 1), ticks - (ticks % (2 * PRESS)));
+}
+
+/** What is pressed, the first menu's first. */
+export function pressesOf({ ticks: _ticks, further = [], ...first }: StartAction): Press[] {
+  return first.kind === "none" ? [] : [first, ...further];
 }
 
 /**
@@ -84,21 +97,28 @@ export async function heightNeeded(page: PageToProbe, startActions: readonly Sta
   return height;
 }
 
+/** As adapters have it: the button of the last menu that is there; keys and a click where there is none. */
 function inputOf(startAction: StartAction, window: PageWindow): Input {
-  if (startAction.kind === "key") return { keys: [startAction.code] };
-  if (startAction.kind === "click") return { keys: [], pointer: [startAction.x, startAction.y, true] };
-  if (startAction.kind === "none") return NOTHING;
-  if (startAction.kind === "spot") {
-    const place = spot(window, startAction.name);
-    return place === undefined ? NOTHING : { keys: [], pointer: [...place, true] };
+  const presses = pressesOf(startAction);
+  for (const press of presses.toReversed()) {
+    const place = placeOf(press, window);
+    if (place !== undefined) return { keys: [], pointer: [...place, true] };
   }
-  const element = window.document.querySelector(startAction.selector) as HTMLElement | null;
-  if (!element?.checkVisibility()) return NOTHING;
+  const keys = presses.flatMap((press) => (press.kind === "key" ? [press.code] : []));
+  const click = presses.findLast((press) => press.kind === "click");
+  return click === undefined ? { keys } : { keys, pointer: [click.x, click.y, true] };
+}
+
+function placeOf(press: Press, window: PageWindow): readonly [x: number, y: number] | undefined {
+  if (press.kind === "spot") return spot(window, press.name);
+  if (press.kind !== "element") return undefined;
+  const element = window.document.querySelector(press.selector) as HTMLElement | null;
+  if (!element?.checkVisibility()) return undefined;
   // As in the adapter: a page longer than its window is scrolled to the button.
   const below = element.getBoundingClientRect().bottom - window.innerHeight;
   if (below > 0) window.scrollBy({ top: below, behavior: "instant" });
   const { x, y, width, height } = element.getBoundingClientRect();
-  return { keys: [], pointer: [x + width / 2, y + height / 2, true] };
+  return [x + width / 2, y + height / 2];
 }
 
 /**
@@ -111,28 +131,79 @@ export function startActionsOf(
   size: readonly [number, number],
   written: Iterable<string> = [],
 ): StartAction[] {
-  const [x, y] = middleOf(window, size);
   const codes = new Set([
     ...keysNamed([window.document.body.innerText, ...written].join("\n")),
     ...START_KEYS,
   ]);
+  const presses: Press[] = [...buttonsIn(window), ...[...codes].map(keyOf), clickIn(window, size)];
   return [
     BY_ITSELF,
-    ...[...WAITS, LONG_WAIT].flatMap((ticks): StartAction[] => [
-      ...buttonsOf(window).map((button) => ({ ...button, ticks })),
-      ...drawnButtons(window).map((name): StartAction => ({ kind: "spot", name, ticks })),
-      ...[...codes].map((code): StartAction => ({ kind: "key", code, ticks })),
-      { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
-    ]),
+    ...[...WAITS, LONG_WAIT].flatMap((ticks) => presses.map((press): StartAction => ({ ...press, ticks }))),
   ];
 }
 
-/** Drawn buttons: short start words, and interactive objects without words. */
+/**
+ * What the menu in `window` asks for: buttons, and the keys or the click that its prompts name.
+ *
+ * @param before prompts of the menu before it, which ask for nothing now.
+ */
+export function pressesIn(
+  window: PageWindow,
+  size: readonly [number, number],
+  before: readonly string[],
+): Press[] {
+  const prompts = promptsIn(window).filter((text) => PROMPT.test(text) && !before.includes(text));
+  const asksForClick = prompts.some((text) => /click|tap|touch/i.test(text));
+  return [
+    ...buttonsIn(window),
+    ...keysNamed(prompts.join("\n")).map(keyOf),
+    ...(asksForClick ? [clickIn(window, size)] : []),
+  ];
+}
+
+/** The start actions that go on from the menu that `startAction` has led to, by what is pressed there. */
+export function startActionsAfter(startAction: StartAction, presses: readonly Press[]): StartAction[] {
+  const { further = [] } = startAction;
+  const own = pressesOf(startAction).map(pressKey);
+  if (own.length === 0 || own.length >= MAX_PAGES) return [];
+  return WAITS.flatMap((ticks) =>
+    presses
+      .filter((press) => !own.includes(pressKey(press)))
+      .map((press) => ({
+        ...startAction,
+        further: [...further, press],
+        ticks: (own.length + 1) * ticks,
+      })),
+  );
+}
+
+/** Equal for presses of the same. */
+export function pressKey(press: Press): string {
+  return press.kind === "element" ? `element ${press.selector}` : JSON.stringify(press);
+}
+
+function keyOf(code: string): Press {
+  return { kind: "key", code };
+}
+
+function clickIn(window: PageWindow, size: readonly [number, number]): Press {
+  const [x, y] = middleOf(window, size);
+  return { kind: "click", x: Math.round(x), y: Math.round(y) };
+}
+
+function buttonsIn(window: PageWindow): Press[] {
+  return [...buttonsOf(window), ...drawnButtons(window).map((name): Press => ({ kind: "spot", name }))];
+}
+
+/** Drawn buttons: short start words, interactive objects without words, and pictures whose files say it. */
 export function drawnButtons(window: PageWindow): string[] {
   const names = spotsIn(window).map(({ name }) => name);
   const worded = names.filter((name) => name.length <= LONGEST_BUTTON && START_WORDS.test(name));
   const wordless = phaserSpots(window).map(({ name }) => name);
-  return [...new Set([...worded, ...wordless])]
+  const pictures = drawn(window)
+    .pictures()
+    .flatMap(({ name }) => (PICTURES.test(name) ? [name] : []));
+  return [...new Set([...worded, ...wordless, ...pictures])]
     .filter((name) => keysNamed(name).length === 0 && !COUNTDOWN.test(name))
     .slice(0, MAX_BUTTONS);
 }

@@ -28,3 +28,18 @@ test("a text on a canvas of its own stands in the middle of that one, and its nu
   expect(drawn(page).number("Score: #")).toBe(12);
   expect(drawn(page).things("canvas 60x20")).toHaveLength(1);
 });
+
+test("an image stands in its middle, by the name of its file", () => {
+  const page = opened();
+  const image = page.document.createElement("canvas");
+  [image.width, image.height] = [40, 20];
+  // As a loaded file, without one.
+  Object.defineProperty(image, "src", { value: "https://example.org/art/btn-start.png?v=2" });
+  page.document.querySelector("canvas").getContext("2d").drawImage(image, 100, 50);
+  near(spot(page, "btn-start.png"), 10 + 2 * 120, 10 + 2 * 60);
+  expect(
+    drawn(page)
+      .pictures()
+      .map(({ name }) => name),
+  ).toEqual(["btn-start.png"]);
+});

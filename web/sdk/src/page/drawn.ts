@@ -12,6 +12,9 @@ import { PHASER, phaserTexts, type Spot } from "./phaser.ts";
 
 export type { DrawnThing };
 
+/** The look of an image that was loaded from a file. */
+const FILE = /\.\w{2,5}$/;
+
 /** What is to be seen on the page's 2D canvases, and of its elements. */
 export interface Drawn {
   /**
@@ -37,6 +40,8 @@ export interface Drawn {
   texts(): string[];
   /** The same with the middle of each, in pixels of the page's window. */
   written(): Spot[];
+  /** Images that are there, by their files' names, with the middle of each, in pixels of the page's window. */
+  pictures(): Spot[];
   /** Another episode begins: what was there before says nothing of how things move, and no number was written. */
   forget(): void;
 }
@@ -115,16 +120,30 @@ class Eyes implements Drawn {
   }
 
   written(): Spot[] {
-    const marked = this.#recorder.read().flatMap(({ canvas, marks }) => {
+    const marked = this.#spots(({ text, middle }) =>
+      text === null || middle === undefined ? null : { name: text.trim(), place: middle },
+    );
+    return [...marked, ...phaserTexts(this.#window)];
+  }
+
+  pictures(): Spot[] {
+    return this.#spots(({ look, left, top, right, bottom }) =>
+      FILE.test(look) ? { name: look, place: [(left + right) / 2, (top + bottom) / 2] } : null,
+    );
+  }
+
+  /** @param spotOf places in pixels of the mark's canvas; null: it is none. */
+  #spots(spotOf: (mark: Mark) => Spot | null): Spot[] {
+    return this.#recorder.read().flatMap(({ canvas, marks }) => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const [across, down] = [width / canvas.width, height / canvas.height];
-      return marks.now.flatMap(({ text, middle }) =>
-        text === null || middle === undefined
-          ? []
-          : [{ name: text.trim(), place: [left + middle[0] * across, top + middle[1] * down] as const }],
-      );
+      return marks.now.flatMap((mark) => {
+        const found = spotOf(mark);
+        if (found === null) return [];
+        const [x, y] = found.place;
+        return [{ name: found.name, place: [left + x * across, top + y * down] as const }];
+      });
     });
-    return [...marked, ...phaserTexts(this.#window)];
   }
 }
 

@@ -1,4 +1,4 @@
-/** Finds a button that a page draws on a canvas: an interactive Phaser object, or a written text. */
+/** Finds a button that a page draws on a canvas: an interactive Phaser object, a written text or a picture. */
 
 import type { PageWindow } from "../page-adapter.ts";
 import { drawn } from "./drawn.ts";
@@ -9,10 +9,10 @@ import { phaserSpots, type Spot } from "./phaser.ts";
  *
  * Call it, or `drawn` and `made(w, "Phaser.Game")`, in `prepare` for the first time.
  *
- * @param names words that are written there, as they are written; of an image of Phaser its texture's key.
+ * @param names words that are written there, as they are written; of an image of Phaser its texture's key, of another its file's name.
  */
 export function spot(window: PageWindow, ...names: string[]): readonly [x: number, y: number] | undefined {
-  const all = spotsIn(window);
+  const all = [...spotsIn(window), ...drawn(window).pictures()];
   for (const name of names) {
     const found = all.find((one) => one.name === name);
     if (found !== undefined) return found.place;
