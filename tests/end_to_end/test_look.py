@@ -82,6 +82,24 @@ def global_of(report: LookReport, path: str) -> LookGlobal:
     return next(entry for entry in report.globals if entry.path == path)
 
 
+@pytest.mark.parametrize(
+    ("html", "why"),
+    [
+        ('<h1>Game</h1><!-- the engine <script src="game.js"></script>', "is it never closed: <!-- the engine"),
+        ('<script src="gone.js"></script>', "gone.js did not arrive"),
+    ],
+    ids=["comment", "missing"],
+)
+async def test_a_page_that_runs_no_script_says_so(
+    html: str, why: str, tmp_path: Path, server: ServerSettings
+) -> None:
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>Game</title>{html}")
+    (tmp_path / "game.js").write_text("let score = 0;")
+    (note,) = (await look(LookOptions(str(tmp_path)), server)).notes
+    assert note.startswith("runs no script, so there is no game: ")
+    assert why in note
+
+
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     inputs = given_inputs(

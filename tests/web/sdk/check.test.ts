@@ -235,6 +235,19 @@ describe("each fault is found, and only it", () => {
       /error reward-size: the largest reward was 1e\+25, a usual one 3.2: training scales/,
     ],
     [
+      "a score that is reset as the game ends",
+      (() => {
+        let [steps, score] = [0, 0];
+        const update: Game["update"] = (_deltaTime, action) => {
+          const gain = ++steps % 20 === 0 ? -score : Number(action === 1);
+          score += gain;
+          return { observation: [0, score / 20], reward: gain, terminated: steps % 20 === 0 };
+        };
+        return walk({ update });
+      })(),
+      /error score-lost-at-end: in 100 episodes of random play up to \d+ was earned, and the last step took it back each time: each has a return of 0, /,
+    ],
+    [
       "a countdown in which nobody is active",
       walk(
         {
