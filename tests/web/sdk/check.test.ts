@@ -235,19 +235,6 @@ describe("each fault is found, and only it", () => {
       /error reward-size: the largest reward was 1e\+25, a usual one 3.2: training scales/,
     ],
     [
-      "a score that is reset as the game ends",
-      (() => {
-        let [steps, score] = [0, 0];
-        const update: Game["update"] = (_deltaTime, action) => {
-          const gain = ++steps % 20 === 0 ? -score : Number(action === 1);
-          score += gain;
-          return { observation: [0, score / 20], reward: gain, terminated: steps % 20 === 0 };
-        };
-        return walk({ update });
-      })(),
-      /error score-lost-at-end: in 100 episodes of random play up to \d+ was earned, and the last step took it back each time: each has a return of 0, /,
-    ],
-    [
       "a countdown in which nobody is active",
       walk(
         {
@@ -356,8 +343,9 @@ describe("each fault is found, and only it", () => {
 
   test("every kind of check has a case here", () => {
     const covered = new Set(cases.map(([, , pattern]) => /^\w+ ([\w-]+)/.exec(pattern.source)![1]));
-    // Those have tests of their own below, or are found where a browser is.
+    // Those have tests of their own below or in reward-check.test.ts, or are found where a browser is.
     const elsewhere = [
+      "score-lost-at-end",
       ...["load", "hang", "not-reproducible", "state-survives-start", "network", "storage"],
       ...["page-error", "reads-drawing", "slow-webgl", "undrawn-ticks", "needs-turns", "reads-layout"],
     ];

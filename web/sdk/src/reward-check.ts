@@ -21,7 +21,7 @@ export class RewardWatch {
   #episodes = 0;
   /** Returns of the episodes that were over in their first step. */
   readonly #atOnce: number[] = [];
-  /** Of each agent's terminated episode: its return, and what it was before the last step. */
+  /** Each agent's terminated episodes: their returns, and those before the last step. */
   readonly #ends: { readonly total: number; readonly before: number }[] = [];
   #largest = 0;
   /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
@@ -67,7 +67,9 @@ export class RewardWatch {
     const [highest, least] = [Math.max(...befores), Math.min(...befores)];
     const slack = ROUNDING * Math.max(...befores.map(Math.abs));
     const [{ total }] = this.#ends;
-    const isLost = this.#ends.every((end) => Math.abs(end.total - total) <= slack && end.before > total - slack);
+    const isLost = this.#ends.every(
+      (end) => Math.abs(end.total - total) <= slack && end.before > total - slack,
+    );
     if (!isLost || highest - least <= slack) return;
     const isPage = this.#definition.page !== undefined;
     report({
