@@ -176,6 +176,13 @@ async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) ->
         assert [entry.moved_by for entry in moved] == [{action: direction}]
 
 
+async def test_texts_of_kaplay_are_seen_where_they_stand(server: ServerSettings) -> None:
+    (text,) = (await look(LookOptions("hopper", frames=1), server)).texts
+    # Two or more of its figures are as wide as they are high, from (12, 12).
+    assert text.text == "0" and text.on == "canvas"
+    assert 12 < text.x < 40 and 12 < text.y < 50
+
+
 @pytest.mark.alone
 @EACH_GAME
 def test_a_look_takes_at_most_three_seconds(game: str, tmp_path: Path) -> None:
