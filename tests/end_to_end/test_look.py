@@ -85,7 +85,10 @@ def global_of(report: LookReport, path: str) -> LookGlobal:
 @pytest.mark.parametrize(
     ("html", "why"),
     [
-        ('<h1>Game</h1><!-- the engine <script src="game.js"></script>', "is it never closed: <!-- the engine"),
+        (
+            '<h1>Game</h1><!-- the engine <script src="game.js"></script>',
+            "is it never closed: <!-- the engine",
+        ),
         ('<script src="gone.js"></script>', "gone.js did not arrive"),
     ],
     ids=["comment", "missing"],
