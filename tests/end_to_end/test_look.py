@@ -82,6 +82,27 @@ def global_of(report: LookReport, path: str) -> LookGlobal:
     return next(entry for entry in report.globals if entry.path == path)
 
 
+@pytest.mark.parametrize(
+    ("html", "why"),
+    [
+        (
+            '<h1>Game</h1><!-- the engine <script src="game.js"></script>',
+            "is it closed where it should be? <!-- the engine",
+        ),
+        ('<script src="gone.js"></script>', "gone.js did not arrive"),
+    ],
+    ids=["comment", "missing"],
+)
+async def test_a_page_that_runs_no_script_says_so(
+    html: str, why: str, tmp_path: Path, server: ServerSettings
+) -> None:
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>Game</title>{html}")
+    (tmp_path / "game.js").write_text("let score = 0;")
+    (note,) = (await look(LookOptions(str(tmp_path)), server)).notes
+    assert note.startswith("runs no script, so there is no game: ")
+    assert why in note
+
+
 async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     inputs = given_inputs(
@@ -156,6 +177,13 @@ async def test_a_bundled_page_game_is_seen(game: str, server: ServerSettings) ->
     if path is not None:
         moved = [entry for entry in report.globals if re.search(f"{path}$", entry.path)]
         assert [entry.moved_by for entry in moved] == [{action: direction}]
+
+
+async def test_texts_of_kaplay_are_seen_where_they_stand(server: ServerSettings) -> None:
+    (text,) = (await look(LookOptions("hopper", frames=1), server)).texts
+    # Two or more of its figures are as wide as they are high, from (12, 12).
+    assert text.text == "0" and text.on == "canvas"
+    assert 12 < text.x < 40 and 12 < text.y < 50
 
 
 @pytest.mark.alone

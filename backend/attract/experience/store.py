@@ -68,12 +68,10 @@ class SegmentStore:
         start = HEADER.size + len(text)
         num_bytes = layout.offsets(start)[1]
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            file = _create_locked(path)
         except OSError as error:
             raise StoreError(path, f"cannot be created: {error.strerror}") from error
         try:
-            # Held for life, so that `remove_stale` can tell an abandoned file from one in use.
-            fcntl.flock(file, fcntl.LOCK_SH)
             _reserve(file, num_bytes)
             header = HEADER.pack(MAGIC, FORMAT_VERSION, len(text), num_bytes, zlib.crc32(text))
             os.pwrite(file, header + text, 0)
@@ -189,6 +187,17 @@ def remove_stale(directory: Path) -> list[Path]:
             finally:
                 os.close(file)
     return removed
+
+
+def _create_locked(path: Path) -> int:
+    """A new file's descriptor; its lock is held for life, by which `remove_stale` knows that it is in use."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        # Another process may have removed it before it had its lock.
+        if os.fstat(file).st_nlink:
+            return file
+        os.close(file)
 
 
 def _reserve(file: int, num_bytes: int) -> None:

@@ -49,6 +49,20 @@ test("a list is seen from the player, the nearest first, and has room for four",
   expect(observed(found, PAGE)).toEqual([0.5, ...[0, 0.05, 3], ...[0.1, 0.1, 2], ...[0.4, 0, 1], 0, 0, 0]);
 });
 
+test("what is dead in a list is none of the nearest, where its items say so", () => {
+  for (const [field, isDead] of [
+    ["alive", (dead: boolean) => !dead],
+    ["markedForDeletion", (dead: boolean) => dead],
+  ] as const) {
+    const rocks = seen("w.state()?.rocks", [100, 100, 1], ["x", "y", field], 2);
+    const found = reading([ME, rocks], { x: "w.state()?.me?.x", y: "w.state()?.me?.y" });
+    const rock = (x: number, dead: boolean): object => ({ x, y: 40, [field]: isDead(dead) });
+    const page = { state: () => ({ me: { x: 50, y: 40 }, rocks: [rock(90, false), rock(51, true)] }) };
+    const shown = Number(isDead(false));
+    expect(observed(found, page)).toEqual([0.5, ...[0.4, 0, shown], ...new Array(9).fill(0)]);
+  }
+});
+
 test("places that are rows of numbers are seen from the player, too", () => {
   const own = ["w.ship?.pos?.[0]", "w.ship?.pos?.[1]"];
   const all = [

@@ -224,6 +224,14 @@ test("engines are reached by their global: scenes, what is in them, and how one 
   expect(engineOf(window, ["nothing"])).toBe(null);
 });
 
+test("a game of Phaser's that a variable or an object holds is not looked into: its scenes are reached otherwise", async () => {
+  const [, found] = await kept(`
+    const game = { isBooted: true, loop: { delta: 16 }, scene: { x: 1 }, textures: {}, input: { mousePointer: { x: 3 } } };
+    var app = { game, score: 2 };
+  `);
+  expect(found).toEqual({ "w.app?.score": 2 });
+});
+
 test("an engine's version is one short line, whatever the page calls so", () => {
   const engine = (version: unknown): string | null =>
     engineOf({ Phaser: { VERSION: version } } as unknown as PageWindow, []);

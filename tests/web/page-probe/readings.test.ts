@@ -291,7 +291,7 @@ test("a score that has grown a little by the time that it is seen is back where 
 
 test("how often a player has moved is no score", () => {
   const rarely = (tick: number) => Math.floor(tick / 20);
-  for (const name of ["moves", "num_clicks", "attempts", "moveCount", "turns"])
+  for (const name of ["moves", "num_clicks", "attempts", "moveCount", "turns", "movesNum", "moves_made"])
     expect(read([[`w.${name}`, rarely]]).score).toBe(null);
 });
 

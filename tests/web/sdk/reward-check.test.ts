@@ -51,3 +51,71 @@ test("rewards are too large where one dwarfs all others", () => {
   // Small ones are no fault of the largest: a speed that dies away.
   expect(said([[1e-16, 1e-12, 1]])).toEqual([]);
 });
+
+test("a score that is gone in an episode's last step is named", () => {
+  // 2 - 2, 5 - 5, and nothing to lose: a reset score.
+  const lost = ["error score-lost-at-end"];
+  expect(
+    said([
+      [1, 1, -2],
+      [0, 0],
+      [5, 0, -5],
+    ]),
+  ).toEqual(lost);
+  // Hidden: it began at 3 and reads 0.
+  expect(
+    said([
+      [1, -4],
+      [1, 1, -5],
+      [0, -3],
+    ]),
+  ).toEqual(lost);
+  // In the sums of other fractions.
+  expect(
+    said([
+      [0.1, 0.2, -0.3],
+      [0.1, 0.1, 0.1, 0.7, -1],
+      [0.3, -0.3],
+    ]),
+  ).toEqual(lost);
+});
+
+test("a loss that costs the same each time, or one that is a score's own fall, is none", () => {
+  expect(
+    said([
+      [1, 1, -2],
+      [0, -2],
+      [5, 0, -2],
+    ]),
+  ).toEqual([]);
+  // Too few to tell, and all alike: 1 and -1 may be the price of a loss.
+  expect(
+    said([
+      [1, 1, -2],
+      [5, -5],
+    ]),
+  ).toEqual([]);
+  expect(
+    said([
+      [1, -1],
+      [1, -1],
+      [1, -1],
+    ]),
+  ).toEqual([]);
+  // Not the last step alone: a score that falls on its way.
+  expect(
+    said([
+      [1, -1, 0],
+      [3, -3, 0],
+      [5, -5, 0],
+    ]),
+  ).toEqual([]);
+  // A goal that is always worth the same in all.
+  expect(
+    said([
+      [1, 2],
+      [2, 1],
+      [0, 3],
+    ]),
+  ).toEqual([]);
+});

@@ -13,6 +13,7 @@ import { engineOf } from "./contracts.ts";
 import { effectsOf, globalsSeen } from "./effects.ts";
 import { type GivenInput, GivenInputs } from "./given-inputs.ts";
 import { type Json, jsonOf, wordsOf } from "./json-value.ts";
+import { PageScripts } from "./page-scripts.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 import { globalsOf, pristineNames, scriptsOf, variablesOf } from "./roots.ts";
 import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "./sights.ts";
@@ -79,6 +80,7 @@ class Looking {
   readonly #pristine = pristineNames();
   readonly #lines: LookLine[] = [];
   readonly #errors: string[] = [];
+  readonly #pageScripts = new PageScripts();
   #scripts: readonly string[] = [];
   #variables: Root[] = [];
 
@@ -114,6 +116,7 @@ class Looking {
       alerts: alerts(window).map((text) => wordsOf(text)),
       eval: this.#evaluate(window),
       notes: [
+        ...(attempt(() => this.#pageScripts.whyNone(window)) ?? []),
         ...trial.seen.unheld.filter((what) => !what.endsWith("which is not there")),
         ...(attempt(() => framesSeen(window)) ?? []),
       ].map((what) => wordsOf(what)),
@@ -195,6 +198,7 @@ class Looking {
     return await this.#noted(() =>
       this.#open({
         prepare: (window) => {
+          this.#pageScripts.watch(window);
           noteConsole(window.console, "page", this.#lines);
         },
       }),

@@ -8,6 +8,10 @@ import type { Reading, Seen } from "./readings.ts";
 export const LARGEST = 5;
 /** The nearest things of a list: random play may not have met so many. */
 const MIN_NEAREST = 4;
+/** Names by which games mark what they keep in a list and no longer play with. */
+const ALIVE = /^(?:is_?)?alive$/i;
+const DEAD =
+  /^(?:is_?)?(?:dead|destroyed|removed|deleted|killed)$|^(?:is_?)?marked_?for_?(?:deletion|removal)$/i;
 /** Cells of the player's way, along each axis. */
 const CELLS = 20;
 const STATE_PLAYER = "player";
@@ -174,8 +178,18 @@ function written(one: Seen, text: string, reading: Reading): string {
   const values = fields.map((field, i) => relative(`m.${pathOf(field)}`, i));
   const numbers = values.map((value, i) => `near(${value}, ${scales[i]})`);
   const away = values.filter((_, i) => axes[i] != null);
-  const list = isSorted(one, reading) ? `nearest(${text}, (m) => [${away.join(", ")}])` : text;
+  const list = isSorted(one, reading)
+    ? `nearest(${text}, (m) => [${away.join(", ")}])${livingOf(fields)}`
+    : text;
   return `...rows(${list}, ${countOf(one, reading)}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
+}
+
+/** What leaves out the dead of a sorted list: they stay where they died, often nearer than the living. */
+function livingOf(fields: readonly string[]): string {
+  const alive = fields.find((field) => ALIVE.test(field));
+  if (alive !== undefined) return `.filter((m) => m.${alive})`;
+  const dead = fields.find((field) => DEAD.test(field));
+  return dead === undefined ? "" : `.filter((m) => !m.${dead})`;
 }
 
 /** `pos?.x` of the field `pos.x`, and `pos?.[0]` of `pos.0`. */

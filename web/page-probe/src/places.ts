@@ -87,7 +87,7 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
     }
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
     if (!isObject || seen.has(value) || path.length >= MAX_DEPTH || isForeign(window, value)) continue;
-    if (path.length > 0 && isEngines(value as PageWindow)) continue;
+    if (isEngineGame(value as PageWindow) || (path.length > 0 && isEngines(value as PageWindow))) continue;
     seen.add(value);
     const { children } = value as PageWindow;
     // Phaser 3: unlike `getChildren()`, this does not throw once the group is destroyed.
@@ -327,8 +327,18 @@ export function isForeign(window: PageWindow, value: unknown): boolean {
 
 /** Phaser's own objects: a key, which an agent knows, a scene, which is a root of its own, and a scene's systems. */
 function isEngines(value: PageWindow): boolean {
-  const has = (...names: string[]): boolean => names.every((name) => attempt(() => name in value) ?? false);
-  return has("keyCode", "originalEvent") || has("sys", "scene") || has("systems", "scene");
+  return (
+    has(value, "keyCode", "originalEvent") || has(value, "sys", "scene") || has(value, "systems", "scene")
+  );
+}
+
+/** Phaser's game: the pointer, the time between frames, and the scenes, which are roots of their own. */
+function isEngineGame(value: PageWindow): boolean {
+  return has(value, "isBooted", "loop", "scene", "textures");
+}
+
+function has(value: PageWindow, ...names: string[]): boolean {
+  return names.every((name) => attempt(() => name in value) ?? false);
 }
 
 function isArray(_window: PageWindow, value: unknown): boolean {

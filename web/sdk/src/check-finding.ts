@@ -11,6 +11,7 @@ export const CHECKS = [
   "endless",
   "over-at-once",
   "reward-size",
+  "score-lost-at-end",
   "no-active-agent",
   "out-of-bounds",
   "not-reproducible",

@@ -10,6 +10,10 @@ import { methodSource } from "./method-source.ts";
 /** From this number on, episodes that end in their first step are no accident if they are the majority. */
 const MIN_AT_ONCE = 3;
 const MOST = 0.75;
+/** From this number of ends on, returns that are all the same say something. */
+const MIN_ENDS = 3;
+/** Share of the rewards by which sums of fractions may differ. */
+const ROUNDING = 1e-6;
 
 /** Owned by one random play. */
 export class RewardWatch {
@@ -17,6 +21,8 @@ export class RewardWatch {
   #episodes = 0;
   /** Returns of the episodes that were over in their first step. */
   readonly #atOnce: number[] = [];
+  /** Each agent's terminated episodes: their returns, and those before the last step. */
+  readonly #ends: { readonly total: number; readonly before: number }[] = [];
   #largest = 0;
   /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
   #numPaid = 0;
@@ -37,8 +43,12 @@ export class RewardWatch {
     }
     if (!instance.episodeOver) return;
     this.#episodes++;
-    if (instance.episodeSteps === 1 && instance.endReason === "terminated")
-      this.#atOnce.push(...Array.from(instance.episodeReturns));
+    if (instance.endReason !== "terminated") return;
+    if (instance.episodeSteps === 1) this.#atOnce.push(...Array.from(instance.episodeReturns));
+    instance.episodeReturns.forEach((total, agent) => {
+      const isLast = instance.valid[agent] !== 0;
+      this.#ends.push({ total, before: isLast ? total - instance.rewards[agent] : total });
+    });
   }
 
   report(report: Report, { numAgents, game }: Instance): void {
@@ -47,6 +57,32 @@ export class RewardWatch {
     this.#reportEnds(this.#atOnce.length / numAgents, (finding) =>
       report({ ...finding, method: method("terminated") }),
     );
+    this.#reportLost((finding) => report({ ...finding, method: method("reward") }));
+  }
+
+  /** Whatever was earned, each end takes it back: the score is reset or hidden as the game ends. */
+  #reportLost(report: Report): void {
+    if (this.#ends.length < MIN_ENDS) return;
+    const befores = this.#ends.map(({ before }) => before);
+    const [highest, least] = [Math.max(...befores), Math.min(...befores)];
+    const slack = ROUNDING * Math.max(...befores.map(Math.abs));
+    const [{ total }] = this.#ends;
+    const isLost = this.#ends.every(
+      (end) => Math.abs(end.total - total) <= slack && end.before > total - slack,
+    );
+    if (!isLost || highest - least <= slack) return;
+    const isPage = this.#definition.page !== undefined;
+    report({
+      id: "score-lost-at-end",
+      severity: "error",
+      text:
+        `in ${this.#ends.length} episodes of random play up to ${show(round(highest))} was earned, and the last step ` +
+        `took it back each time: each has a return of ${show(round(total))}, however it was played`,
+      fix: isPage
+        ? "score(window) is reset or hidden as the game ends: keep its last value (let last = 0; score: (w) => " +
+          "over(w) ? last : (last = w.score)), or read a variable that lasts until the next game begins"
+        : "reward what is earned in each step; do not take it back as the game ends",
+    });
   }
 
   /** A module of one step is a bandit where its rewards differ; a page takes more frames than one step has to answer a press. */
@@ -81,4 +117,8 @@ export class RewardWatch {
       });
     }
   }
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(6));
 }

@@ -7,6 +7,7 @@ import { numbersIn, patternOf } from "./drawn/looks.ts";
 import type { Mark } from "./drawn/marks.ts";
 import { type DrawnThing, moved, type Shares, sharesOf } from "./drawn/movement.ts";
 import { DrawRecorder } from "./drawn/recorder.ts";
+import { kaplayTexts } from "./kaplay.ts";
 import { made } from "./made.ts";
 import { PHASER, phaserTexts, type Spot } from "./phaser.ts";
 
@@ -49,7 +50,7 @@ export interface Drawn {
 /**
  * What the page in `window` draws, from the first call on: make one in `prepare`, before the page has drawn.
  *
- * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed, but for the texts of a Phaser 3 that is a script of its own.
+ * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed, but for the texts of a Phaser 3 that is a script of its own, and of a KAPLAY whose functions are the page's globals.
  */
 export function drawn(window: PageWindow): Drawn {
   if (window.attractDrawn === undefined)
@@ -110,7 +111,7 @@ class Eyes implements Drawn {
   }
 
   texts(): string[] {
-    const objects = phaserTexts(this.#window).map(({ name }) => name);
+    const objects = this.#objects().map(({ name }) => name);
     const canvases = this.#recorder.read();
     const texts = canvases.flatMap(({ marks }) =>
       marks.now.flatMap(({ text }) => (text === null ? [] : [text])),
@@ -123,7 +124,7 @@ class Eyes implements Drawn {
     const marked = this.#spots(({ text, middle }) =>
       text === null || middle === undefined ? null : { name: text.trim(), place: middle },
     );
-    return [...marked, ...phaserTexts(this.#window)];
+    return [...marked, ...this.#objects()];
   }
 
   pictures(): Spot[] {
@@ -144,6 +145,10 @@ class Eyes implements Drawn {
         return [{ name: found.name, place: [left + x * across, top + y * down] as const }];
       });
     });
+  }
+
+  #objects(): Spot[] {
+    return [...phaserTexts(this.#window), ...kaplayTexts(this.#window)];
   }
 }
 
