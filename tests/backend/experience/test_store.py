@@ -1,3 +1,4 @@
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,22 @@ def test_a_missing_field_is_an_error(tmp_path: Path) -> None:
     arrays = check_block(played_block(num_slots=3, horizon=4, first_step=0), LAYOUT)
     with pytest.raises(KeyError, match="worker_id"):
         store.write_block(np.array([0, 1, 2]), arrays)
+
+
+def test_a_file_that_is_taken_for_stale_before_it_is_locked_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"{NAME_PREFIX}a.bin"
+    lock, removed = fcntl.flock, list[Path]()
+
+    def flock(file: int, operation: int) -> None:
+        if operation == fcntl.LOCK_SH and not removed:
+            # Another process comes between the file's creation and its lock.
+            removed.extend(remove_stale(tmp_path))
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    written(path, [2, 3, 4])
+    assert removed == [path]
+    assert SegmentStore.open(path)["obs.obs"][:, 2, 0].tolist() == [4, 5, 6, 7]
+    assert remove_stale(tmp_path) == []
