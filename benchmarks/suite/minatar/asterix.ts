@@ -70,7 +70,7 @@ export class Asterix {
     this.planes.draw(context, width, height);
   }
 
-  /** Somebody enters a free row, if there is one. */
+  /** Gold or an enemy enters a free row, if there is one. */
   spawn() {
     const dx = this.random() < 1 / 2 ? 1 : -1;
     const isGold = this.random() < 1 / 3;

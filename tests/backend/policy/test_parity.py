@@ -61,6 +61,22 @@ def test_C9_large_numbers_are_compared_relatively():
     assert check_parity(policy, model, ZEROS).differences["value"] == pytest.approx(5e-6, rel=0.05)
 
 
+def test_C9_logits_are_compared_with_the_largest_of_their_row():
+    policy = create_policy()
+    with torch.no_grad():
+        policy.policy_head.bias.zero_()
+        policy.policy_head.bias[0] = 1e3
+    model = patched(policy)
+    with torch.no_grad():
+        policy.policy_head.bias[1] += 5e-3
+    # 0.005 of 1,000 is 5e-6, though the logit itself is small.
+    assert check_parity(policy, model, ZEROS).differences["logits"] == pytest.approx(5e-6, rel=0.05)
+    with torch.no_grad():
+        policy.policy_head.bias[1] += 1e-2
+    with pytest.raises(PolicyError, match=r"C9.*logits"):
+        check_parity(policy, model, ZEROS)
+
+
 def test_C9_not_a_number_is_no_agreement():
     assert not Parity({"logits": float("nan"), "value": 0.0}).is_within_tolerance
     assert not Parity({"logits": 0.0, "value": float("nan")}).is_within_tolerance

@@ -87,10 +87,13 @@ def logit_scale(
     probed = policy.preprocess({key: array.to(logits.device) for key, array in probe(policy).items()})
     probe_rounded = policy.forward_preprocessed(probed)[0].double()
     probe_exact = _exact_logits(exact_policy, probed)
+    probe_differences, probe_sizes = (
+        each.abs().amax(1) for each in (probe_rounded - probe_exact, probe_exact)
+    )
 
     def rounds_well(scale: float) -> bool:
-        exported = scale * (probe_rounded - probe_exact).abs()
-        if float((exported / (scale * probe_exact).abs().clamp(min=1.0)).max()) * SAFETY > TOLERANCE:
+        exported = scale * probe_differences / (scale * probe_sizes).clamp(min=1.0)
+        if float(exported.max()) * SAFETY > TOLERANCE:
             return False
         for each in chosen:
             exactly = distribution.log_prob_and_entropy(scale * exact, each, mask)[0]

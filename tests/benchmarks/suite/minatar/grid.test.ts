@@ -1,0 +1,29 @@
+/** The games of MinAtar conform, and one action in ten sticks. */
+
+import { expect, test } from "vitest";
+import asterix from "../../../../benchmarks/suite/minatar/asterix.ts";
+import breakout from "../../../../benchmarks/suite/minatar/breakout.ts";
+import { FIRE, LEFT, RIGHT, StickyActions } from "../../../../benchmarks/suite/minatar/grid.ts";
+import spaceInvaders from "../../../../benchmarks/suite/minatar/space-invaders.ts";
+import { checkGame } from "../../../../web/sdk/src/check.ts";
+import { drawing } from "./given-draws.ts";
+
+test.each([
+  ["breakout", breakout, [10, 10, 4]],
+  ["asterix", asterix, [10, 10, 4]],
+  ["space-invaders", spaceInvaders, [10, 10, 6]],
+])("%s conforms", (_, game, shape) => {
+  const report = checkGame(game, {
+    steps: 500,
+    now: performance.now.bind(performance),
+    heapBytes: () => process.memoryUsage().heapUsed,
+  });
+  // Actions without effect are MinAtar's: each game has all six.
+  expect(report.findings.filter(({ id }) => id !== "action-without-effect")).toEqual([]);
+  expect(report.description!.observation).toMatchObject({ shape, dtype: "uint8" });
+});
+
+test("one action in ten is the last one again", () => {
+  const sticky = new StickyActions(drawing(0.5, 0.09, 0.1));
+  expect([LEFT, RIGHT, FIRE].map((action) => sticky.next(action))).toEqual([LEFT, LEFT, FIRE]);
+});
