@@ -31,20 +31,28 @@ MAX_UNPAID: Final = 10
 """Episodes of random play for each step in which the score grows; with more, a score teaches nothing."""
 MAX_UNWON: Final = 2
 """The same for a win, which an episode has once."""
+ROUNDING: Final = 1e-6
+"""Share of a return by which equal ones may differ."""
 WORDS: Final = 400
 MAX_WORST: Final = 9
 
-Problem = Literal["failed", "over-at-once", "never-over", "no-score"]
+Problem = Literal["failed", "over-at-once", "never-over", "no-score", "same-score"]
 Part = Literal["press", "score", "end", "restart"]
 
 REMEDIES: Final[dict[Problem, tuple[Part, ...]]] = {
     "failed": ("restart", "end", "score"),
     "over-at-once": ("restart", "end"),
     "no-score": ("press", "restart", "score"),
+    "same-score": ("score",),
     "never-over": ("press", "restart", "end"),
 }
 """The parts whose next candidates are tried, the safest first: a fresh page is right for every game."""
-OPEN: Final[dict[Problem, str]] = {"failed": "playing", "over-at-once": "over", "no-score": "score"}
+OPEN: Final[dict[Problem, str]] = {
+    "failed": "playing",
+    "over-at-once": "over",
+    "no-score": "score",
+    "same-score": "score",
+}
 """The option that is unfinished; an end is none, since each adapter has a time limit."""
 
 Write = Callable[[ProbeChoice, list[str]], Awaitable[ProbeDraft]]
@@ -79,20 +87,25 @@ async def settle(
         tried.append(played(choice, view, problems))
         return tried[-1], problems
 
-    best, problems = await attempt(first_choice(found))
-    choices = alternatives(found, best.choice, problems)
-    while problems and now() - began < seconds:
-        choice = next(choices, None)
-        if choice is None:
-            break
-        if any(choice == known.choice for known in tried):
-            continue
-        other, others = await attempt(choice)
-        if _weight(others) < _weight(problems):
-            best, problems = other, others
-            choices = alternatives(found, best.choice, problems)
+    async def mended(best: ProbePlay, problems: list[Problem]) -> tuple[ProbePlay, list[Problem]]:
+        choices = alternatives(found, best.choice, problems)
+        while problems and now() - began < seconds:
+            choice = next(choices, None)
+            if choice is None:
+                break
+            if any(choice == known.choice for known in tried):
+                continue
+            other, others = await attempt(choice)
+            if _weight(others) < _weight(problems):
+                best, problems = other, others
+                choices = alternatives(found, best.choice, problems)
+        return best, problems
+
+    best, problems = await mended(*await attempt(first_choice(found)))
     if best.steps > 0 and best.ended == 0:
-        best, problems = await attempt(best.choice.model_copy(update={"max_seconds": ENDLESS_SECONDS}))
+        # Only here are there enough episodes to compare.
+        shorter = best.choice.model_copy(update={"max_seconds": ENDLESS_SECONDS})
+        best, problems = await mended(*await attempt(shorter))
     added = [] if problems else _added(found, best)
     for name in added:
         choice = best.choice.model_copy(update={name: True})
@@ -152,6 +165,10 @@ def problems_of(found: PageProbe, choice: ProbeChoice, view: CheckView) -> list[
     )
     if score is not None and play.paid_steps == 0 and _expected(score.ups, score.frames, frames):
         problems.append("no-score")
+    # A clock, by its value. Where the game ends, even that is worth something.
+    if score is not None and play.terminated == 0 and play.episodes >= MIN_EPISODES and play.paid_steps:
+        is_same = play.return_std is not None and play.return_std <= ROUNDING * abs(play.return_mean or 0.0)
+        problems += ["same-score"] * is_same
     if end is not None and end.ended and play.terminated == 0 and _expected(end.ended, end.frames, frames):
         problems.append("never-over")
     return problems
@@ -193,6 +210,7 @@ SAID: Final[dict[Problem, str]] = {
     "failed": "it could not be played",
     "over-at-once": "episodes end as they begin, and did not in the probe",
     "no-score": "the score does not grow, and grew in the probe",
+    "same-score": "the score of every episode is the same, however it is played",
     "never-over": "the end does not come, and came in the probe",
 }
 

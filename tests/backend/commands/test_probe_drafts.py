@@ -39,14 +39,19 @@ FOUND = probed(
 
 
 def play(
-    paid: int = 100, ended: int = 10, length: float = 100.0, finding: str | None = None, episodes: int = 10
+    paid: int = 100,
+    ended: int = 10,
+    length: float = 100.0,
+    finding: str | None = None,
+    episodes: int = 10,
+    deviation: float = 3.0,
 ) -> CheckView:
     found = [] if finding is None else [finding_of(finding)]
     checked = CheckedPlay(
         steps=1000,
         episodes=episodes,
         return_mean=2.0,
-        return_std=3.0,
+        return_std=deviation,
         length_mean=length,
         terminated=ended,
         paid_steps=paid,
@@ -120,6 +125,26 @@ async def test_what_no_candidate_mends_is_unfinished() -> None:
     draft, verified = await settled(lambda _: play(paid=0))
     assert (draft.unfinished, verified.open) == (["score"], ["score"])
     assert verified.play.choice == ProbeChoice()
+
+
+async def test_a_score_that_is_the_same_however_it_is_played_gives_way_to_the_next() -> None:
+    # Episodes of random play are too long to compare, until they are cut.
+    def playing(choice: ProbeChoice) -> CheckView:
+        is_clock = choice.score == 0
+        if choice.max_seconds is None:
+            return play(ended=0, episodes=2, deviation=0.0 if is_clock else 3.0)
+        return play(ended=0, episodes=20, deviation=1e-9 if is_clock else 3.0)
+
+    endless = [end.model_copy(update={"ended": 0}) for end in FOUND.candidates.end]
+    found = FOUND.model_copy(update={"candidates": FOUND.candidates.model_copy(update={"end": endless})})
+    _, verified = await settled(playing, found=found)
+    assert (verified.play.choice, verified.open) == (ProbeChoice(score=1, max_seconds=30), [])
+    # Without another it is unfinished.
+    draft, verified = await settled(lambda _: play(ended=0, deviation=0.0), found=found)
+    assert (draft.unfinished, verified.open) == (["score"], ["score"])
+    # Time alive is a score where the game ends.
+    _, verified = await settled(lambda _: play(ended=1, deviation=0.0), found=found)
+    assert verified.open == []
 
 
 async def test_a_score_that_chance_hardly_meets_is_helped_by_a_reward_for_staying_alive() -> None:
