@@ -167,8 +167,9 @@ def problems_of(found: PageProbe, choice: ProbeChoice, view: CheckView) -> list[
         problems.append("no-score")
     # A clock, by its value. Where the game ends, even that is worth something.
     if score is not None and play.terminated == 0 and play.episodes >= MIN_EPISODES and play.paid_steps:
-        is_same = play.return_std is not None and play.return_std <= ROUNDING * abs(play.return_mean or 0.0)
-        problems += ["same-score"] * is_same
+        slack = ROUNDING * abs(play.return_mean or 0.0)
+        if play.return_std is not None and play.return_std <= slack:
+            problems.append("same-score")
     if end is not None and end.ended and play.terminated == 0 and _expected(end.ended, end.frames, frames):
         problems.append("never-over")
     return problems
