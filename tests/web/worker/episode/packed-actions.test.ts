@@ -21,7 +21,9 @@ test.each([
 
 test("a megabyte is packed without running out of arguments", async () => {
   const numbers = new Uint8Array(MAX_ACTION_BYTES).map((_, i) => i);
-  expect(await unpackActions(packActions(numbers, [MAX_ACTION_BYTES, 1]))).toEqual(numbers);
+  const unpacked = await unpackActions(packActions(numbers, [MAX_ACTION_BYTES, 1]));
+  // `toEqual` takes seconds for a megabyte.
+  expect(Buffer.compare(unpacked, numbers)).toBe(0);
 });
 
 test("more bytes than the shape says are read no further", async () => {
