@@ -101,7 +101,7 @@ async function playerOf(definition: GameDefinition, episode: RecordedEpisode) {
   });
   const go = async (seconds: number) => {
     player.go(seconds);
-    await vi.waitFor(() => expect(player.isBehind).toBe(false));
+    await vi.waitFor(() => expect(player.isBehind).toBe(false), { timeout: 20_000 });
     expect(errors).toEqual([]);
   };
   return { player, go, found, numArrived: () => arrived };

@@ -10,6 +10,9 @@ const MODULE: GameModule = {
   url: "http://127.0.0.1/games/snake.js",
 };
 
+/** The limit of a wait: the second that is the default is too short on a busy machine. */
+const WAIT = { timeout: 20_000 };
+
 class FakeSandbox implements SandboxOpener {
   opened: [number, string][] = [];
   closed: number[] = [];
@@ -58,10 +61,11 @@ test("what is said before the module is there reaches the thread behind it, in o
   thread.postMessage({ bytes }, [bytes.buffer]);
   expect(sandbox.opened).toEqual([[expect.any(Number), "rollout"]]);
   arrive(MODULE);
-  await vi.waitFor(() => expect(sandbox.heard).toHaveLength(3));
+  await vi.waitFor(() => expect(sandbox.heard).toHaveLength(3), WAIT);
   thread.postMessage("last");
-  await vi.waitFor(() =>
-    expect(sandbox.heard).toEqual([MODULE, "first", { bytes: Uint8Array.of(7) }, "last"]),
+  await vi.waitFor(
+    () => expect(sandbox.heard).toEqual([MODULE, "first", { bytes: Uint8Array.of(7) }, "last"]),
+    WAIT,
   );
   expect(bytes.length).toBe(0);
 });
@@ -70,14 +74,15 @@ test("what the thread says is heard, and what its frame says is an error", async
   open(Promise.resolve(MODULE));
   sandbox.ports[0][0].postMessage({ type: "described" });
   sandbox.ports[0][1].postMessage("the script could not be parsed");
-  await vi.waitFor(() =>
-    expect([heard, errors]).toEqual([[{ type: "described" }], ["the script could not be parsed"]]),
+  await vi.waitFor(
+    () => expect([heard, errors]).toEqual([[{ type: "described" }], ["the script could not be parsed"]]),
+    WAIT,
   );
 });
 
 test("a module that cannot be had fails the thread with the reason", async () => {
   open(Promise.reject(new Error("404 at games/snake.js")));
-  await vi.waitFor(() => expect(errors).toEqual(["404 at games/snake.js"]));
+  await vi.waitFor(() => expect(errors).toEqual(["404 at games/snake.js"]), WAIT);
   expect(sandbox.heard).toEqual([]);
 });
 

@@ -15,7 +15,7 @@ test("the supervisor starts, says that it is not connected, keeps a lock, and le
   expect(await held()).toBe(1);
   handle.stop();
   handle.stop();
-  await vi.waitFor(async () => expect(await held()).toBe(0));
+  await vi.waitFor(async () => expect(await held()).toBe(0), { timeout: 20_000 });
 });
 
 test("a page reloads once for its build, and not again", () => {
