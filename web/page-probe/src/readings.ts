@@ -11,6 +11,7 @@ import {
   GUESS,
   isClock,
   isElement,
+  isSteady,
   LIVES_NAMES,
   newGameOf,
   OVER_NAMES,
@@ -189,6 +190,8 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
     (ups > 0 ? 4 : 0) +
     (isFromNothing ? 2 : 0) -
     (downs > 0 ? 4 : 0) -
+    // Seconds that are shown: a score grows when something happens.
+    (named === 0 && isSteady(series) ? 1 : 0) -
     (place.isShown ? 0.5 : 0) -
     place.text.length / 100;
   const why =
