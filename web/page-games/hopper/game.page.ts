@@ -16,7 +16,7 @@ export default definePageGame({
   page: "index.html",
   size: [480, 360],
   maxSeconds: 60,
-  observation: box({ low: -5, high: 5, shape: [6] }),
+  observation: box({ low: -5, high: 5, shape: [7] }),
   action: discrete(["fall", "hop"]),
   keys: { fall: [], hop: ["Space"] },
   seed: (w, seed) => w.k.randSeed(seed),
@@ -25,7 +25,8 @@ export default definePageGame({
   playing: (w) => w.k.getSceneName() === "play" && w.k.get("bird").length === 1,
   observe(w) {
     const [bird] = w.k.get("bird");
-    return [bird.pos.y / 360, bird.vel.y / 800, ...pillars(w)];
+    // It hops when the key goes down, which a key that is down cannot do again.
+    return [bird.pos.y / 360, bird.vel.y / 800, w.k.isKeyDown("space") ? 1 : 0, ...pillars(w)];
   },
   // A tenth for each second alive, one for each pillar.
   reward(w) {
