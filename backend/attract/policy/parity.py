@@ -43,7 +43,7 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     Args:
         policy: on any device.
         onnx_bytes: its model, with or without `action`; with a mask, everything is allowed.
-        observations: [N, ...] each, N >= 1; None: `probe(policy)`.
+        observations: [N, ...] each, N >= 1, such as `probe` gives; None: `probe(policy)`.
 
     Returns: the largest differences.
     Raises: PolicyError: when rule C9 does not hold.
@@ -85,11 +85,14 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     return parity
 
 
-def probe(policy: Policy) -> Observations:
-    """64 observations for the policy: seeded, all bytes and choices, floats over a few deviations.
+def probe(policy: Policy, examples: Observations | None = None) -> Observations:
+    """64 observations for the policy, the same each time: a network is exact where its game is.
 
-    Deviations are those that the policy normalises by: a network is exact where its game is, and observations
-    far from the game's own are clipped before they reach it.
+    Floats lie over a few of the deviations that the policy normalises by. Pictures, bits and choices are
+    noise without `examples`, which excites a network more than the game's own do.
+
+    Args:
+        examples: of entries that are not floats, the game's own: [N, ...] each, N >= 1; None: none.
     """
     generator = torch.Generator().manual_seed(0)
     found: dict[str, Tensor] = {}
@@ -105,6 +108,8 @@ def probe(policy: Policy) -> Observations:
             limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}
             limit = limits.get(entry.kind, 256)
             found[entry.key] = torch.randint(0, limit, shape, dtype=entry.dtype, generator=generator)
+    for key, seen in (examples or {}).items():
+        found[key] = seen[torch.arange(NUM_PROBES) % len(seen)]
     return found
 
 

@@ -89,6 +89,20 @@ def test_probes_fit_every_entry():
     assert sorted(probes["item"].unique().tolist()) == [0, 1, 2]
 
 
+def test_probes_are_the_games_own_pictures_and_choices_where_there_are_examples():
+    spaces = {
+        "view": BoxSpace(shape=[2], dtype="uint8"),
+        "item": DiscreteSpace(n=3),
+        "x": BoxSpace(shape=[1]),
+    }
+    policy = create_policy(DictSpace(spaces=spaces))
+    examples = {"view": torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8), "item": torch.tensor([2, 0])}
+    probes = probe(policy, examples)
+    assert probes["view"].tolist() == [[1, 2], [3, 4]] * 32
+    assert probes["item"].tolist() == [2, 0] * 32
+    assert torch.equal(probes["x"], probe(policy)["x"])
+
+
 def test_probes_lie_where_the_games_observations_do():
     policy = create_policy(BoxSpace(shape=[2]))
     seen = torch.tensor([[99.0, -0.01], [101.0, 0.01]])

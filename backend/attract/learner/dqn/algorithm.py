@@ -1,22 +1,26 @@
 """DQN behind the seam: the loss of its gradient steps, and the policy's heads."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from attract.algorithm.quantiles import quantile_huber_loss, quantile_targets
 from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.checkpoints.state_tensors import within
 from attract.learner.dqn.dense_steps import DenseSteps, can_be_written_out
 from attract.learner.dqn.exploration import epsilon, logit_scale, wanted_entropy
 from attract.learner.dqn.network import Choices, QuantileNetwork
 from attract.learner.replay.off_policy import Minibatch, OffPolicy
+from attract.policy.observation_inputs import Observations
+from attract.policy.parity import NUM_PROBES
 from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
 
+_EXAMPLES = "values.examples."
 NUM_EXPLORED = 512
 """Observations over which the entropy of the next version is measured."""
 
@@ -47,6 +51,7 @@ class Dqn(OffPolicy):
         super().__init__(learnable, settings, self.network, self.target)
         self._distribution = learnable.distribution
         self._settings = settings
+        self._restored_examples: Observations | None = None
         self._is_written_out = learner == "auto" and can_be_written_out(self.network)
 
     def _loss(self, minibatch: Minibatch) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -68,6 +73,26 @@ class Dqn(OffPolicy):
             return super()._steps()
         return DenseSteps(self.network, self.target, self.optimizer, self._settings)
 
+    def examples(self) -> Observations | None:
+        """See `HasExamples`: of the buffer; until it has steps, those that a checkpoint brought."""
+        keys = [entry.key for entry in self._policy.entries if not entry.dtype.is_floating_point]
+        if not keys:
+            return None
+        if self.buffer.num_steps == 0:
+            return self._restored_examples
+        found = self.buffer.examples(NUM_PROBES)
+        return {key: found[key] for key in keys}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`: with examples, since a resumed run may be exported before its buffer fills."""
+        own = {f"{_EXAMPLES}{key}": array for key, array in (self.examples() or {}).items()}
+        return super().tensors() | own
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """See `Algorithm`."""
+        super().restore(tensors, document)
+        self._restored_examples = within(tensors, _EXAMPLES) or None
+
     @torch.no_grad()
     def _write_policy(self, progress: Progress) -> tuple[dict[str, float], dict[str, float]]:
         """See `OffPolicy`: logits for this epsilon."""
@@ -84,6 +109,8 @@ class Dqn(OffPolicy):
         preprocessed = self._policy.preprocess(self.buffer.observations(drawn.start, self._device))
         wanted = wanted_entropy(eps, self.network.choices, mask, NUM_EXPLORED)
         self.network.write_heads(1.0)
-        scale, entropy = logit_scale(self._policy, self._distribution, preprocessed, mask, wanted)
+        scale, entropy = logit_scale(
+            self._policy, self._distribution, preprocessed, mask, wanted, self.examples()
+        )
         self.network.write_heads(scale)
         return {"train/logit_scale": scale, "train/entropy": entropy}, {"train/epsilon": eps}

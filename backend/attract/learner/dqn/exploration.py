@@ -12,7 +12,7 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.learner.dqn.network import Choices
 from attract.learner.verification import TOLERANCE_FLOOR
 from attract.policy.network import Policy
-from attract.policy.observation_inputs import Preprocessed
+from attract.policy.observation_inputs import Observations, Preprocessed
 from attract.policy.parity import TOLERANCE, probe
 
 SAFETY: Final = 3.0
@@ -58,6 +58,7 @@ def logit_scale(
     preprocessed: Preprocessed,
     action_mask: Tensor | None,
     entropy: float,
+    examples: Observations | None = None,
 ) -> tuple[float, float]:
     """What the logits are multiplied by so that the mean entropy is as wanted, and the entropy then.
 
@@ -71,6 +72,7 @@ def logit_scale(
         preprocessed: [N, ...] each.
         action_mask: [N, K] bool; None: everything is allowed.
         entropy: nats, mean over the observations.
+        examples: the game's own observations on which an export is compared with torch; see `probe`.
     """
     logits, _ = policy.forward_preprocessed(preprocessed)
     actions = distribution.mode(logits, action_mask)
@@ -84,7 +86,8 @@ def logit_scale(
     mask = None if action_mask is None else action_mask[:MAX_CHECKED]
     rounded, exact = logits[:MAX_CHECKED].double(), _exact_logits(exact_policy, few)
     chosen = distribution.mode(-rounded, mask), actions[:MAX_CHECKED]
-    probed = policy.preprocess({key: array.to(logits.device) for key, array in probe(policy).items()})
+    probes = probe(policy, examples)
+    probed = policy.preprocess({key: array.to(logits.device) for key, array in probes.items()})
     probe_rounded = policy.forward_preprocessed(probed)[0].double()
     probe_exact = _exact_logits(exact_policy, probed)
     probe_differences, probe_sizes = (

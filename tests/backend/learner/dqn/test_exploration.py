@@ -12,7 +12,7 @@ from attract.learner.verification import TOLERANCE_FLOOR
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution
 from attract.policy.parity import check_parity
-from attract.schema.spaces import ActionSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from policies import create_policy, describe, observations_for, randomise
 
 
@@ -103,6 +103,22 @@ def test_C7_logits_are_no_sharper_than_rounding_allows():
     assert browser_difference(policy, scale) < TOLERANCE_FLOOR
     # Sharper ones are not the same policy in torch and in ONNX Runtime any more.
     assert browser_difference(policy, 100.0) > TOLERANCE_FLOOR
+
+
+def test_C9_logits_are_as_sharp_as_the_games_own_pictures_allow():
+    pictures = BoxSpace(shape=[40], dtype="uint8")
+    distribution = build_distribution(describe(pictures))
+    policy = create_policy(pictures, hidden_sizes=(128,))
+    with torch.no_grad():
+        # On a black picture the logits are the biases. On others large terms cancel, up to their rounding.
+        policy.policy_head.bias.copy_(torch.tensor([-0.1, 0.0, 0.1]))
+        layer, head = policy.trunk[0].weight, policy.policy_head.weight
+        layer[64:] = layer[:64]
+        head[:, :64] = 1000.0 * torch.randn(3, 64, generator=torch.Generator().manual_seed(1))
+        head[:, 64:] = -head[:, :64]
+    dark = {"obs": torch.zeros(64, 40, dtype=torch.uint8)}
+    scales = [logit_scale(policy, distribution, dark, None, 0.0, examples)[0] for examples in (dark, None)]
+    assert scales[0] > 100 * scales[1]
 
 
 def test_C9_an_export_of_the_sharpest_logits_passes_its_check():
