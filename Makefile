@@ -8,6 +8,8 @@ TORCH := 2.13.0
 # That run tests side by side, a file each: most tests wait as long as they compute.
 PROCESSES ?= 3
 RUN := $(BIN)/python -m attract
+# Images set it. Each worker of pytest would rewrite all test files again, and each process compile Attract.
+unexport PYTHONDONTWRITEBYTECODE
 ALONE = $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
 .PHONY: setup demo serve build test long soak check docs format mutants planted corpus ray gpu-check clean

@@ -54,8 +54,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if not config.pluginmanager.hasplugin("rerunfailures"):
         return
+    paths = {item.path for item in items}
+    whole = {path for path in paths if any(path.is_relative_to(folder) for folder in WHOLE_SYSTEM)}
     for item in items:
-        if any(item.path.is_relative_to(folder) for folder in WHOLE_SYSTEM):
+        if item.path in whole:
             item.add_marker(pytest.mark.flaky(reruns=RERUNS, reruns_delay=2))
 
 

@@ -1,6 +1,7 @@
 """No message advises a flag that the command which says it does not have."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,7 @@ NO_MESSAGES = {
 """Modules whose texts with flags are words for other programs."""
 
 
+@functools.cache
 def flags_of(command: str) -> set[str]:
     # `cluster` takes the flags of `train` as well.
     commands = (command, "train") if command == "cluster" else (command,)
@@ -89,7 +91,10 @@ def text_of(node: ast.expr) -> str | None:
 
 def messages_of(path: Path) -> Iterator[tuple[int, str]]:
     """Texts with a flag that a person reads: those of several words, and those that name a setting."""
-    tree = ast.parse(path.read_text())
+    source = path.read_text()
+    if FLAG.search(source) is None:
+        return
+    tree = ast.parse(source)
     words = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
     settings = {id(word.value) for word in words if word.arg == "setting"}
     helps = {id(word.value) for word in words if word.arg == "help"}
