@@ -40,7 +40,7 @@ def keep(game: str, seed: int) -> GameCard:
         game: bundled name, of `KEPT_TASKS`; its card says what it is about and its keys.
         seed: the run's.
 
-    Returns: the card, as it was written: the returns are the run's last evaluation.
+    Returns: the card, as it was written: its returns are those of an evaluation of the final policy.
 
     Raises: AttractError: when the training fails.
     """
@@ -52,12 +52,15 @@ def keep(game: str, seed: int) -> GameCard:
             "train", game, "--headless", "--no-check", "--seed", str(seed), "--total-steps", str(task.steps),
             *task.variants[0].flags, *goal, "--json", runs_dir=Path(runs_dir), accepted=(DONE, GOAL_MISSED),
         )  # fmt: skip
+        judged = attract(
+            "eval", "latest", "--episodes", str(task.episodes), "--json", runs_dir=Path(runs_dir)
+        )
         for name in FILES:
             shutil.copyfile(Path(result["export"]) / name, folder / name)
     card = GameCard.model_validate_json((folder / CARD).read_bytes()).model_copy(
         update={
-            "random_return": round(result["random_return"], 2),
-            "trained_return": round(result["return"], 2),
+            "random_return": round(judged["random_return"], 2),
+            "trained_return": round(judged["return_mean"], 2),
             "learn_seconds": round(result["wall_seconds"]),
         }
     )
