@@ -200,16 +200,49 @@ test("a game that its menu restarts takes a fresh page only if it has to", async
   expect(held).toEqual([["Space"], ["Space"], []]);
 });
 
+test("a key that begins a game and a button that begins it again are pressed by one menu, the key where there is no button", async () => {
+  const startAction = { kind: "key", code: "Space", ticks: 10 } as const;
+  const again = {
+    ...startAction,
+    further: [{ kind: "element", selector: ".again", text: "Again" }],
+  } as const;
+  const found = { ...FOUND, restart: null, again, inputs: { ...FOUND.inputs, startAction } };
+  const { page } = await defined(adapterText(found));
+  const box = { x: 10, y: 20, width: 40, height: 20 };
+  let isOver = false;
+  const button = {
+    checkVisibility: () => isOver,
+    scrollIntoView: () => 0,
+    getBoundingClientRect: () => box,
+  };
+  const presses: unknown[] = [];
+  const hands = {
+    ...HANDS,
+    hold: (keys: readonly string[]) => presses.push(...keys),
+    point: (...where: unknown[]) => presses.push(where),
+  };
+  for (isOver of [false, true]) {
+    const window = {
+      lookInside: () => ({ state: isOver ? "over" : "title" }),
+      document: { querySelector: () => button },
+    };
+    page?.menu?.(window, hands);
+    expect(page?.playing?.(window)).toBe(false);
+  }
+  expect(presses).toEqual(["Space", [30, 30, true]]);
+});
+
 test("one that begins by itself is pressed only once it is over, a button only where it is to be seen", async () => {
   const again = { kind: "element", selector: ".again", text: "Again", ticks: 40 } as const;
   const found = { ...FOUND, restart: null, again };
   const { page } = await defined(adapterText(found));
   const presses: unknown[] = [];
   const hands = { ...HANDS, ticks: 0, hold: () => 0, point: (...where: unknown[]) => presses.push(where) };
-  const box = { x: 10, y: 20, width: 40, height: 20, bottom: 40 };
-  const document = { querySelector: () => ({ getBoundingClientRect: () => box }) };
+  const box = { x: 10, y: 20, width: 40, height: 20 };
+  const button = { checkVisibility: () => true, scrollIntoView: () => 0, getBoundingClientRect: () => box };
+  const document = { querySelector: () => button };
   for (const state of ["over", "playing"]) {
-    const window = { ...PAGE, lookInside: () => ({ state }), document, innerHeight: 100 };
+    const window = { ...PAGE, lookInside: () => ({ state }), document };
     page?.menu?.(window, hands);
     expect(page?.playing?.(window)).toBe(state === "playing");
   }
@@ -218,8 +251,9 @@ test("one that begins by itself is pressed only once it is over, a button only w
     [30, 30, false],
   ]);
   const startAction = { ...again, selector: ".begin" } as const;
-  const text = adapterText({ ...found, inputs: { ...FOUND.inputs, startAction } });
-  expect(text).toContain('querySelectorAll(".begin, .again")');
+  const both = { ...startAction, further: [again] };
+  const text = adapterText({ ...found, again: both, inputs: { ...FOUND.inputs, startAction } });
+  expect(text).toContain('const buttons = [".again",".begin"]');
 });
 
 test("what was not found is named in the adapter, which nothing plays until that is deleted; an end is not needed", async () => {
@@ -384,7 +418,7 @@ test("a drawn button is pressed until it is gone, and another restarts the game"
     early: [],
     playing: null,
     inputs: { ...FOUND.inputs, startAction },
-    again: { kind: "spot", name: "PLAY AGAIN", ticks: 10 },
+    again: { ...startAction, further: [{ kind: "spot", name: "PLAY AGAIN" }] },
     reading: {
       ...FOUND.reading,
       end: { place: place("w.lost"), text: "w.lost", why: "it came", isOver: Boolean },

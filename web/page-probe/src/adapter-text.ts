@@ -26,7 +26,7 @@ export interface Findings extends PageToProbe {
   readonly seesPixels: boolean;
   /** The call that restarts the game; null: each episode takes a fresh page. */
   readonly restart: string | null;
-  /** The action that restarts the game once it is over; null: there is none, or `restart` does it. */
+  /** The start action with what restarts the game once it is over; null: nothing does, or `restart` does it. */
   readonly again: StartAction | null;
   /** A call that seeds the engine's own random numbers; null: it has none. */
   readonly seed: string | null;
@@ -189,9 +189,7 @@ function wholeText({ reading, restart, playing, early }: Findings): string {
 }
 
 function hasSpot({ inputs, again }: Findings): boolean {
-  return [inputs.startAction, again].some(
-    (action) => action !== null && pressesOf(action).some(({ kind }) => kind === "spot"),
-  );
+  return pressesOf(again ?? inputs.startAction).some(({ kind }) => kind === "spot");
 }
 
 /** What has to be heard of from the page's beginning on. */
@@ -362,65 +360,15 @@ function restartOf({ reached, reading }: Findings, restart: string): string {
   return `restart(w) {\n    ${[...steps, `${restart};`].join("\n    ")}\n  }`;
 }
 
+/** A `menu` that presses what the last menu that is there asks for, and when the game has begun. */
 function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {
-  const startAction = own.kind === "none" && again !== null ? again : own;
+  const startAction = again ?? own;
+  const isBegunByItself = own.kind === "none";
   const over = reading.end?.text ?? "false";
-  const playing = startAction === own || known !== null ? known : `!(${over})`;
   // What is shown at the end may be shown until the game begins, too.
+  const playing = isBegunByItself && again !== null ? (known ?? `!(${over})`) : known;
   if (startAction.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
-  const isBegunByItself = startAction !== own;
-  // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
-  const isShort = startAction.ticks === LONG_WAIT || playing === null;
-  const first = `page.ticks < ${lastPress(startAction)}`;
-  const when = [
-    ...(isBegunByItself ? [over] : []),
-    ...(isShort && !isBegunByItself ? [again === null ? first : `(${first} || ${over})`] : []),
-    "page.ticks % 8 < 4",
-  ];
-  const during = when.join(" && ");
-  const isSingle = [startAction, again].every((action) => (action?.further ?? []).length === 0);
-  const single = {
-    key: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((startAction as { code: string }).code)}] : [])`,
-    click: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(startAction as { x: number }).x}, ${(startAction as { y: number }).y}, ${during})`,
-    element: (): string =>
-      `menu(w, page) {\n    const box = ${buttonOf(startAction, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
-    spot: (): string => {
-      const names = spotNames(startAction, again);
-      const lines = [
-        `const place = spot(w, ${names});`,
-        ...(playing === null ? ["w.hasMenu ||= place !== undefined;"] : []),
-        `if (place) page.point(place[0], place[1], ${isBegunByItself ? `${over} && ` : ""}page.ticks % 8 < 4);`,
-        "else page.lift();",
-      ];
-      return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
-    },
-  };
-  const press = isSingle ? single[startAction.kind]() : menusOf(startAction, again, during);
-  if (playing !== null) return [press, `playing: (w) => ${playing}`];
-  if (isSingle && startAction.kind === "spot") {
-    const isGone = `w.hasMenu && !spot(w, ${spotNames(startAction, again)})`;
-    return [
-      press,
-      `// What began it is gone.\n  playing: (w) => ${isGone}${over === "false" ? "" : ` && !(${over})`}`,
-    ];
-  }
-  const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
-  // No sign that the game has started was found: it waits for a fixed time.
-  const counted = name.startsWith("menu: ")
-    ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_?w, page\) => /, "")};\n  }`
-    : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
-  const isOver = again === null ? "" : ` && !(${over})`;
-  return [
-    `${counted}`,
-    `// No sign that the game has started was found: it waits for a fixed time.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
-  ];
-}
-
-/** A `menu` that presses what the last menu that is there asks for. */
-function menusOf(startAction: StartAction, again: StartAction | null, during: string): string {
-  const presses = [...pressesOf(startAction), ...(again === null ? [] : pressesOf(again))].reverse();
+  const presses = pressesOf(startAction).reverse();
   const each = (textOf: (press: Press) => string | null): string[] => [
     ...new Set(presses.flatMap((press) => textOf(press) ?? [])),
   ];
@@ -428,15 +376,22 @@ function menusOf(startAction: StartAction, again: StartAction | null, during: st
   const names = each((press) => (press.kind === "spot" ? JSON.stringify(press.name) : null));
   const codes = each((press) => (press.kind === "key" ? press.code : null));
   const [click] = each((press) => (press.kind === "click" ? `[${press.x}, ${press.y}]` : null));
-  const drawn = names.length === 0 ? [] : [`spot(w, ${names.join(", ")})`];
+  const drawn = `spot(w, ${names.join(", ")})`;
+  // A button that is drawn is there until it has begun the game.
+  const isDrawn = pressesOf(own).length < 2 && presses.every(({ kind }) => kind === "spot");
+  const isCounted = playing === null && !isDrawn;
+  // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
+  const isShort = !isDrawn && (isCounted || own.ticks === LONG_WAIT);
+  const first = `page.ticks < ${lastPress(startAction)}`;
+  const when = isBegunByItself ? over : again === null ? first : `(${first} || ${over})`;
+  const isDown = `${isBegunByItself || isShort ? `${when} && ` : ""}page.ticks % 8 < 4`;
   const places = [
     ...(selectors.length === 0 ? [] : ["middle"]),
-    ...drawn,
+    ...(names.length === 0 ? [] : [drawn]),
     ...(click === undefined ? [] : [click]),
   ];
   const lines = [
-    "// What the last menu that is there asks for.",
-    `const isDown = ${during};`,
+    ...(isCounted ? ["w.waited = page.ticks;"] : []),
     ...(selectors.length === 0
       ? []
       : [
@@ -446,29 +401,25 @@ function menusOf(startAction: StartAction, again: StartAction | null, during: st
           "const box = button?.getBoundingClientRect();",
           "const middle = box && [box.x + box.width / 2, box.y + box.height / 2];",
         ]),
-    `const place = ${places.join(" ?? ") || "undefined"};`,
-    "if (place) page.point(place[0], place[1], isDown);",
-    "else page.lift();",
-    ...(codes.length === 0 ? [] : [`page.hold(isDown && !place ? ${JSON.stringify(codes)} : []);`]),
+    ...(places.length === 0 ? [] : [`const place = ${places.join(" ?? ")};`]),
+    ...(playing === null && isDrawn ? ["w.hasMenu ||= place !== undefined;"] : []),
+    `const isDown = ${isDown};`,
+    ...(places.length === 0
+      ? []
+      : ["if (place) page.point(place[0], place[1], isDown);", "else page.lift();"]),
+    ...(codes.length === 0
+      ? []
+      : [`page.hold(isDown${places.length === 0 ? "" : " && !place"} ? ${JSON.stringify(codes)} : []);`]),
   ];
-  return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
-}
-
-/** The button that starts the game; if another button restarts it, the visible one of the two. */
-function buttonOf(startAction: StartAction, again: StartAction | null): string {
-  const { selector } = startAction as { selector: string };
-  if (again?.kind !== "element" || again.selector === selector)
-    return `w.document.querySelector(${JSON.stringify(selector)})`;
-  const both = JSON.stringify(`${selector}, ${again.selector}`);
-  return `[...w.document.querySelectorAll(${both})].find((button) => button.checkVisibility())`;
-}
-
-/** Names of the spots that start and restart the game. */
-function spotNames(startAction: StartAction, again: StartAction | null): string {
-  const names = [startAction, again].flatMap((own) =>
-    own?.kind === "spot" ? [JSON.stringify(own.name)] : [],
-  );
-  return [...new Set(names)].join(", ");
+  const body = lines.join("\n    ");
+  const menu = `menu(${/\bw\b/.test(body) ? "w" : "_w"}, page) {\n    ${body}\n  }`;
+  if (playing !== null) return [menu, `playing: (w) => ${playing}`];
+  const why = isDrawn
+    ? "What began it is gone."
+    : "No sign that the game has started was found: it waits for a fixed time.";
+  const begun = isDrawn ? `w.hasMenu && !${drawn}` : `w.waited >= ${startAction.ticks}`;
+  const isOver = over === "false" || (again === null && !isDrawn) ? "" : ` && !(${over})`;
+  return [menu, `// ${why}\n  playing: (w) => ${begun}${isOver}`];
 }
 
 function advancing(keys: readonly [string, string[]][]): string {

@@ -124,18 +124,11 @@ export async function findAgain(given: RestartSearch): Promise<StartAction | nul
     if (search.isTimeUp()) return null;
     const again = withPress(startAction, candidate);
     if (again === startAction && candidate !== startAction) continue;
-    const way: Way = async (trial) => {
-      await start(trial, { ...again, ticks: AGAIN_TICKS }, () => !isEnded(search, trial.window));
-      return true;
-    };
-    if (!(await beginsAnew(search, way, toItsEnd))) continue;
+    const goesOn = (trial: Trial): boolean => !isEnded(search, trial.window);
+    if (!(await beginsAnew(search, pressing({ ...again, ticks: AGAIN_TICKS }, goesOn), toItsEnd))) continue;
     // The adapter's menu presses all of it, also in a fresh page.
     if (again === startAction || isBegunByItself) return again;
-    const first: Way = async (trial) => {
-      await start(trial, again);
-      return true;
-    };
-    if (await beginsAnew(search, first, playedFor(BY_ITSELF, 0))) return again;
+    if (await beginsAnew(search, pressing(again), playedFor(BY_ITSELF, 0))) return again;
   }
   return null;
 }
@@ -150,6 +143,14 @@ function withPress(startAction: StartAction, candidate: StartAction): StartActio
   return added.length === 0
     ? startAction
     : { ...startAction, further: [...(startAction.further ?? []), ...added] };
+}
+
+/** @param isBegun ends the presses. */
+function pressing(startAction: StartAction, isBegun?: (trial: Trial) => boolean): Way {
+  return async (trial) => {
+    await start(trial, startAction, isBegun && (() => isBegun(trial)));
+    return true;
+  };
 }
 
 /** A call as an adapter makes it. */
