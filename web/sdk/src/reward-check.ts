@@ -151,7 +151,7 @@ function lostOf(
   const isLost = befores.every(
     (before, i) => Math.abs(totals[i] - totals[0]) <= slack && before > totals[i] - slack,
   );
-  // Of a last step that is cut short, a part of the pay is in the return.
+  // The last step may be cut short, and has a part of the pay then.
   return isLost && Math.abs(pay) <= slack && highest - least > rounding
     ? { highest, total: totals[0], pay }
     : null;
