@@ -55,20 +55,6 @@ test("what grows at a steady pace comes after what grows when something happens:
   expect(scores.map(({ place }) => place.text)).toEqual(["w.barrels", "w.b"]);
 });
 
-test("a number that is there from the game's beginning comes before one that is only written at its end", () => {
-  const shown = { isShown: true };
-  const { scores } = read([
-    [
-      'drawn(w).number("# passed")',
-      (tick) => (DIES(tick) ? 3 + Number(tick > 50) : undefined),
-      "number",
-      { ...shown, name: "# passed" },
-    ],
-    ['drawn(w).number("#")', (tick) => Math.floor(tick / 13), "number", { ...shown, name: "#" }],
-  ]);
-  expect(scores.map(({ place }) => place.name)).toEqual(["#", "# passed"]);
-});
-
 test("an angle is read by its direction, in radians or degrees; what never turns is none", () => {
   const turned = (step: number) => {
     const { seen } = read([["w.ship.heading", (tick) => step * Math.floor(tick / 2)]], ["w.ship.heading"]);

@@ -192,8 +192,6 @@ function scoreOf(place: Place, series: readonly Series[]): Score | null {
     (downs > 0 ? 4 : 0) -
     // Seconds that are shown: a score grows when something happens.
     (named === 0 && isSteady(series) ? 1 : 0) -
-    // What is written at the end alone rewards nothing before.
-    (series.every(([first]) => first === undefined) ? 4 : 0) -
     (place.isShown ? 0.5 : 0) -
     place.text.length / 100;
   const why =
