@@ -1,5 +1,3 @@
-import path from "node:path";
-import * as esbuild from "esbuild";
 import { expect, test } from "vitest";
 import {
   adapterText,
@@ -7,93 +5,8 @@ import {
   type Findings,
   unfinishedOf,
 } from "../../../web/page-probe/src/adapter-text.ts";
-import type { Place } from "../../../web/page-probe/src/places.ts";
-import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
-
-const SDK = path.resolve(import.meta.dirname, "../../../web/sdk/src/page/index.ts");
-
-/** What the adapter's text defines, as the bundler of a game makes it. */
-async function defined(text: string): Promise<GameDefinition> {
-  const { outputFiles } = await esbuild.build({
-    stdin: { contents: text, loader: "ts", resolveDir: import.meta.dirname },
-    bundle: true,
-    format: "esm",
-    write: false,
-    alias: { "attract/page": SDK },
-  });
-  return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)).default;
-}
-
-/** As its author leaves it once it says all. */
-function finished(text: string): string {
-  return text.replace(/unfinished: .*\n/, "");
-}
-
-function place(text: string, kind: Place["kind"] = "number", fields: string[] = []): Place {
-  return { text, name: text, kind, fields, isShown: false, read: () => undefined };
-}
-
-const FOUND: Findings = {
-  page: "dist/index.html",
-  size: [640, 480],
-  title: "My\nFlappy! */",
-  inputs: {
-    startAction: { kind: "none", ticks: 0 },
-    moves: [
-      { label: "left", input: { keys: ["ArrowLeft"] } },
-      { label: "point far", input: { keys: [], pointer: [10.4, 20, false] } },
-      { label: "click", input: { keys: [], pointer: [30, 40, true] } },
-    ],
-    taps: true,
-    isMoving: true,
-    changed: new Set(),
-  },
-  reading: {
-    score: { place: place("w.lookInside().score"), why: "it grew 3 times in random play" },
-    end: {
-      place: place("w.lookInside().state", "word"),
-      text: 'w.lookInside().state === "over"',
-      why: "it occurred in random play",
-      isOver: (value) => value === "over",
-    },
-    seen: [
-      { place: place("w.lookInside().ship?.x"), scales: [640], fields: [], count: 1 },
-      {
-        place: place("w.lookInside().stones", "list", ["x", "at.y"]),
-        scales: [640, 480],
-        fields: ["x", "at.y"],
-        count: 2,
-      },
-      { place: place("w.board", "grid"), scales: [2], fields: ["2", "2"], count: 4 },
-    ],
-    scores: [],
-    ends: [],
-  },
-  seesPixels: false,
-  restart: "w.newGame()",
-  again: null,
-  seed: "w.k.randSeed(seed)",
-  playing: null,
-  early: ["w.lookInside().state"],
-  variables: ["ship", "stones", "score", "state", "unused"],
-  advances: false,
-  isAnimated: false,
-  ticksPerStep: 4,
-  maxSeconds: 90,
-  alive: false,
-  reached: false,
-  open: [],
-};
-
-const HANDS = {
-  ticks: 0,
-  stepTick: 0,
-  parameters: {},
-  hold: () => 0,
-  point: () => 0,
-  lift: () => 0,
-};
+import { defined, FOUND, finished, HANDS, PAGE, place } from "./found-adapter.ts";
 
 test("a score that is shown is what it was where the end is written in its place", async () => {
   const shown = { ...place('numberIn(w.document.querySelector("#result"))'), isShown: true };
@@ -142,11 +55,6 @@ test("of a page that waits for promises between its frames the adapter says so",
   expect((await defined(adapterText({ ...FOUND, turns: true }))).page?.turns).toBe(true);
 });
 
-const PAGE = {
-  lookInside: () => ({ ship: { x: 320 }, stones: [{ x: 64, at: { y: 48 } }], score: 7, state: "over" }),
-  board: [[0, { value: 2 }], [null]],
-};
-
 test("what was found becomes an adapter that the SDK takes, and that reads the page", async () => {
   const text = adapterText(FOUND);
   expect(text).toContain("() => ({ ship, stones, score, state })");
@@ -164,62 +72,6 @@ test("what was found becomes an adapter that the SDK takes, and that reads the p
   const seeds: number[] = [];
   page?.seed?.({ k: { randSeed: (seed: number) => seeds.push(seed) } }, 5);
   expect(seeds).toEqual([5]);
-});
-
-test("without a restart the menu is pressed through in a fresh page", async () => {
-  const startAction = { kind: "key", code: "Space", ticks: 40 } as const;
-  const found = { ...FOUND, restart: null, inputs: { ...FOUND.inputs, startAction } };
-  const { page } = await defined(adapterText(found));
-  expect(page?.reset).toBe("reload");
-  const window: Record<string, unknown> = {};
-  const held: unknown[] = [];
-  const hands = { ...HANDS, ticks: 16, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
-  page?.menu?.(window, hands);
-  expect(page?.playing?.(window)).toBe(false);
-  page?.menu?.(window, { ...hands, ticks: 40 });
-  expect(page?.playing?.(window)).toBe(true);
-  // What was not pressed when it was tried is not pressed in training either.
-  expect(held).toEqual([["Space"], []]);
-});
-
-test("a game that its menu restarts takes a fresh page only if it has to", async () => {
-  const startAction = { kind: "key", code: "Space", ticks: 40 } as const;
-  const found = { ...FOUND, restart: null, again: startAction, inputs: { ...FOUND.inputs, startAction } };
-  const { page } = await defined(adapterText(found));
-  expect(page?.reset).toBe("over");
-  const window: Record<string, unknown> = { ...PAGE };
-  const held: unknown[] = [];
-  const hands = { ...HANDS, ticks: 0, hold: (keys: readonly string[]) => held.push(keys), point: () => 0 };
-  const press = (ticks: number, state: string): unknown => {
-    Object.assign(window, { lookInside: () => ({ state }) });
-    page?.menu?.(window, { ...hands, ticks });
-    return page?.playing?.(window);
-  };
-  // As long as it is over it is pressed, also when a fresh page would have begun.
-  expect([press(0, "over"), press(40, "over"), press(40, "playing")]).toEqual([false, false, true]);
-  expect(held).toEqual([["Space"], ["Space"], []]);
-});
-
-test("one that begins by itself is pressed only once it is over, a button only where it is to be seen", async () => {
-  const again = { kind: "element", selector: ".again", text: "Again", ticks: 40 } as const;
-  const found = { ...FOUND, restart: null, again };
-  const { page } = await defined(adapterText(found));
-  const presses: unknown[] = [];
-  const hands = { ...HANDS, ticks: 0, hold: () => 0, point: (...where: unknown[]) => presses.push(where) };
-  const box = { x: 10, y: 20, width: 40, height: 20, bottom: 40 };
-  const document = { querySelector: () => ({ getBoundingClientRect: () => box }) };
-  for (const state of ["over", "playing"]) {
-    const window = { ...PAGE, lookInside: () => ({ state }), document, innerHeight: 100 };
-    page?.menu?.(window, hands);
-    expect(page?.playing?.(window)).toBe(state === "playing");
-  }
-  expect(presses).toEqual([
-    [30, 30, true],
-    [30, 30, false],
-  ]);
-  const startAction = { ...again, selector: ".begin" } as const;
-  const text = adapterText({ ...found, inputs: { ...FOUND.inputs, startAction } });
-  expect(text).toContain('querySelectorAll(".begin, .again")');
 });
 
 test("what was not found is named in the adapter, which nothing plays until that is deleted; an end is not needed", async () => {
@@ -258,12 +110,6 @@ test("where the state is out of reach the agent sees the canvas, and what there 
   const { page, observation } = await defined(text);
   expect(observation).toMatchObject({ kind: "box", dtype: "uint8", shape: [84, 84, 4] });
   expect([page?.observe, page?.score?.(PAGE), page?.over(PAGE)]).toEqual([undefined, 7, true]);
-});
-
-test("what is shown at the end may be shown until the game begins", async () => {
-  const text = adapterText({ ...FOUND, restart: null, playing: "!(w.isOver)" });
-  const { page } = await defined(text);
-  expect([true, false].map((isOver) => page?.playing?.({ isOver }))).toEqual([false, true]);
 });
 
 test("a page's own words are read once for all that is seen", async () => {
@@ -374,49 +220,6 @@ test("what is drawn is followed before the page draws, and read by its look", as
   expect(page?.score?.({ attractDrawn: eyes })).toBe(7);
   expect(asked).toEqual(["rect #ff0000"]);
   expect(typeof page?.prepare).toBe("function");
-});
-
-test("a drawn button is pressed until it is gone, and another restarts the game", async () => {
-  const startAction = { kind: "spot", name: "START", ticks: 10 } as const;
-  const text = adapterText({
-    ...FOUND,
-    variables: [],
-    early: [],
-    playing: null,
-    inputs: { ...FOUND.inputs, startAction },
-    again: { kind: "spot", name: "PLAY AGAIN", ticks: 10 },
-    reading: {
-      ...FOUND.reading,
-      end: { place: place("w.lost"), text: "w.lost", why: "it came", isOver: Boolean },
-    },
-  });
-  const { page } = await defined(text);
-  let written: { name: string; place: [number, number] }[] = [];
-  const window = { attractDrawn: { written: () => written, pictures: () => [] }, lost: false } as PageWindow;
-  const pressed: unknown[] = [];
-  const hands = {
-    ticks: 0,
-    stepTick: 0,
-    parameters: {},
-    point: (...given: unknown[]) => pressed.push(given),
-    lift: () => pressed.push("lift"),
-  };
-  const menu = (): unknown => {
-    page?.menu?.(window, hands as never);
-    return pressed.at(-1);
-  };
-  // It is not there yet: nothing has begun.
-  expect(menu()).toBe("lift");
-  expect(page?.playing?.(window)).toBe(false);
-  written = [{ name: "START", place: [30, 40] }];
-  expect(menu()).toEqual([30, 40, true]);
-  expect(page?.playing?.(window)).toBe(false);
-  written = [];
-  expect(page?.playing?.(window)).toBe(true);
-  window.lost = true;
-  written = [{ name: "PLAY AGAIN", place: [50, 60] }];
-  expect(menu()).toEqual([50, 60, true]);
-  expect(page?.playing?.(window)).toBe(false);
 });
 
 test("a game that Phaser made and the page keeps to itself is followed from before it is made", async () => {

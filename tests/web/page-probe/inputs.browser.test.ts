@@ -204,6 +204,26 @@ test("a key that ends the game where it is held, and does something where it is 
   expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
 });
 
+test("a click that makes a thing appear is a move", async () => {
+  const { moves } = await found(`
+    const game = window.game = { x: 50, ballX: 100, ballY: 0, score: 0 };
+    let isBegun = false;
+    addEventListener("pointerdown", () => { if (isBegun) game.shot = { x: game.x, y: 90 }; });
+    function tick() {
+      context.clearRect(0, 0, 200, 100);
+      if (!isBegun) context.fillText("Press Space to start", 20, 50);
+      isBegun ||= held.Space;
+      if (!isBegun) return;
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      game.ballY = (game.ballY + 2) % 100;
+      if (game.shot) game.shot.y -= 4;
+      if (!game.shot || Math.hypot(game.shot.x - game.ballX, game.shot.y - game.ballY) > 20) return;
+      game.score++;
+      Object.assign(game, { ballX: 200 * Math.random(), ballY: 0, shot: { x: -100, y: -100 } });
+    }`);
+  expect([...moves].sort()).toEqual(["click", "left", "right"]);
+});
+
 test("keys that count when they are released are tapped", async () => {
   const { moves, taps, adapter } = await found(`
     const game = window.game = { x: 50, y: 50, score: 0 };

@@ -50,3 +50,30 @@ test("a sketch of p5 begins anew by its setup, also where it has stopped", async
 test("where a sketch's setup makes nothing anew it is no restart", { tags: ["long"] }, async () => {
   expect((await found(SKETCH.replace("SETUP", ""))).restart).toBeNull();
 });
+
+test("a menu that begins by one key and an end that asks for another need no fresh page", async () => {
+  const { restart, starter, adapter } = await found(`
+    const fresh = () => ({ x: 100, ballX: 100, ballY: 0, score: 0 });
+    const game = window.game = fresh();
+    let page = "title";
+    const begins = (prompt, code) => {
+      context.fillText(prompt, 20, 50);
+      if (held[code]) Object.assign(game, fresh(), { ballX: 200 * Math.random() });
+      if (held[code]) page = "game";
+    };
+    function tick() {
+      context.clearRect(0, 0, 200, 100);
+      if (page === "title") return begins("Press Space to start", "Space");
+      if (page === "over") return begins("GAME OVER - press Enter to play again", "Enter");
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      game.ballY += 2;
+      if (game.ballY < 100) return;
+      if (Math.abs(game.ballX - game.x) < 60) game.score++;
+      else page = "over";
+      Object.assign(game, { ballX: 200 * Math.random(), ballY: 0 });
+    }`);
+  expect(starter).toMatchObject({ kind: "key", code: "Space" });
+  expect(restart).toBe("the key Enter, once it is over");
+  expect(adapter).toContain('reset: "over"');
+  expect(adapter).toContain('["Enter","Space"]');
+});

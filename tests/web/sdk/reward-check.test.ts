@@ -80,6 +80,68 @@ test("a score that is gone in an episode's last step is named", () => {
   ).toEqual(lost);
 });
 
+test("a score that is gone in an episode's last step is named beside what each step earns", () => {
+  // A 64th for each step alive; the last step is cut short.
+  const alive = (rewards: readonly number[]): number[] =>
+    rewards.map((one, i) => one + (i < rewards.length - 1 ? 1 / 64 : 1 / 128));
+  const lost = ["error score-lost-at-end"];
+  expect(
+    said(
+      [
+        [1, 0, 1, -2],
+        [0, 0, 0, 0, 0, 0],
+        [5, 0, 0, 0, -5],
+      ].map(alive),
+    ),
+  ).toEqual(lost);
+  // Places reached first earn a little more, and are kept.
+  expect(
+    said(
+      [
+        [1, 1 / 32, 1, -2],
+        [0, 0, 1 / 16, 0, 0],
+        [5, 0, 0, 0, -5],
+      ].map(alive),
+    ),
+  ).toEqual(lost);
+  // What stays, what costs the same each time, and time alone.
+  expect(
+    said(
+      [
+        [1, 0, 1, 0],
+        [0, 0, 0, 0, 0, 0],
+        [5, 0, 0, 0, 0],
+      ].map(alive),
+    ),
+  ).toEqual([]);
+  expect(
+    said(
+      [
+        [1, 0, 1, -2],
+        [0, 0, 0, 0, 0, -2],
+        [5, 0, 0, 0, -2],
+      ].map(alive),
+    ),
+  ).toEqual([]);
+  expect(
+    said(
+      [
+        [0, 0, 0, 0],
+        [0, 0],
+        [0, 0, 0, 0, 0, 0],
+      ].map(alive),
+    ),
+  ).toEqual([]);
+  // What each step earns is all of the score: it is gone as well.
+  expect(
+    said([
+      [1, 1, -2],
+      [1, 1, 1, 1, -4],
+      [1, -1],
+    ]),
+  ).toEqual(lost);
+});
+
 test("a loss that costs the same each time, or one that is a score's own fall, is none", () => {
   expect(
     said([

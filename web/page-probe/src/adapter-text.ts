@@ -7,11 +7,12 @@ import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
 import { GAME, MADE_GAME } from "./engines.ts";
 import { type Move, type ResponsiveInputs, withOwnLabels } from "./inputs.ts";
+import { menuText } from "./menu-text.ts";
 import { LARGEST, observedLength, observeHelpers, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
-import { LONG_WAIT, lastPress, type Press, pressesOf, type StartAction } from "./start-actions.ts";
+import { pressesOf, type StartAction } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
@@ -26,7 +27,7 @@ export interface Findings extends PageToProbe {
   readonly seesPixels: boolean;
   /** The call that restarts the game; null: each episode takes a fresh page. */
   readonly restart: string | null;
-  /** The action that restarts the game once it is over; null: there is none, or `restart` does it. */
+  /** The start action with what restarts the game once it is over; null: nothing does, or `restart` does it. */
   readonly again: StartAction | null;
   /** A call that seeds the engine's own random numbers; null: it has none. */
   readonly seed: string | null;
@@ -124,7 +125,7 @@ export function adapterText(all: Findings): string {
     ...(found.again === null
       ? []
       : ['// Its menu restarts the game when it is over: no fresh page is needed.\n  reset: "over"']),
-    ...startOptionsOf(inputs.startAction, found),
+    ...menuText(inputs.startAction, found),
     ...(seesPixels ? [] : [observeOf(reading)]),
     scoreOf(found),
     reading.end === null
@@ -189,9 +190,7 @@ function wholeText({ reading, restart, playing, early }: Findings): string {
 }
 
 function hasSpot({ inputs, again }: Findings): boolean {
-  return [inputs.startAction, again].some(
-    (action) => action !== null && pressesOf(action).some(({ kind }) => kind === "spot"),
-  );
+  return pressesOf(again ?? inputs.startAction).some(({ kind }) => kind === "spot");
 }
 
 /** What has to be heard of from the page's beginning on. */
@@ -360,115 +359,6 @@ function restartOf({ reached, reading }: Findings, restart: string): string {
   ];
   if (steps.length === 0) return `restart: (w) => ${restart}`;
   return `restart(w) {\n    ${[...steps, `${restart};`].join("\n    ")}\n  }`;
-}
-
-function startOptionsOf(own: StartAction, { playing: known, again, reading }: Findings): string[] {
-  const startAction = own.kind === "none" && again !== null ? again : own;
-  const over = reading.end?.text ?? "false";
-  const playing = startAction === own || known !== null ? known : `!(${over})`;
-  // What is shown at the end may be shown until the game begins, too.
-  if (startAction.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
-  const isBegunByItself = startAction !== own;
-  // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
-  const isShort = startAction.ticks === LONG_WAIT || playing === null;
-  const first = `page.ticks < ${lastPress(startAction)}`;
-  const when = [
-    ...(isBegunByItself ? [over] : []),
-    ...(isShort && !isBegunByItself ? [again === null ? first : `(${first} || ${over})`] : []),
-    "page.ticks % 8 < 4",
-  ];
-  const during = when.join(" && ");
-  const isSingle = [startAction, again].every((action) => (action?.further ?? []).length === 0);
-  const single = {
-    key: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((startAction as { code: string }).code)}] : [])`,
-    click: (): string =>
-      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(startAction as { x: number }).x}, ${(startAction as { y: number }).y}, ${during})`,
-    element: (): string =>
-      `menu(w, page) {\n    const box = ${buttonOf(startAction, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
-    spot: (): string => {
-      const names = spotNames(startAction, again);
-      const lines = [
-        `const place = spot(w, ${names});`,
-        ...(playing === null ? ["w.hasMenu ||= place !== undefined;"] : []),
-        `if (place) page.point(place[0], place[1], ${isBegunByItself ? `${over} && ` : ""}page.ticks % 8 < 4);`,
-        "else page.lift();",
-      ];
-      return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
-    },
-  };
-  const press = isSingle ? single[startAction.kind]() : menusOf(startAction, again, during);
-  if (playing !== null) return [press, `playing: (w) => ${playing}`];
-  if (isSingle && startAction.kind === "spot") {
-    const isGone = `w.hasMenu && !spot(w, ${spotNames(startAction, again)})`;
-    return [
-      press,
-      `// What began it is gone.\n  playing: (w) => ${isGone}${over === "false" ? "" : ` && !(${over})`}`,
-    ];
-  }
-  const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
-  // No sign that the game has started was found: it waits for a fixed time.
-  const counted = name.startsWith("menu: ")
-    ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_?w, page\) => /, "")};\n  }`
-    : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
-  const isOver = again === null ? "" : ` && !(${over})`;
-  return [
-    `${counted}`,
-    `// No sign that the game has started was found: it waits for a fixed time.\n  playing: (w) => w.waited >= ${startAction.ticks}${isOver}`,
-  ];
-}
-
-/** A `menu` that presses what the last menu that is there asks for. */
-function menusOf(startAction: StartAction, again: StartAction | null, during: string): string {
-  const presses = [...pressesOf(startAction), ...(again === null ? [] : pressesOf(again))].reverse();
-  const each = (textOf: (press: Press) => string | null): string[] => [
-    ...new Set(presses.flatMap((press) => textOf(press) ?? [])),
-  ];
-  const selectors = each((press) => (press.kind === "element" ? press.selector : null));
-  const names = each((press) => (press.kind === "spot" ? JSON.stringify(press.name) : null));
-  const codes = each((press) => (press.kind === "key" ? press.code : null));
-  const [click] = each((press) => (press.kind === "click" ? `[${press.x}, ${press.y}]` : null));
-  const drawn = names.length === 0 ? [] : [`spot(w, ${names.join(", ")})`];
-  const places = [
-    ...(selectors.length === 0 ? [] : ["middle"]),
-    ...drawn,
-    ...(click === undefined ? [] : [click]),
-  ];
-  const lines = [
-    "// What the last menu that is there asks for.",
-    `const isDown = ${during};`,
-    ...(selectors.length === 0
-      ? []
-      : [
-          `const buttons = ${JSON.stringify(selectors)}.map((one) => w.document.querySelector(one));`,
-          "const button = buttons.find((one) => one?.checkVisibility());",
-          'button?.scrollIntoView({ block: "nearest", behavior: "instant" });',
-          "const box = button?.getBoundingClientRect();",
-          "const middle = box && [box.x + box.width / 2, box.y + box.height / 2];",
-        ]),
-    `const place = ${places.join(" ?? ") || "undefined"};`,
-    "if (place) page.point(place[0], place[1], isDown);",
-    "else page.lift();",
-    ...(codes.length === 0 ? [] : [`page.hold(isDown && !place ? ${JSON.stringify(codes)} : []);`]),
-  ];
-  return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
-}
-
-/** The button that starts the game; if another button restarts it, the visible one of the two. */
-function buttonOf(startAction: StartAction, again: StartAction | null): string {
-  const { selector } = startAction as { selector: string };
-  if (again?.kind !== "element" || again.selector === selector)
-    return `w.document.querySelector(${JSON.stringify(selector)})`;
-  const both = JSON.stringify(`${selector}, ${again.selector}`);
-  return `[...w.document.querySelectorAll(${both})].find((button) => button.checkVisibility())`;
-}
-
-/** Names of the spots that start and restart the game. */
-function spotNames(startAction: StartAction, again: StartAction | null): string {
-  const names = [startAction, again].flatMap((own) =>
-    own?.kind === "spot" ? [JSON.stringify(own.name)] : [],
-  );
-  return [...new Set(names)].join(", ");
 }
 
 function advancing(keys: readonly [string, string[]][]): string {

@@ -92,7 +92,10 @@ export class InputTests {
   readonly #page: PageToProbe;
   readonly #startAction: StartAction;
   readonly #places: readonly Place[];
+  readonly #placesIn: (trial: Trial) => readonly Place[];
   #idle: Samples | null = null;
+  /** Expressions of all that is there after a play without input. */
+  readonly #usual = new Set<string>();
   /** Random moves before a test. */
   #prelude: readonly Input[] | null = null;
   #isMovingLater: boolean | null = null;
@@ -103,14 +106,27 @@ export class InputTests {
   /** Places that differ between plays without input: they show no effect of keys. */
   #restless = new Set<Place>();
 
-  constructor(page: PageToProbe, startAction: StartAction, places: readonly Place[]) {
+  constructor(
+    page: PageToProbe,
+    startAction: StartAction,
+    places: readonly Place[],
+    placesIn: (trial: Trial) => readonly Place[],
+  ) {
     this.#page = page;
     this.#startAction = startAction;
     this.#places = places;
+    this.#placesIn = placesIn;
+    for (const { text } of places) this.#usual.add(text);
   }
 
   async idle(): Promise<Samples> {
-    this.#idle ??= await this.#play(() => NOTHING);
+    this.#idle ??= await this.#play(
+      () => NOTHING,
+      TEST_TICKS,
+      async (trial) => {
+        for (const { text } of this.#placesIn(trial)) this.#usual.add(text);
+      },
+    );
     return this.#idle;
   }
 
@@ -139,11 +155,18 @@ export class InputTests {
     const changed = new Set<Place>();
     const effects = new Set<string>();
     const consider = async (label: string, input: Input): Promise<boolean> => {
-      const samples = await this.#play(held(input));
-      const places = this.#responding(samples, input, await this.idle());
+      const idle = await this.idle();
+      let places: readonly Place[] = [];
+      let effect = "";
+      const samples = await this.#play(held(input), TEST_TICKS, async (trial, played) => {
+        places = this.#responding(played, input, idle);
+        effect = fingerprint(played, places);
+        if (places.length > 0) return;
+        places = await this.#appeared(trial, input);
+        effect = places.map(({ text }) => text).join();
+      });
       if (input.pointer !== undefined) this.#pointed.set(label, samples);
       if (places.length === 0) return false;
-      const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
       effects.add(effect);
       // A pause key has an effect, but is no move.
@@ -332,15 +355,28 @@ export class InputTests {
   }
 
   /** Places that change by `input`, without those that only record pressed keys. */
-  #responding(samples: Samples, { keys }: Input, idle: Samples): Place[] {
-    const found = [...differing(idle, samples)].filter((place) => !this.#restless.has(place));
-    const isNote = ({ kind, text, name }: Place): boolean =>
-      kind === "truth" || NOTED.test(text) || keys.some((code) => code === name || code.endsWith(name));
-    const isNoted = found.filter((place) => !isNote(place) && place.kind !== "word");
-    return isNoted.length > 0 ? found.filter((place) => !isNote(place)) : [];
+  #responding(samples: Samples, input: Input, idle: Samples): Place[] {
+    const found = [...differing(idle, samples)].filter(
+      (place) => !this.#restless.has(place) && !isNote(place, input),
+    );
+    return found.some(({ kind }) => kind !== "word") ? found : [];
   }
 
-  async #play(script: Script, ticks = TEST_TICKS): Promise<Samples> {
+  /** Places of things that `input` brought into being, such as shots, if they move: what stays may be a note of the press. */
+  async #appeared(trial: Trial, input: Input): Promise<readonly Place[]> {
+    const found = this.#placesIn(trial).filter(
+      (place) => !this.#usual.has(place.text) && !isNote(place, input),
+    );
+    const samples = await trial.play(() => NOTHING, SAMPLED, found, SAMPLED);
+    return [...movingIn(samples)];
+  }
+
+  /** @param after called before the page is closed. */
+  async #play(
+    script: Script,
+    ticks = TEST_TICKS,
+    after?: (trial: Trial, samples: Samples) => Promise<void>,
+  ): Promise<Samples> {
     const trial = await Trial.open(this.#page);
     try {
       await start(trial, this.#startAction);
@@ -348,11 +384,17 @@ export class InputTests {
       if (prelude !== null) await trial.play((tick) => prelude[tick], prelude.length, []);
       const samples = await trial.play(script, ticks, this.#places, SAMPLED);
       this.prompts = promptsIn(trial.window);
+      await after?.(trial, samples);
       return samples;
     } finally {
       trial.close();
     }
   }
+}
+
+/** Whether it says no more than what is pressed. */
+function isNote({ kind, text, name }: Place, { keys }: Input): boolean {
+  return kind === "truth" || NOTED.test(text) || keys.some((code) => code === name || code.endsWith(name));
 }
 
 /** Whether a number ends above (1), below (-1) or within (0) its range in the first moments of a fresh game. */

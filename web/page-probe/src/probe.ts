@@ -145,6 +145,7 @@ class Probe {
       this.#page,
       startActions,
       (startAction) => this.#placesAfter(startAction),
+      ({ window: page, written }) => this.#places(page, written),
       () => performance.now() > this.#deadline - this.#budgetMs / 3,
     );
     this.#noteEndWords(await this.#unsaid(words, inputs.startAction), hasCanvas);

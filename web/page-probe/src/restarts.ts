@@ -105,8 +105,8 @@ export async function findRestart(given: RestartSearch): Promise<Restart | null>
 }
 
 /**
- * The action by which a player restarts the game once it is over: the start action, or one that the page offers then. Null: none
- * was found, or no end was reached.
+ * The action by which a player restarts the game once it is over: the start action, or that with what the page offers then. Null:
+ * none was found, or no end was reached.
  */
 export async function findAgain(given: RestartSearch): Promise<StartAction | null> {
   const { end } = given.reading;
@@ -118,18 +118,39 @@ export async function findAgain(given: RestartSearch): Promise<StartAction | nul
     ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
   );
   ended.close();
-  const own = startAction.kind === "none" ? [] : [startAction];
   const search: Search = { ...given, fresh: await freshScore(given) };
-  for (const candidate of [...own, ...found]) {
+  const isBegunByItself = startAction.kind === "none";
+  for (const candidate of [...(isBegunByItself ? [] : [startAction]), ...found]) {
     if (search.isTimeUp()) return null;
-    if (!isPressable(candidate, startAction)) continue;
-    const way: Way = async (trial) => {
-      await start(trial, { ...candidate, ticks: AGAIN_TICKS }, () => !isEnded(search, trial.window));
-      return true;
-    };
-    if (await beginsAnew(search, way, toItsEnd)) return { ...candidate, ticks: FIRST_WAIT };
+    const again = withPress(startAction, candidate);
+    if (again === startAction && candidate !== startAction) continue;
+    const goesOn = (trial: Trial): boolean => !isEnded(search, trial.window);
+    if (!(await beginsAnew(search, pressing({ ...again, ticks: AGAIN_TICKS }, goesOn), toItsEnd))) continue;
+    // The adapter's menu presses all of it, also in a fresh page.
+    if (again === startAction || isBegunByItself) return again;
+    if (await beginsAnew(search, pressing(again), playedFor(BY_ITSELF, 0))) return again;
   }
   return null;
+}
+
+/** The start action with one press more, unless it has that already. */
+function withPress(startAction: StartAction, candidate: StartAction): StartAction {
+  if (startAction.kind === "none") return candidate;
+  const known = pressesOf(startAction);
+  const added = pressesOf(candidate).filter(
+    (press) => !known.some((own) => pressKey(own) === pressKey(press)),
+  );
+  return added.length === 0
+    ? startAction
+    : { ...startAction, further: [...(startAction.further ?? []), ...added] };
+}
+
+/** @param isBegun ends the presses. */
+function pressing(startAction: StartAction, isBegun?: (trial: Trial) => boolean): Way {
+  return async (trial) => {
+    await start(trial, startAction, isBegun && (() => isBegun(trial)));
+    return true;
+  };
 }
 
 /** A call as an adapter makes it. */
@@ -320,21 +341,12 @@ function isOwn(window: PageWindow, value: unknown): value is (...given: unknown[
   return value.name.startsWith("bound ") || !/\{\s*\[native code\]\s*\}\s*$/.test(text);
 }
 
-/** Whether the adapter's menu can press it: one kind of thing, or those of several menus. */
-function isPressable(candidate: StartAction, startAction: StartAction): boolean {
-  const [first, ...others] = pressesOf(startAction);
-  if (first === undefined || others.length > 0) return true;
-  const isNamed = first.kind === "element" || first.kind === "spot";
-  return isNamed
-    ? first.kind === candidate.kind
-    : pressKey(first) === pressesOf(candidate).map(pressKey).join();
-}
-
-/** The restart action as a noun phrase. */
-export function againText(startAction: StartAction): string {
-  if (startAction.kind === "key") return `the key ${startAction.code}, once it is over`;
-  if (startAction.kind === "spot") return `a click on ${startAction.name}, once it is over`;
-  return startAction.kind === "element"
-    ? `a click on ${startAction.text || startAction.selector}, once it is over`
+/** The restart action as a noun phrase: what it presses last. */
+export function againText(again: StartAction): string {
+  const press = pressesOf(again).at(-1);
+  if (press?.kind === "key") return `the key ${press.code}, once it is over`;
+  if (press?.kind === "spot") return `a click on ${press.name}, once it is over`;
+  return press?.kind === "element"
+    ? `a click on ${press.text || press.selector}, once it is over`
     : "a click, once it is over";
 }

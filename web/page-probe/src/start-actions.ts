@@ -72,13 +72,10 @@ export function pressesOf({ ticks: _ticks, further = [], ...first }: StartAction
  */
 export async function start(trial: Trial, startAction: StartAction, isBegun?: () => boolean): Promise<void> {
   const last = isBegun === undefined ? lastPress(startAction) : startAction.ticks;
-  const script = (tick: number, window: PageWindow): Input =>
-    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(startAction, window) : NOTHING;
-  if (isBegun === undefined) await trial.play(script, startAction.ticks, []);
-  else
-    for (let tick = 0; tick < last && !isBegun(); tick++) {
-      await trial.play((_, window) => script(tick, window), 1, []);
-    }
+  for (let tick = 0; tick < startAction.ticks && !isBegun?.(); tick++) {
+    const isDown = tick % (2 * PRESS) < PRESS && tick < last;
+    await trial.play((_, window) => (isDown ? inputOf(startAction, window) : NOTHING), 1, []);
+  }
 }
 
 /** The height of the window in which a board of elements is in sight: nothing is clicked that is below. */
@@ -131,11 +128,8 @@ export function startActionsOf(
   size: readonly [number, number],
   written: Iterable<string> = [],
 ): StartAction[] {
-  const codes = new Set([
-    ...keysNamed([window.document.body.innerText, ...written].join("\n")),
-    ...START_KEYS,
-  ]);
-  const presses: Press[] = [...buttonsIn(window), ...[...codes].map(keyOf), clickIn(window, size)];
+  const named = keysNamed([window.document.body.innerText, ...written].join("\n"));
+  const presses = [...buttonsIn(window), ...keysIn([...named, ...START_KEYS]), clickIn(window, size)];
   return [
     BY_ITSELF,
     ...[...WAITS, LONG_WAIT].flatMap((ticks) => presses.map((press): StartAction => ({ ...press, ticks }))),
@@ -156,7 +150,7 @@ export function pressesIn(
   const asksForClick = prompts.some((text) => /click|tap|touch/i.test(text));
   return [
     ...buttonsIn(window),
-    ...keysNamed(prompts.join("\n")).map(keyOf),
+    ...keysIn(keysNamed(prompts.join("\n"))),
     ...(asksForClick ? [clickIn(window, size)] : []),
   ];
 }
@@ -182,13 +176,15 @@ export function pressKey(press: Press): string {
   return press.kind === "element" ? `element ${press.selector}` : JSON.stringify(press);
 }
 
-function keyOf(code: string): Press {
-  return { kind: "key", code };
+function keysIn(codes: readonly string[]): Press[] {
+  return [...new Set(codes)].map((code) => ({ kind: "key", code }));
 }
 
+/** A click in the middle: of the canvas, or of the window. */
 function clickIn(window: PageWindow, size: readonly [number, number]): Press {
-  const [x, y] = middleOf(window, size);
-  return { kind: "click", x: Math.round(x), y: Math.round(y) };
+  const canvas = window.document.querySelector("canvas")?.getBoundingClientRect();
+  const { x, y, width, height } = canvas?.width ? canvas : { x: 0, y: 0, width: size[0], height: size[1] };
+  return { kind: "click", x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }
 
 function buttonsIn(window: PageWindow): Press[] {
@@ -210,16 +206,16 @@ export function drawnButtons(window: PageWindow): string[] {
 
 /** Visible texts that prompt for a start, or ask to wait. */
 export function promptsIn(window: PageWindow): string[] {
-  const shown = String(window.document.body.innerText ?? "").split("\n");
-  return [...new Set([...drawn(window).texts(), ...shown])].filter(
-    (text) => PROMPT.test(text) || COUNTDOWN.test(text),
-  );
+  return [...new Set(textsIn(window))].filter((text) => PROMPT.test(text) || COUNTDOWN.test(text));
 }
 
 /** Whether the page shows that it is still loading. */
 export function isLoading(window: PageWindow): boolean {
-  const shown = String(window.document.body.innerText ?? "").split("\n");
-  return [...drawn(window).texts(), ...shown].some((text) => LOADING.test(text));
+  return textsIn(window).some((text) => LOADING.test(text));
+}
+
+function textsIn(window: PageWindow): string[] {
+  return [...drawn(window).texts(), ...String(window.document.body.innerText ?? "").split("\n")];
 }
 
 /** Whether a prompt from before the first press is still there, or the game counts down to its start. */
@@ -238,18 +234,7 @@ export function keysNamed(text: string): string[] {
   return [...new Set(codes)].slice(0, MAX_KEYS);
 }
 
-function middleOf(window: PageWindow, [width, height]: readonly [number, number]): [number, number] {
-  const canvas = window.document.querySelector("canvas")?.getBoundingClientRect();
-  return canvas?.width
-    ? [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2]
-    : [width / 2, height / 2];
-}
-
-interface Button {
-  readonly kind: "element";
-  readonly selector: string;
-  readonly text: string;
-}
+type Button = Extract<Press, { kind: "element" }>;
 
 function buttonsOf(window: PageWindow): Button[] {
   const worded = shownButtons(window, BUTTONS).filter(({ words }) => START_WORDS.test(words));

@@ -12,16 +12,21 @@ import {
   type StartAction,
   startActionsAfter,
 } from "./start-actions.ts";
-import { differing, type PageToProbe, type Samples } from "./trial.ts";
+import { differing, type PageToProbe, type Samples, type Trial } from "./trial.ts";
 
 /** Weight of a late move: two late moves and the start key count less than both moves after the start. */
 const LATE_SHARE = 0.4;
 
-/** Tries the start actions one by one; returns the one after which most moves have an effect. */
+/**
+ * Tries the start actions one by one; returns the one after which most moves have an effect.
+ *
+ * @param placesIn all that is there in a trial now.
+ */
 export async function findInputs(
   page: PageToProbe,
   startActions: readonly StartAction[],
   placesAt: (startAction: StartAction) => Promise<readonly Place[]>,
+  placesIn: (trial: Trial) => readonly Place[],
   isTimeUp: () => boolean,
 ): Promise<ResponsiveInputs> {
   const queue = [...startActions];
@@ -64,7 +69,7 @@ export async function findInputs(
       if (startAction.further !== undefined) continue;
     }
     const places = await placesAt(startAction);
-    const tests = new InputTests(page, startAction, places);
+    const tests = new InputTests(page, startAction, places, placesIn);
     const idle = await tests.idle();
     unstarted ??= idle;
     if (startAction.kind === "none") prompts = tests.prompts;

@@ -14,6 +14,17 @@ const MOST = 0.75;
 const MIN_ENDS = 3;
 /** Share of the rewards by which sums of fractions may differ. */
 const ROUNDING = 1e-6;
+/** Digits by which rewards are alike. */
+const DIGITS = 6;
+/** Share of what was earned by which returns may differ that are the same beside what each step earns. */
+const KEPT_SHARE = 0.05;
+
+/** An episode that terminated: its return, the same before its last step, and the number of steps before that. */
+interface End {
+  readonly total: number;
+  readonly before: number;
+  readonly steps: number;
+}
 
 /** Owned by one random play. */
 export class RewardWatch {
@@ -21,8 +32,10 @@ export class RewardWatch {
   #episodes = 0;
   /** Returns of the episodes that were over in their first step. */
   readonly #atOnce: number[] = [];
-  /** Each agent's terminated episodes: their returns, and those before the last step. */
-  readonly #ends: { readonly total: number; readonly before: number }[] = [];
+  /** Each agent's terminated episodes. */
+  readonly #ends: End[] = [];
+  /** How often each reward came before an episode's last step. */
+  readonly #counts = new Map<number, number>();
   #largest = 0;
   /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
   #numPaid = 0;
@@ -35,6 +48,10 @@ export class RewardWatch {
   /** Called after each step. */
   look(instance: Instance): void {
     for (let agent = 0; agent < instance.numAgents; agent++) {
+      if (instance.valid[agent] !== 0 && !instance.episodeOver) {
+        const reward = round(instance.rewards[agent]);
+        this.#counts.set(reward, (this.#counts.get(reward) ?? 0) + 1);
+      }
       const size = instance.valid[agent] === 0 ? 0 : Math.abs(instance.rewards[agent]);
       if (size === 0) continue;
       this.#numPaid++;
@@ -47,7 +64,8 @@ export class RewardWatch {
     if (instance.episodeSteps === 1) this.#atOnce.push(...Array.from(instance.episodeReturns));
     instance.episodeReturns.forEach((total, agent) => {
       const isLast = instance.valid[agent] !== 0;
-      this.#ends.push({ total, before: isLast ? total - instance.rewards[agent] : total });
+      const before = isLast ? total - instance.rewards[agent] : total;
+      this.#ends.push({ total, before, steps: instance.episodeSteps - 1 });
     });
   }
 
@@ -63,21 +81,19 @@ export class RewardWatch {
   /** Whatever was earned, each end takes it back: the score is reset or hidden as the game ends. */
   #reportLost(report: Report): void {
     if (this.#ends.length < MIN_ENDS) return;
-    const befores = this.#ends.map(({ before }) => before);
-    const [highest, least] = [Math.max(...befores), Math.min(...befores)];
-    const slack = ROUNDING * Math.max(...befores.map(Math.abs));
-    const [{ total }] = this.#ends;
-    const isLost = this.#ends.every(
-      (end) => Math.abs(end.total - total) <= slack && end.before > total - slack,
-    );
-    if (!isLost || highest - least <= slack) return;
+    // What nearly each step earns, such as time alive, is kept, whatever becomes of the score.
+    const [[usual]] = [...this.#counts, [0, 0]].sort(([, a], [, b]) => b - a);
+    const lost = lostOf(this.#ends, 0) ?? (usual === 0 ? null : lostOf(this.#ends, usual));
+    if (lost === null) return;
+    const { highest, total, pay } = lost;
+    const time = pay === 0 ? "" : ` beside ${show(pay)} for each step`;
     const isPage = this.#definition.page !== undefined;
     report({
       id: "score-lost-at-end",
       severity: "error",
       text:
-        `in ${this.#ends.length} episodes of random play up to ${show(round(highest))} was earned, and the last step ` +
-        `took it back each time: each has a return of ${show(round(total))}, however it was played`,
+        `in ${this.#ends.length} episodes of random play up to ${show(round(highest))} was earned${time}, and the last ` +
+        `step took it back each time: each has a return of ${show(round(total))}${time}, however it was played`,
       fix: isPage
         ? "score(window) is reset or hidden as the game ends: keep its last value (let last = 0; score: (w) => " +
           "over(w) ? last : (last = w.score)), or read a variable that lasts until the next game begins"
@@ -119,6 +135,28 @@ export class RewardWatch {
   }
 }
 
+/**
+ * The highest that was earned before a last step, and the return that each episode has all the same, without `pay` for each step.
+ * Null: the returns differ, or nothing is taken back.
+ */
+function lostOf(
+  ends: readonly End[],
+  pay: number,
+): { readonly highest: number; readonly total: number; readonly pay: number } | null {
+  const befores = ends.map(({ before, steps }) => before - pay * steps);
+  const totals = ends.map(({ total, steps }) => total - pay * steps);
+  const [highest, least] = [Math.max(...befores), Math.min(...befores)];
+  const rounding = ROUNDING * Math.max(...befores.map(Math.abs));
+  const slack = pay === 0 ? rounding : KEPT_SHARE * (highest - least);
+  const isLost = befores.every(
+    (before, i) => Math.abs(totals[i] - totals[0]) <= slack && before > totals[i] - slack,
+  );
+  // The last step may be cut short, and has a part of the pay then.
+  return isLost && Math.abs(pay) <= slack && highest - least > rounding
+    ? { highest, total: totals[0], pay }
+    : null;
+}
+
 function round(value: number): number {
-  return Number(value.toPrecision(6));
+  return Number(value.toPrecision(DIGITS));
 }
