@@ -28,7 +28,7 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "./worker-messages.ts";
-import { hangReport, scriptFailure, WORKER_LOST, type Watched } from "./worker-reports.ts";
+import { hangReport, scriptFailure, type Watched, WORKER_LOST } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
 /** Time for a stopping worker to close its connection. */

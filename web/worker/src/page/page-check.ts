@@ -25,6 +25,7 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
   "action-without-effect",
   "constant-observation",
   "constant-reward",
+  "constant-return",
   "endless",
   "ignored-actions",
 ]);
