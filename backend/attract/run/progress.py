@@ -40,7 +40,7 @@ WAITING_SECONDS = 5.0
 
 LOST_ADVICE = (
     "Mend what the last failure says; `attract check` plays the game and names the place. If memory is "
-    "short, open fewer copies of the game: `--instances 2`. Then train again"
+    "short, play fewer copies of the game at once: `attract train GAME --instances 2`"
 )
 
 
