@@ -35,7 +35,7 @@ const RESULT_NAMES = [
   "active",
 ] as const satisfies readonly (keyof UpdateResult)[];
 
-/** Of fewer episodes, a score that random play meets now and then may be missing by chance. */
+/** In fewer episodes, a score that random play meets now and then may be missing by chance. */
 const MIN_ALIKE = 20;
 /** Relative to the return: sums of equal rewards differ by so much. */
 const ROUNDING = 1e-9;
