@@ -55,26 +55,6 @@ function found(definition: GameDefinition): string[] {
   return checkGame(definition, METERS).findings.map(({ severity, id, text }) => `${severity} ${id}: ${text}`);
 }
 
-test("a game of one step whose choices differ is a bandit, and rewards of any one size can be learned from", () => {
-  const bandit = walk({
-    update: (_deltaTime, action) => ({ observation: [0, 0], reward: Number(action === 1), terminated: true }),
-  });
-  const inCents = walk({
-    update: (_deltaTime, action) => {
-      ticks++;
-      return { observation: [0, 0], reward: action === 0 ? 1e20 : 3e20, terminated: ticks % 5 === 0 };
-    },
-  });
-  for (const game of [bandit, inCents])
-    expect(found(game).filter((finding) => /over-at-once|reward-size/.test(finding))).toEqual([]);
-});
-
-test("one return is told of only where rewards differ, and returns do not", () => {
-  const nothing = walk({ update: () => ({ observation: [0, 0], reward: 0, done: true }) });
-  for (const game of [nothing, walk()])
-    expect(found(game).filter((text) => text.includes("constant-return"))).toEqual([]);
-});
-
 test("a draw() that needs a page is told of with its place: there is none where games are drawn", () => {
   const definition = walk({
     draw() {
