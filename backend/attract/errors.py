@@ -17,6 +17,7 @@
     ├── EpisodeWriteError           the episodes of a run could not be written
     ├── AccessError                 the access database could not be written
     ├── TrialError                  a trial of a study failed
+    ├── CutOffError                 a signal ended a command that had nothing to answer yet
     ├── AwayError                   a process on another node does not answer
     ├── ClusterError                a cluster cannot run the request
     ├── InferenceError              the process of central inference failed
@@ -174,6 +175,20 @@ class CheckpointError(AttractError):
         self.path = path
         self.problem = problem
         super().__init__(f"checkpoint {path}: {problem}")
+
+
+class CutOffError(AttractError):
+    """A signal ended a command before there was anything to answer; `exit_code` is that of the signal."""
+
+    def __init__(self, problem: str, *, fix: str, exit_code: int) -> None:
+        self.fix = fix
+        self.exit_code = exit_code
+        super().__init__(problem)
+
+    @property
+    @override
+    def error_code(self) -> str:
+        return "interrupted"
 
 
 class AwayError(AttractError):

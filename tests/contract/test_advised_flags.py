@@ -1,4 +1,4 @@
-"""No message advises a flag that the command which says it does not have."""
+"""No message advises a flag that the command which says it does not have, or a file that is not installed."""
 
 import ast
 import functools
@@ -89,7 +89,7 @@ def text_of(node: ast.expr) -> str | None:
             return None
 
 
-def messages_of(path: Path) -> Iterator[tuple[int, str]]:
+def messages_of(path: Path, wanted: re.Pattern[str] = FLAG) -> Iterator[tuple[int, str]]:
     """Texts with a flag that a person reads: those of several words, and those that name a setting."""
     source = path.read_text()
     if FLAG.search(source) is None:
@@ -106,7 +106,7 @@ def messages_of(path: Path) -> Iterator[tuple[int, str]]:
         if not isinstance(node, ast.expr) or id(node) in inner | docstrings | helps:
             continue
         text = text_of(node)
-        if text and FLAG.search(text) and (" " in text.strip() or id(node) in settings):
+        if text and wanted.search(text) and (" " in text.strip() or id(node) in settings):
             yield node.lineno, text
 
 
@@ -145,3 +145,10 @@ def test_each_flag_that_a_message_advises_is_one_of_the_command(module: str, tex
 
 def test_the_messages_are_found() -> None:
     assert len(MESSAGES) > 50
+
+
+def test_no_message_names_a_file_of_the_guide_which_an_installed_package_lacks() -> None:
+    of_guide = re.compile(r"\bdocs/[\w/-]+\.md")
+    modules = [path for path in PACKAGE.rglob("*.py") if "web" not in path.relative_to(PACKAGE).parts]
+    named = [(path.name, text) for path in modules for _, text in messages_of(path, of_guide)]
+    assert named == []

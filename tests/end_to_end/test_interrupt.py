@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from attract_command import AttractCommand, run_attract
+from attract_command import AttractCommand, Heard, run_attract
 from waiting import WAIT_SECONDS
 
 ARGUMENTS = ("train", "cartpole", "--headless", "--workers", "2", "--run-id", "stopped", "--json")
@@ -46,6 +46,43 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
         (tmp_path / "stopped" / "checkpoints" / str(again.json["updates"]) / "checkpoint.json").read_text()
     )
     assert newest["counters"]["agent_steps"] == again.json["agent_steps"]
+
+
+def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_path: Path) -> None:
+    trained = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)
+    assert trained.code == 0, trained.stderr
+    words = ("eval", "stopped", "--episodes", "100000", "--json")
+    command = AttractCommand(*words, runs_dir=tmp_path)
+    heard = Heard(command)
+    assert "s left" in heard.wait_for("of 100000 episodes after")
+    family = command.family()
+    command.interrupt()
+    assert command.process.stdout is not None
+    answer = json.loads(command.process.stdout.read())
+    assert command.process.wait(60) == 130
+    heard.close()
+    assert 0 < answer["episodes"] < 100_000
+    assert answer["return"] == answer["return_mean"] > 5
+    assert answer["policy_version"] == trained.json["policy_version"]
+    assert answer["learned"] in (True, False)
+    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
+    assert alive == []
+
+
+def test_ctrl_c_before_an_episode_has_ended_is_an_error_with_a_fix(tmp_path: Path) -> None:
+    trained = run_attract(*ARGUMENTS, "--total-steps", "3000", runs_dir=tmp_path)
+    assert trained.code == 0, trained.stderr
+    command = AttractCommand("eval", "stopped", "--json", runs_dir=tmp_path)
+    deadline = time.monotonic() + 90
+    while not any("chrom" in process.name() for process in command.family()):
+        assert time.monotonic() < deadline, "no browser within 90 s"
+        time.sleep(0.02)
+    command.interrupt()
+    outcome = command.wait(60)
+    assert outcome.code == 130, outcome.stderr
+    assert outcome.json["code"] == "interrupted"
+    assert outcome.json["exit_code"] == 130
+    assert outcome.json["fix"]
 
 
 @pytest.mark.long

@@ -61,6 +61,7 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
         "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error",
         "findings", "check", "waited_seconds",
         "return", "standard_error", "random_return", "random_standard_error", "random_episodes", "learned",
+        "return_episodes", "learned_reason",
     }  # fmt: skip
     assert result["learned"] is True
     assert result["run_id"] == "cartpole-1"
@@ -117,7 +118,9 @@ def test_eval_in_the_browser_agrees(outcomes: list[Outcome], runs_dir: Path) -> 
         "random_return",
         "random_standard_error",
         "random_episodes",
+        "return_episodes",
         "learned",
+        "learned_reason",
     }
     assert result.json["learned"] is outcomes[0].json["learned"] is True
     # Random play balances the pole for some twenty steps.

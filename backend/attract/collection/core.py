@@ -97,6 +97,12 @@ class CollectionCore:
         """What is done before the first update of this session; None from then on."""
         return beginning_of(self._state, now)
 
+    @property
+    def evaluated(self) -> tuple[int, int] | None:
+        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        evaluations = self._state.evaluations
+        return (evaluations[0].num_done, evaluations[0].num_episodes) if evaluations else None
+
     def standing(self) -> Standing:
         """Workers, leases, blocks, rows and versions in numbers."""
         return standing_of(self._state)
@@ -257,6 +263,15 @@ def _request_evaluation(state: CollectionState, event: inputs.RequestEvaluation,
     state.evaluations.append(evaluation)
 
 
+def _end_evaluation(state: CollectionState, event: inputs.EndEvaluation, now: float) -> None:
+    if not state.evaluations or not state.evaluations[0].num_done:
+        return
+    evaluation = state.evaluations.popleft()
+    for lease in [lease for lease in state.book if evaluation.has_leased(lease.lease_id)]:
+        state.cut_short(lease, "the evaluation was ended", now)
+    state.emit(evaluation.so_far())
+
+
 def _set_lesson(state: CollectionState, event: inputs.SetLesson, now: float) -> None:
     state.lesson = Lesson(event.lesson_id, dict(event.parameters))
     state.evaluation_lesson = Lesson(None, dict(event.evaluation_parameters))
@@ -320,6 +335,7 @@ HANDLERS: Final[dict[type[Any], Callable[[CollectionState, Any, float], None]]] 
     Published: learner_handlers.published,
     Dropped: learner_handlers.dropped,
     inputs.RequestEvaluation: _request_evaluation,
+    inputs.EndEvaluation: _end_evaluation,
     inputs.SetLesson: _set_lesson,
     inputs.Pause: _pause,
     inputs.Resume: _resume,

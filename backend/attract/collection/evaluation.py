@@ -14,6 +14,9 @@ from attract.schema.recorded_episode import RecordedEpisode
 
 MAX_RECORDED_BYTES: Final = 256 << 20
 """Recorded episodes that one evaluation holds until it is done; more are dropped."""
+MAX_SHARE: Final = 8
+"""Episodes of a lease: as many pages as a worker plays side by side. Results come with each lease, so that an
+evaluation shows progress and can be ended early."""
 
 
 @dataclass(eq=False)
@@ -41,10 +44,16 @@ class Evaluation:
     def __post_init__(self) -> None:
         self.waiting = list(range(self.num_episodes))
 
+    @property
+    def num_done(self) -> int:
+        """Episodes that have their result."""
+        return len(self._results)
+
     def next_share(self, num_workers: int) -> list[int]:
-        """The indices of the next lease, so that `num_workers` workers share all of them about evenly."""
+        """The indices of the next lease: `num_workers` workers share all of them about evenly, in rounds."""
         if not self.share:
-            self.share = -(-self.num_episodes // max(1, num_workers))
+            num_rounds = -(-self.num_episodes // (max(1, num_workers) * MAX_SHARE))
+            self.share = -(-self.num_episodes // (max(1, num_workers) * num_rounds))
         return self.waiting[: self.share]
 
     def has_leased(self, lease_id: int) -> bool:
@@ -82,14 +91,19 @@ class Evaluation:
 
     def done(self) -> EvaluationDone | None:
         """The whole, once every episode has its result; else None."""
-        if len(self._results) < self.num_episodes:
-            return None
-        results = tuple(self._results[index] for index in range(self.num_episodes))
+        return None if self.num_done < self.num_episodes else self.so_far()
+
+    def so_far(self) -> EvaluationDone:
+        """The evaluation over the episodes that have their result; at least one.
+
+        Only whole leases count: among episodes that begin together the short ones end first.
+        """
+        results = tuple(self._results[index] for index in sorted(self._results))
         by_agent = np.array([result.returns for result in results], np.float64)
         returns = by_agent.mean(axis=1)
         view = EvaluationView(
             policy_version=self.version,
-            episodes=self.num_episodes,
+            episodes=len(results),
             return_mean=float(returns.mean()),
             return_std=float(returns.std()),
             length_mean=float(np.mean([result.length_steps for result in results])),

@@ -116,6 +116,14 @@ class RequestEvaluation(Event):
 
 
 @dataclass(frozen=True)
+class EndEvaluation(Event):
+    """The run: end the evaluation under way; `EvaluationDone` has the episodes so far.
+
+    Nothing happens while no episode has its result.
+    """
+
+
+@dataclass(frozen=True)
 class SetLesson(Event):
     """The run: leases for training that are issued from now on carry this lesson (C6)."""
 

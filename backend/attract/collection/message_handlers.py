@@ -25,6 +25,8 @@ from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameFailed
 
+WORKER_LOST: Final = "WorkerLost"
+"""Name of the failure by which a host says that no other worker takes the place of this one."""
 STAND_IN_SECONDS: Final = 30.0
 """So long a host of the admin's own is waited for before a stranger may say what the game is."""
 
@@ -112,7 +114,8 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             report = report_of(message, host.host_id, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
             recorded = recordings.of_failure(state, host, message)
-            state.emit(GameBroken(report, is_fatal, message.method, recorded))
+            is_lost = message.name == WORKER_LOST and host.tier == "local"
+            state.emit(GameBroken(report, is_fatal, message.method, recorded, is_lost))
             if state.described is None and not is_fatal:
                 state.failed_to_describe.add(host.identity)
                 if state.describing == host.connection_id:

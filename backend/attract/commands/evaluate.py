@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import shutil
+import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from attract.browser.chromium import require_chromium
 from attract.commands.destination import check_writable, writing
@@ -14,18 +17,25 @@ from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
-from attract.errors import AttractError, ConfigurationError
+from attract.errors import AttractError, ConfigurationError, CutOffError
 from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
-from attract.processes.exit_codes import DONE
+from attract.processes.exit_codes import DONE, FAILED
+from attract.processes.interrupt import Interrupts
 from attract.run.service import RunService
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import GAME, RunDirectory, find_run, write_atomically
 from attract.runs.episode_files import SUFFIX, written
 from attract.runs.lock import is_locked
 from attract.schema.answers import EvaluateAnswer
-from attract.schema.api import EvaluationView
+from attract.schema.api import EvaluationView, RandomPlay
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.settings.run import ServerSettings
+
+Answer = TypeVar("Answer")
+REFRESH_SECONDS = 0.25
+LINE_SECONDS = 5.0
+LINE_SHARE = 1 / 60
+"""Between two lines of progress pass `LINE_SECONDS`, and this share of the time so far: as in a training."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +59,12 @@ class EvaluateOptions:
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
-    A run that is being trained goes on undisturbed: a copy of the version is evaluated.
+    A run that is being trained goes on undisturbed: a copy of the version is evaluated. The first signal ends
+    the evaluation: what is printed is over the episodes so far. The second ends at once.
 
-    Raises: ConfigurationError: when there is no such run, version or page, or it has no policy yet.
+    Raises:
+        ConfigurationError: when there is no such run, version or page, or it has no policy yet.
+        CutOffError: a signal came before an episode had its result, or a second one.
     """
     run_id = find_run(server.runs_dir, order.run_id)
     directory = RunDirectory.view(server.runs_dir, run_id)
@@ -77,7 +90,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         game, _ = directory.read_game()
         if game is not None and folder is not None:
             gateway.service.games.place_page(game.name, folder)
-        view = await gateway.service.evaluate(
+        evaluation = gateway.service.evaluate(
             run_id,
             episodes=order.episodes,
             deterministic=order.deterministic,
@@ -85,7 +98,9 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             version=version,
             take=None if order.save is None else recorded.extend,
         )
-        verdict = await _judge(gateway.service, run_id, view)
+        with Interrupts().listening() as interrupts:
+            view = await _watched(gateway.service, evaluation, interrupts)
+            verdict = await _judge(gateway.service, run_id, view, interrupts)
     if order.save is not None:
         await asyncio.to_thread(save_episodes, order.save, recorded)
     if order.json_output:
@@ -116,15 +131,81 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         hint = hint_of_best(view.policy_version, best)
         if hint and order.version is None:
             console.print(hint, highlight=False, soft_wrap=True)
-    return DONE
+    return interrupts.exit_code or DONE
 
 
-async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verdict:
+async def _watched(
+    service: RunService, evaluation: Coroutine[Any, Any, EvaluationView], interrupts: Interrupts
+) -> EvaluationView:
+    """The evaluation, with lines of progress on stderr; after a signal that of the episodes so far."""
+    progress = EvaluationProgress(time.monotonic())
+    async with _beside(evaluation) as task, _beside(interrupts.first.wait()) as first:
+        while not task.done() and not first.done():
+            await asyncio.wait((task, first), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            line = progress.line(_evaluated(service), time.monotonic())
+            if line is not None:
+                print(line, file=sys.stderr, flush=True)
+        if not task.done():
+            async with _beside(interrupts.second.wait()) as second:
+                if service.active is not None and service.active.end_evaluation():
+                    await asyncio.wait((task, second), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise CutOffError(
+                "interrupted before an episode of the evaluation had its result",
+                fix="play fewer episodes: `--episodes 20`; stderr shows how long they take",
+                exit_code=interrupts.exit_code or FAILED,
+            )
+        return await task
+
+
+def _evaluated(service: RunService) -> tuple[int, int] | None:
+    return None if service.active is None else service.active.evaluated
+
+
+@contextlib.asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, Answer]) -> AsyncGenerator[asyncio.Task[Answer]]:
+    """Run `work` beside the block, no longer than that."""
+    task = asyncio.ensure_future(work)
     try:
-        random_play = await service.random_play(run_id)
-    except AttractError:
-        # The evaluation stands by itself.
-        random_play = None
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+class EvaluationProgress:
+    """Says how far an evaluation is, every few seconds; no I/O, no clock."""
+
+    def __init__(self, now: float) -> None:
+        """`now`: monotonic seconds."""
+        self._began: float | None = None
+        self._said_at = now
+
+    def line(self, evaluated: tuple[int, int] | None, now: float) -> str | None:
+        """The line that is due, if one is.
+
+        Args:
+            evaluated: episodes that have their result, and all; None: the evaluation is not under way.
+            now: monotonic seconds.
+        """
+        if evaluated is None:
+            return None
+        if self._began is None:
+            self._began = self._said_at = now
+        seconds = now - self._began
+        if now - self._said_at < max(LINE_SECONDS, LINE_SHARE * seconds):
+            return None
+        self._said_at = now
+        num_done, num_episodes = evaluated
+        left = f", about {seconds / num_done * (num_episodes - num_done):.0f} s left" if num_done else ""
+        return f"{num_done} of {num_episodes} episodes after {seconds:.0f} s{left}"
+
+
+async def _judge(service: RunService, run_id: str, view: EvaluationView, interrupts: Interrupts) -> Verdict:
+    """The verdict; random play is not measured after a signal."""
+    random_play = service.view(run_id).random_play
+    if random_play is None and not interrupts.first.is_set():
+        random_play = await _random_play(service, run_id, interrupts)
     game = service.view(run_id).description
     return judge(
         Measured.of(view.return_mean, view.return_std, view.episodes),
@@ -132,6 +213,19 @@ async def _judge(service: RunService, run_id: str, view: EvaluationView) -> Verd
         num_agents=1 if game is None else game.num_agents,
         same_task=True,
     )
+
+
+async def _random_play(service: RunService, run_id: str, interrupts: Interrupts) -> RandomPlay | None:
+    async with (
+        _beside(service.random_play(run_id)) as task,
+        _beside(interrupts.first.wait()) as first,
+    ):
+        await asyncio.wait((task, first), return_when=asyncio.FIRST_COMPLETED)
+        try:
+            return await task if task.done() else None
+        except AttractError:
+            # The evaluation stands by itself.
+            return None
 
 
 def copy_version(directory: RunDirectory, version: int | None, runs_dir: Path) -> None:

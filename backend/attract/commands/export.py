@@ -74,7 +74,7 @@ async def export_run(
             raise ConfigurationError(
                 f"the page of {run_id} is served by {own_page}: there is no folder to copy",
                 setting="--page",
-                fix="export without --page, and put `attachAgent` into the page (docs/page-games.md)",
+                fix="export without --page, and have the page call `attachAgent` of attract/page",
             )
         if with_page and description is not None and own_page is not None and description.num_agents > 1:
             raise ConfigurationError(

@@ -383,7 +383,7 @@ def _print_result(console: Console, result: RunResult, started: RunView, runs_di
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
         what = "what else was found" if result.verdict.learned else "possible reasons why it did not learn"
-        say(f"{what} (see above): {names}; see docs/not-learning.md")
+        say(f"{what} (see above): {names}")
     if result.export is not None:
         for model in export_models(Path(result.export), _policy_ids(started)):
             say(f"policy: {model}")

@@ -42,6 +42,8 @@ class Verdict:
     """One line of text; None unless both were measured."""
     is_open: bool = False
     """Whether the returns of other episodes than these may show that it learned."""
+    reason: str | None = None
+    """Why `learned` is None, and what is missing; None where it is known."""
 
     def numbers(self) -> dict[str, Any]:
         """The fields that `--json` prints."""
@@ -49,14 +51,17 @@ class Verdict:
         return {
             "return": None if trained is None else trained.mean,
             "standard_error": None if trained is None else trained.standard_error,
+            "return_episodes": None if trained is None else trained.episodes,
             "random_return": None if random is None else random.mean,
             "random_standard_error": None if random is None else random.standard_error,
             "random_episodes": None if random is None else random.episodes,
             "learned": self.learned,
+            "learned_reason": self.reason,
         }
 
 
-UNMEASURED: Final = Verdict(None, None, None, None)
+NO_EPISODE: Final = "no episode ended: train longer, or end episodes earlier"
+UNMEASURED: Final = Verdict(None, None, None, None, reason=NO_EPISODE)
 
 
 def judge(trained: Measured | None, random: Measured | None, *, num_agents: int, same_task: bool) -> Verdict:
@@ -71,22 +76,39 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
     """
     is_open = random is not None and random.episodes >= MIN_EPISODES
     if trained is None or random is None:
-        return Verdict(trained, random, None, None, is_open)
+        return Verdict(trained, random, None, None, is_open, _missing(trained, random))
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
     num_episodes = min(trained.episodes, random.episodes)
     if num_episodes < MIN_EPISODES:
         why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
-        return Verdict(trained, random, None, f"{beside}: {why}", is_open)
+        return Verdict(trained, random, None, f"{beside}: {why}", is_open, _missing(trained, random))
     if not same_task:
         text = f"{beside}, which played without the lesson: not compared"
-        return Verdict(trained, random, None, text, is_open)
+        reason = "random play was measured without the lesson: `attract eval latest`"
+        return Verdict(trained, random, None, text, is_open, reason)
     if is_above(trained, random):
         return Verdict(trained, random, True, f"{beside}: better than random play")
     if num_agents > 1:
         text = f"{beside}: no better on average over the agents, which may play against each other"
-        return Verdict(trained, random, None, text)
+        reason = "the agents may play against each other: their mean return decides nothing"
+        return Verdict(trained, random, None, text, reason=reason)
     better = "clearly better" if trained.mean > random.mean else "better"
     return Verdict(trained, random, False, f"{beside}: not {better} than random play", is_open)
+
+
+def _missing(trained: Measured | None, random: Measured | None) -> str:
+    """What a comparison of the two lacks, and how to get it."""
+    if trained is None:
+        return NO_EPISODE
+    reasons: list[str] = []
+    if trained.episodes < MIN_EPISODES:
+        more = f"`attract eval latest --episodes {MIN_EPISODES}`"
+        reasons.append(f"{trained.episodes} episodes, {MIN_EPISODES} are needed: {more}")
+    if random is None:
+        reasons.append("random play was not measured: it needs a browser here, and episodes that end")
+    elif random.episodes < MIN_EPISODES:
+        reasons.append(f"random play had {random.episodes} episodes in a minute: make them shorter")
+    return "; ".join(reasons)
 
 
 def as_measured(play: RandomPlay | None) -> Measured | None:

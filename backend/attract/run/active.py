@@ -323,6 +323,18 @@ class ActiveRun:
         await self._notices.idle.wait()
         return answer.view
 
+    @property
+    def evaluated(self) -> tuple[int, int] | None:
+        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        return self.runner.collection.evaluated
+
+    def end_evaluation(self) -> bool:
+        """Have `evaluate` answer with the episodes so far; False: no episode has its result."""
+        if not (self.evaluated or (0, 0))[0]:
+            return False
+        self.runner.do(inputs.EndEvaluation())
+        return True
+
     async def export(self, out_dir: str, version: int | None = None) -> int:
         """Have the models and policy.json of a version (None: the newest) written to a folder; the version.
 

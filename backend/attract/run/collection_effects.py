@@ -73,6 +73,9 @@ def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> 
     """The game failed: everyone is told; where it is fatal the run ends."""
     report = effect.report
     state.out.append(effects.Report(report, effect.method, effect.recorded if state.trains else None))
+    if effect.worker_lost:
+        state.progress.worker_lost(report.text)
+        state.changed()
     if effect.fatal:
         said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
         # A worker that gave up counts the failures itself.

@@ -201,6 +201,11 @@ def _evaluate(state: CoreState, request: EvaluationRequest, now: float) -> None:
     state.evaluations.add(request)
 
 
+def _end_evaluation(state: CoreState, event: inputs.EndEvaluation, now: float) -> None:
+    if state.evaluations.is_asked:
+        state.collect(event, now)
+
+
 HANDLERS: Final[dict[type[Any], Handler]] = {
     inputs.Begin: _begin,
     inputs.Tick: _tick,
@@ -221,6 +226,7 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     inputs.Resume: _resume,
     inputs.LetIn: _let_in,
     EvaluationRequest: _evaluate,
+    inputs.EndEvaluation: _end_evaluation,
     inputs.GroupEnded: ending.group_ended,
     inputs.Stop: ending.stop,
     inputs.Abort: ending.abort,

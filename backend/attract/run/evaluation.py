@@ -46,6 +46,11 @@ class Evaluations:
         """Whether one has not been answered yet."""
         return bool(self._queue)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the one under way was asked for."""
+        return self._has_begun and self._queue[0].purpose == "asked"
+
     def has(self, purpose: Purpose) -> bool:
         """Whether one of that purpose has not been answered yet."""
         return any(request.purpose == purpose for request in self._queue)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attract.collection.effects import Effect as CollectionEffect
-from attract.collection.inputs import GameChecked, LearnerLost, LetIn, Pause, Resume, Tick
+from attract.collection.inputs import EndEvaluation, GameChecked, LearnerLost, LetIn, Pause, Resume, Tick
 from attract.run.evaluation import EvaluationRequest
 from attract.schema.api import FleetView, RandomPlay
 from attract.schema.game import GameDescription
@@ -131,7 +131,7 @@ class CannotEnd(Event):
     error: str
 
 
-Shared = GameChecked | LearnerLost | LetIn | Pause | Resume | Tick
+Shared = EndEvaluation | GameChecked | LearnerLost | LetIn | Pause | Resume | Tick
 """Inputs of both cores."""
 Input = Event | Shared | Trained | Published | Dropped | FleetView | RandomPlay | EvaluationRequest
 """`FleetView`: hosts and workers now; the run waits while no worker is there. `RandomPlay`: measured by a

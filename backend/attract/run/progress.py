@@ -38,6 +38,11 @@ from attract.settings.run import RunSettings
 WAITING_SECONDS = 5.0
 """So long without workers is reported; reloading a page takes less."""
 
+LOST_ADVICE = (
+    "Mend what the last failure says; `attract check` plays the game and names the place. If memory is "
+    "short, play fewer copies of the game at once: `attract train GAME --instances 2`"
+)
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -107,6 +112,7 @@ class RunProgress:
         """What the check before the training found, once it is done."""
         self.random_play: RandomPlay | None = None
         """What the return is compared with, once it is measured."""
+        self._lost_workers: Finding | None = None
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
         self._created = created
@@ -153,7 +159,23 @@ class RunProgress:
     @property
     def findings(self) -> list[Finding]:
         """What keeps it from learning now."""
-        return [] if self._diagnosis is None else self._diagnosis.findings
+        return self._with_lost_workers([] if self._diagnosis is None else self._diagnosis.findings)
+
+    def worker_lost(self, text: str) -> None:
+        """A worker broke so often that no other takes its place; `text`: what its host says of it."""
+        before = self._lost_workers
+        self._lost_workers = Finding(
+            finding_id="worker-lost",
+            kind="speed",
+            text=text,
+            value=1.0 if before is None else before.value + 1.0,
+            advice=LOST_ADVICE,
+            first_update=self.counters.updates if before is None else before.first_update,
+            first_agent_steps=self.counters.agent_steps if before is None else before.first_agent_steps,
+        )
+
+    def _with_lost_workers(self, findings: list[Finding]) -> list[Finding]:
+        return findings if self._lost_workers is None else [*findings, self._lost_workers]
 
     def examine(self, row: UpdateRow) -> list[Finding]:
         """What a committed row shows that was not said before, and what no longer holds."""
@@ -400,7 +422,7 @@ class RunProgress:
             error=self.error,
             refused=self.refused,
             verdict=self.verdict(),
-            findings=[] if self._diagnosis is None else self._diagnosis.all_said,
+            findings=self._with_lost_workers([] if self._diagnosis is None else self._diagnosis.all_said),
             waited_seconds=self._waited_seconds,
             check=self.check,
             evaluation=self.evaluation,

@@ -64,12 +64,16 @@ class JudgedAnswer(WireModel):
     trained_return: float | None = Field(alias="return")
     """Mean return of the trained policy; null: no episode ended."""
     standard_error: float | None
+    return_episodes: Count | None
+    """Episodes that `return` is the mean of."""
     random_return: float | None
     """The same of random play; null: not measured."""
     random_standard_error: float | None
     random_episodes: Count | None
     learned: bool | None
     """Whether `return` is clearly above `random_return`; null: not known."""
+    learned_reason: Text | None
+    """Why `learned` is null, and what is missing."""
 
 
 class TrainAnswer(JudgedAnswer):

@@ -109,3 +109,55 @@ def test_hostile_09_what_strangers_alone_evaluate_is_not_confirmed() -> None:
     driven = evaluated_by({10: "invited", 11: "invited"})
     (done,) = driven.wanted(EvaluationDone)
     assert not done.view.confirmed
+
+
+def test_a_lease_has_few_episodes_so_that_results_come_while_others_play() -> None:
+    shares: dict[tuple[int, int], list[int]] = {}
+    for episodes, workers in ((100, 2), (100, 8), (20, 2), (12, 2), (3, 8)):
+        evaluation = Evaluation(episodes, True, Seed(low=1, high=2), 0)
+        sizes = shares[episodes, workers] = []
+        while evaluation.waiting:
+            share = evaluation.next_share(workers)
+            evaluation.lease(len(sizes), share)
+            sizes.append(len(share))
+    assert shares == {
+        (100, 2): [8] * 12 + [4],
+        (100, 8): [7] * 14 + [2],
+        (20, 2): [5] * 4,
+        (12, 2): [6, 6],
+        (3, 8): [1, 1, 1],
+    }
+
+
+def evaluating(episodes: int) -> DrivenCore:
+    """One worker whose lease of the evaluation is open."""
+    driven = DrivenCore(small_config(num_workers=1))
+    driven.host()
+    driven.join(10)
+    driven.ready()
+    driven.give(inputs.Pause())
+    driven.give(inputs.RequestEvaluation(episodes, True, Seed(low=1, high=2)))
+    driven.play(10, 2)
+    return driven
+
+
+def test_an_evaluation_that_is_ended_early_is_that_of_the_episodes_so_far() -> None:
+    driven = evaluating(20)
+    driven.play(10)
+    assert driven.core.evaluated == (7, 20)
+    driven.give(inputs.EndEvaluation())
+    (done,) = driven.wanted(EvaluationDone)
+    assert (done.view.episodes, len(done.results)) == (7, 7)
+    assert driven.core.evaluated is None
+    # The lease that was open is void: the worker plays no more of it.
+    assert driven.core.fleet_view(driven.now).leases_open == 0
+
+
+def test_an_evaluation_without_any_episode_is_not_ended_early() -> None:
+    driven = evaluating(20)
+    assert driven.core.evaluated == (0, 20)
+    driven.give(inputs.EndEvaluation())
+    assert driven.wanted(EvaluationDone) == []
+    driven.play(10, 3)
+    (done,) = driven.wanted(EvaluationDone)
+    assert done.view.episodes == 20

@@ -233,9 +233,9 @@ def test_C3_an_evaluation_is_renewed_by_its_steps() -> None:
     while driven.workers[10].leases[0].purpose != "evaluate":
         driven.play(10)
     before = len(driven.messages(LeaseVoid))
-    talk(driven, 1000.0, lambda count: count)  # of at most 40 x 7 steps
+    talk(driven, 250.0, lambda count: count)  # of at most 8 x 7 steps
     assert len(driven.messages(LeaseVoid)) == before
-    talk(driven, 20.0, lambda _: 200)
+    talk(driven, 20.0, lambda _: 50)
     assert len(driven.messages(LeaseVoid)) == before + 1
 
 

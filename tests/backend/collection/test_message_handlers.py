@@ -252,3 +252,14 @@ def test_a_report_keeps_what_a_person_needs_to_see_it_again() -> None:
     report = report_of(message, "a" * 32, 2)
     assert (report.seed, report.slot_id, report.tick, report.worker_index) == ("23456789abcdef01", 7, 1000, 2)
     assert report.stack == "at update (snake.ts:12)"
+
+
+@pytest.mark.parametrize(("tier", "is_lost"), [("local", True), ("invited", False)])
+def test_only_a_host_of_ones_own_says_that_a_worker_is_lost(tier: str, is_lost: bool) -> None:
+    driven = DrivenCore(small_config(num_workers=1), tier=tier)
+    driven.host()
+    driven.join(10)
+    crashed = game_failure("crash", 0)
+    driven.give(inputs.MessageReceived(HOST, crashed))
+    driven.give(inputs.MessageReceived(HOST, crashed.model_copy(update={"name": "WorkerLost"})))
+    assert [broken.worker_lost for broken in driven.wanted(effects.GameBroken)] == [False, is_lost]

@@ -8,6 +8,7 @@ import pytest
 from attract.browser import chromium
 from attract.commands.evaluate import (
     EvaluateOptions,
+    EvaluationProgress,
     copy_version,
     evaluate_run,
     hint_of_best,
@@ -109,3 +110,18 @@ async def test_a_folder_that_cannot_be_written_is_refused_before_a_browser_start
     order = replace(options("run-1"), save=tmp_path / "file" / "folder")
     with pytest.raises(ConfigurationError, match="cannot be written: Not a directory"):
         await evaluate_run(order, ServerSettings(runs_dir=tmp_path / "runs"))
+
+
+def test_progress_says_how_many_episodes_are_done_and_how_long_the_others_take():
+    progress = EvaluationProgress(0.0)
+    # The learner and the browser start.
+    assert progress.line(None, 20.0) is None
+    assert progress.line((0, 20), 22.0) is None
+    assert progress.line((0, 20), 26.9) is None
+    assert progress.line((0, 20), 27.0) == "0 of 20 episodes after 5 s"
+    assert progress.line((5, 20), 31.0) is None
+    assert progress.line((5, 20), 32.0) == "5 of 20 episodes after 10 s, about 30 s left"
+    # A sixtieth of the time so far, in long ones.
+    assert progress.line((10, 20), 22.0 + 600.0) == "10 of 20 episodes after 600 s, about 600 s left"
+    assert progress.line((10, 20), 22.0 + 609.0) is None
+    assert progress.line((11, 20), 22.0 + 611.0) == "11 of 20 episodes after 611 s, about 500 s left"

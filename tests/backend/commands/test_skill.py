@@ -61,7 +61,7 @@ def test_every_command_and_flag_of_the_skill_exists() -> None:
         (CheckAnswer, "ok findings play"),
         (CheckedFinding, "id text fix file line"),
         (CheckedPlay, "return_mean length_mean"),
-        (TrainAnswer, "learned random_return standard_error findings"),
+        (TrainAnswer, "learned learned_reason return_episodes random_return standard_error findings"),
     ],
 )
 def test_every_field_that_the_skill_names_is_in_the_schema(model: type, names: str) -> None:
@@ -69,6 +69,12 @@ def test_every_field_that_the_skill_names_is_in_the_schema(model: type, names: s
     for name in names.split():
         assert name in model.model_fields, name  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
         assert re.search(rf"[`\".]{name}[`\".]", text), name
+
+
+def test_it_shows_each_option_that_agents_asked_for() -> None:
+    text = skill_text()
+    for word in ("prepare: (w) =>", "turns: true", "allowed: (w) =>", "--preset slow-page --algorithm dqn"):
+        assert word in text, word
 
 
 def test_a_skill_that_is_there_stays(tmp_path: Path) -> None:

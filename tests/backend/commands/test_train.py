@@ -100,12 +100,15 @@ def test_the_end_says_what_the_return_is_beside_random_play() -> None:
     lines = _printed(result, None, Path("runs")).splitlines()
     assert "return 936, random play 1,142: not better than random play" in lines
     printed = train_answer(result, None).model_dump()
-    names = ("return", "standard_error", "random_return", "random_standard_error", "random_episodes")
-    assert [printed[name] for name in names] == [936.0, 8.0, 1142.0, 9.0, 57]
+    assert [printed[name] for name in ("return", "standard_error", "return_episodes")] == [936.0, 8.0, 100]
+    names = ("random_return", "random_standard_error", "random_episodes")
+    assert [printed[name] for name in names] == [1142.0, 9.0, 57]
     assert printed["learned"] is False
     # It is no failure: how a run ended is one thing, what came of it another.
     assert exit_code(result, None) == 0
-    assert train_answer(_result("finished"), None).learned is None
+    unknown = train_answer(_result("finished"), None)
+    assert (unknown.learned, unknown.return_episodes) == (None, None)
+    assert unknown.learned_reason == "no episode ended: train longer, or end episodes earlier"
 
 
 def test_an_end_that_training_episodes_leave_open_names_the_evaluation_that_decides(tmp_path: Path) -> None:

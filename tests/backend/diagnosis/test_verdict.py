@@ -1,6 +1,6 @@
 import pytest
 
-from attract.diagnosis.verdict import MIN_EPISODES, Measured, Verdict, judge, number_text
+from attract.diagnosis.verdict import MIN_EPISODES, UNMEASURED, Measured, Verdict, judge, number_text
 
 
 def verdict(trained: Measured | None, random: Measured | None, *, num_agents: int = 1) -> Verdict:
@@ -52,10 +52,12 @@ def test_what_was_not_measured_has_no_line() -> None:
     assert verdict(one, None).numbers() == {
         "return": 9.0,
         "standard_error": 0.1,
+        "return_episodes": 100,
         "random_return": None,
         "random_standard_error": None,
         "random_episodes": None,
         "learned": None,
+        "learned_reason": "random play was not measured: it needs a browser here, and episodes that end",
     }
 
 
@@ -65,10 +67,12 @@ def test_the_line_and_the_numbers() -> None:
     assert found.numbers() == {
         "return": 936.0,
         "standard_error": 10.0,
+        "return_episodes": 100,
         "random_return": 1142.4,
         "random_standard_error": 20.0,
         "random_episodes": 57,
         "learned": False,
+        "learned_reason": None,
     }
     # More, but by 1.75 where three standard errors are 1.8.
     more = verdict(Measured(6.35, 0.6, 100), Measured(4.6, 0.0, 100))
@@ -109,3 +113,20 @@ def test_numbers_are_read_at_a_glance() -> None:
     assert [number_text(value) for value in values] == [
         "0", "0.64", "-0.1235", "936.3", "1,142", "-123,457", "1e+30",
     ]  # fmt: skip
+
+
+def test_where_it_is_not_known_the_reason_says_what_is_missing() -> None:
+    many, few = Measured(9.0, 0.1, 100), Measured(1.0, 0.1, 12)
+    assert verdict(few, many).reason == "12 episodes, 20 are needed: `attract eval latest --episodes 20`"
+    assert verdict(few, few).reason == (
+        "12 episodes, 20 are needed: `attract eval latest --episodes 20`; "
+        "random play had 12 episodes in a minute: make them shorter"
+    )
+    assert verdict(many, few).reason == "random play had 12 episodes in a minute: make them shorter"
+    assert verdict(None, many).reason == "no episode ended: train longer, or end episodes earlier"
+    assert UNMEASURED.reason == verdict(None, many).reason
+    assert verdict(many, many).reason is None
+    equals = verdict(Measured(0.0, 0.0, 100), Measured(0.0, 0.0, 100), num_agents=2)
+    assert equals.reason == "the agents may play against each other: their mean return decides nothing"
+    lesson = judge(many, Measured(1.0, 0.1, 100), num_agents=1, same_task=False)
+    assert lesson.reason == "random play was measured without the lesson: `attract eval latest`"

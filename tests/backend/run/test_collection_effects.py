@@ -161,3 +161,12 @@ def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, er
     failure = broken("throw", name, text, fatal=True)
     assert handled(state, failure)[0] == effects.Report(failure.report, None)
     assert (state.life.is_ending, state.life.error) == (True, error)
+
+
+def test_a_worker_that_is_not_restarted_is_among_the_findings_that_pages_see() -> None:
+    state = run_state()
+    report = GameReport(kind="crash", name="WorkerLost", text="worker 0 is not restarted", stack=None)
+    assert CHANGED not in handled(state, collecting.GameBroken(report, fatal=False))
+    assert state.progress.findings == []
+    assert CHANGED in handled(state, collecting.GameBroken(report, fatal=False, worker_lost=True))
+    assert [finding.finding_id for finding in state.progress.findings] == ["worker-lost"]

@@ -86,3 +86,15 @@ def test_the_evaluations_of_a_version_are_read_from_its_metrics():
     ]
     assert found == [(True, 4.0, 0.5), (False, 3.0, None)]
     assert evaluations_of({"time/fps": 1.0}) == []
+
+
+def test_only_an_evaluation_that_was_asked_for_is_ended_early() -> None:
+    evaluations = Evaluations()
+    evaluations.add(EvaluationRequest("callback", 2, True, 0))
+    evaluations.add(EvaluationRequest("asked", 2, True, 0))
+    assert not evaluations.is_asked
+    evaluations.begin_next()
+    assert not evaluations.is_asked
+    evaluations.done()
+    evaluations.begin_next()
+    assert evaluations.is_asked

@@ -274,3 +274,18 @@ def test_findings_come_from_rows_and_a_resumed_run_has_them_anew() -> None:
     assert one.result(None, None, 1.0).findings == one.findings
     one.examine_again([])
     assert one.findings == [], "the diagnosis begins anew"
+
+
+def test_workers_that_are_not_restarted_are_a_finding_of_the_result() -> None:
+    one = progress()
+    one.described(counting_description(), num_cores=2)
+    assert one.findings == []
+    one.counters = COUNTERS
+    one.worker_lost("worker 1 failed three times within a minute and is not restarted; last: out of memory")
+    one.worker_lost("worker 0 failed three times within a minute and is not restarted; last: boom")
+    (found,) = one.result(None, None, 9.0).findings
+    assert found == one.findings[0]
+    assert (found.finding_id, found.kind, found.value) == ("worker-lost", "speed", 2.0)
+    assert found.text == "worker 0 failed three times within a minute and is not restarted; last: boom"
+    assert (found.first_update, found.first_agent_steps) == (10, 640)
+    assert "attract check" in found.advice

@@ -39,6 +39,52 @@ test.each([
   await expect.poll(() => clock.numLoading).toBe(0);
 });
 
+test("T5: a request that asks for the next file when one is there is waited for until the last is", async () => {
+  const { run, clock, frame } = await servedPage();
+  Object.assign(frame.contentWindow!, { numLoading: () => clock.numLoading });
+  run(`counts = []; left = ["b", "c"]; request = new XMLHttpRequest();
+    const ask = (text) => {
+      request.open("GET", location.origin + "/no/" + text);
+      request.send();
+      // The end of a request is told once the next is sent, also to who listens for the end of that.
+      request.addEventListener("loadend", async () => {
+        for (let turn = 0; turn < 20; turn++) await null;
+        counts.push(numLoading());
+      }, { once: true });
+    };
+    request.onload = () => { if (left.length > 0) ask(left.shift()); };
+    ask("a");`);
+  await expect.poll(() => run("counts")).toEqual([1, 1, 1]);
+  await expect.poll(() => clock.numLoading).toBe(0);
+});
+
+test.each([
+  ["is opened again", "request.open('GET', 'data:text/plain,y')"],
+  ["is aborted", "request.abort()"],
+])("T5: a request that %s is waited for no more", async (_, end) => {
+  const { run, clock } = heldPage();
+  run(`request = new XMLHttpRequest(); request.open("GET", "data:text/plain,x"); request.send()`);
+  expect(clock.numLoading).toBe(1);
+  run(end);
+  await expect.poll(() => clock.numLoading, { timeout: 500 }).toBe(0);
+});
+
+test("T5: a request that cannot be sent is not waited for", () => {
+  const { run, clock } = heldPage();
+  expect(() => run(`new XMLHttpRequest().send()`)).toThrow();
+  expect(clock.numLoading).toBe(0);
+});
+
+test("what is under way has its path as a name", async () => {
+  const { run, clock } = await servedPage();
+  run(`fetch(location.origin + "/no/level.json?t=1").catch(() => undefined);
+    request = new XMLHttpRequest(); request.open("GET", location.origin + "/no/music.ogg"); request.send();
+    road = new Image(); road.src = location.origin + "/no/road.png";
+    createImageBitmap(new ImageData(1, 1));`);
+  expect(clock.pending).toEqual(["/no/level.json", "/no/music.ogg", "/no/road.png", "createImageBitmap()"]);
+  await expect.poll(() => clock.pending).toEqual([]);
+});
+
 test("T5: what a page asks its own server for in vain is said, with its path", async () => {
   const { run, clock } = await servedPage();
   run(`fetch(location.origin + "/no/level.json").catch(() => undefined);

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { checkGame } from "../../../web/sdk/src/check.ts";
 import type { Finding } from "../../../web/sdk/src/check-finding.ts";
 import type { Game } from "../../../web/sdk/src/contract.ts";
+import { defineGame } from "../../../web/sdk/src/define-game.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
 import { RewardWatch } from "../../../web/sdk/src/reward-check.ts";
+import { box, discrete } from "../../../web/sdk/src/spaces.ts";
 import { countingGame } from "./counting-game.ts";
 
 /** What is said of episodes whose steps are rewarded so, each episode a list. */
@@ -41,6 +44,30 @@ test("episodes of one step are named from three on, where they are three of four
   expect(said([[1, 0], [1, 0], [0], [0], [0]])).toEqual([]);
   // A bandit's.
   expect(said([[0], [1], [0]])).toEqual([]);
+});
+
+test("a game of one step whose choices differ is a bandit, and rewards of any one size can be learned from", () => {
+  let ticks = 0;
+  const updates: Game["update"][] = [
+    (_deltaTime, action) => ({ observation: [0, 0], reward: Number(action === 1), terminated: true }),
+    (_deltaTime, action) => {
+      ticks++;
+      return { observation: [0, 0], reward: action === 0 ? 1e20 : 3e20, terminated: ticks % 5 === 0 };
+    },
+  ];
+  for (const update of updates) {
+    const game = defineGame({
+      id: "Paid-v1",
+      tickSeconds: 0.1,
+      maxSeconds: 100,
+      observation: box({ shape: [2], low: -1, high: 1 }),
+      action: discrete(["left", "right"]),
+      create: () => ({ start: () => [0, 0], update }),
+    });
+    const { findings } = checkGame(game, { steps: 2_000, now: () => 0 });
+    expect(findings.length).toBeGreaterThan(0); // nothing is drawn
+    expect(findings.filter(({ id }) => /over-at-once|reward-size/.test(id))).toEqual([]);
+  }
 });
 
 test("rewards are too large where one dwarfs all others", () => {

@@ -7,9 +7,27 @@ import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
-export interface Loading {
-  /** How many things are under way. */
-  count: number;
+/** What is under way. */
+export class Loading {
+  readonly #names = new Map<object, string>();
+
+  get count(): number {
+    return this.#names.size;
+  }
+
+  /** A path, or the function that was called, of each. */
+  get pending(): string[] {
+    return [...this.#names.values()];
+  }
+
+  /** `key` is under way until `end` hears of it. */
+  begin(key: object, name: string): void {
+    this.#names.set(key, name);
+  }
+
+  end(key: object): void {
+    this.#names.delete(key);
+  }
 }
 
 /** Responses that may have no body. */
@@ -28,18 +46,16 @@ export function installLoading(
   said: Set<string>,
   portals: Portals,
 ): Loading {
-  const loading: Loading = { count: 0 };
+  const loading = new Loading();
   /** Whether `url` belongs to another server than the game's own. Such requests are refused. */
   const isRefused = (url: unknown): boolean => {
     const origin = foreignOrigin(window, url);
     if (origin !== null) said.add(`requests data from ${origin}, which is blocked`);
     return origin !== null;
   };
-  const gate = <T>(promise: Promise<T>): Promise<T> => {
-    loading.count++;
-    const done = (): void => {
-      loading.count--;
-    };
+  const gate = <T>(promise: Promise<T>, name: string): Promise<T> => {
+    loading.begin(promise, name);
+    const done = (): void => loading.end(promise);
     promise.then(done, done);
     return promise;
   };
@@ -55,7 +71,7 @@ export function installLoading(
     const heard = realFetch(src).then(({ status }) => {
       if (status >= 400) miss(src);
     });
-    gate(heard).catch(() => undefined);
+    gate(heard, pathOf(window, src)).catch(() => undefined);
   };
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
@@ -70,21 +86,9 @@ export function installLoading(
     const [asked] = args;
     const url = asked instanceof window.Request ? asked.url : asked;
     if (isRefused(url)) return Promise.reject(new window.TypeError("Failed to fetch"));
-    return gate(fetchWhole(...args));
+    return gate(fetchWhole(...args), pathOf(window, url));
   });
-  const requests = window.XMLHttpRequest.prototype;
-  const send = requests.send;
-  define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
-    const missed = (): void => {
-      if (this.status >= 400) miss(this.responseURL);
-    };
-    void gate(
-      new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })).then(
-        missed,
-      ),
-    );
-    return send.apply(this, args);
-  });
+  watchRequests(window, loading, miss);
   const sourced = [window.HTMLImageElement, window.HTMLScriptElement, window.HTMLIFrameElement];
   for (const { prototype } of sourced) {
     const isScript = prototype === window.HTMLScriptElement.prototype;
@@ -117,20 +121,61 @@ export function installLoading(
   for (const [object, name] of promising) {
     const original = (object as Record<string, (...args: unknown[]) => Promise<unknown>>)[name];
     define(object, name, function (this: unknown, ...args: unknown[]) {
-      return gate(original.apply(this ?? window, args));
+      return gate(original.apply(this ?? window, args), `${name}()`);
     });
   }
   return loading;
+}
+
+/** One request may load file after file: it asks for the next as it is told that one is there. */
+function watchRequests(window: Page, loading: Loading, miss: (address: string) => void): void {
+  const requests = window.XMLHttpRequest.prototype;
+  const { open, send } = requests;
+  const names = new WeakMap<XMLHttpRequest, string>();
+  define(requests, "open", function (this: XMLHttpRequest, ...args: Parameters<typeof open>) {
+    // What was under way is given up, and tells nothing of it.
+    loading.end(this);
+    if (!names.has(this))
+      this.addEventListener("loadend", () => {
+        // Where it was sent again meanwhile, this is the end of the one before.
+        if (this.readyState !== this.DONE) return;
+        loading.end(this);
+        if (this.status >= 400) miss(this.responseURL);
+      });
+    names.set(this, pathOf(window, args[1]));
+    return open.apply(this, args);
+  });
+  define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
+    loading.begin(this, names.get(this) ?? "");
+    try {
+      return send.apply(this, args);
+    } catch (error) {
+      loading.end(this);
+      throw error;
+    }
+  });
+}
+
+/** The path of an address of this server, or a whole address, as a short text. */
+function pathOf(window: Page, address: unknown): string {
+  const { origin } = window.location;
+  let [whole] = String(address).split(/[?#]/);
+  try {
+    [whole] = new window.URL(whole, window.document.baseURI).href.split(/[?#]/);
+  } catch {
+    // As it was given.
+  }
+  return whole.replace(origin, "").slice(0, LONGEST_PATH);
 }
 
 /** Notes what a page asks its own server for in vain: a few paths, for some ask again and again by new queries. */
 function missing(window: Page, said: Set<string>): (address: string) => void {
   const paths = new Set<string>();
   return (address) => {
-    const [path] = address.replace(window.location.origin, "").split(/[?#]/);
-    if (path === undefined || paths.has(path) || paths.size === MAX_MISSING) return;
+    const path = pathOf(window, address);
+    if (paths.has(path) || paths.size === MAX_MISSING) return;
     paths.add(path);
-    said.add(`asks for ${path.slice(0, LONGEST_PATH)}, which is not there`);
+    said.add(`asks for ${path}, which is not there`);
   };
 }
 
@@ -174,7 +219,7 @@ function followAttributes(window: Page): void {
 function watchSource(
   window: Page,
   prototype: object,
-  gate: (promise: Promise<void>) => unknown,
+  gate: (promise: Promise<void>, name: string) => unknown,
   isRefused: (url: unknown) => boolean,
   time: VirtualTime,
   portals: Portals,
@@ -183,13 +228,13 @@ function watchSource(
   // Some pages put something of their own in its place.
   const { Event } = window;
   const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
-  const watched = (element: EventTarget): void => {
+  const watched = (element: EventTarget, address: string): void => {
     const settled = new Promise<void>((resolve) => {
       for (const name of ["load", "error"]) element.addEventListener(name, () => resolve(), { once: true });
     });
     // Outside of the document the window hears nothing of it.
     element.addEventListener("error", failed, { once: true });
-    gate(settled);
+    gate(settled, pathOf(window, address));
   };
   defineProperty(prototype, "src", {
     ...source,
@@ -205,7 +250,7 @@ function watchSource(
         return;
       }
       // An empty address loads nothing, and would never tell.
-      if (String(value) !== "") watched(this);
+      if (String(value) !== "") watched(this, String(value));
       source.set?.call(this, value);
     },
   });

@@ -166,6 +166,11 @@ export class VirtualClock {
     return this.#frames.all.reduce((sum, { clock }) => sum + clock.numLoading, this.#loading.count);
   }
 
+  /** What the page waits for: a path, or the function that was called, of each. */
+  get pending(): string[] {
+    return [...this.#loading.pending, ...this.#frames.all.flatMap(({ clock }) => clock.pending)];
+  }
+
   /** Whether the page read back what it was not to draw: those canvases are drawn all the same. */
   get isDrawingRead(): boolean {
     return this.#drawing.isRead || this.#frames.all.some(({ clock }) => clock.isDrawingRead);

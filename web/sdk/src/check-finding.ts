@@ -24,6 +24,7 @@ export const CHECKS = [
   "no-variety",
   "constant-observation",
   "constant-reward",
+  "constant-return",
   "ignored-actions",
   "action-without-effect",
   "parameter",

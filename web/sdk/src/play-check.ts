@@ -35,6 +35,11 @@ const RESULT_NAMES = [
   "active",
 ] as const satisfies readonly (keyof UpdateResult)[];
 
+/** In fewer episodes, a score that random play meets now and then may be missing by chance. */
+const MIN_ALIKE = 20;
+/** Relative to the return: sums of equal rewards differ by so much. */
+const ROUNDING = 1e-9;
+
 export interface PlaySummary {
   steps: number;
   ticks: number;
@@ -143,6 +148,7 @@ export function* playingAtRandom(
   if (played.steps >= TELLING_STEPS) {
     watch.reportConstants(played);
     reportRewards(rewards, played, instance, report);
+    if (rewards.lowest !== rewards.highest) reportReturns(returns, played, instance, report);
   }
   return played;
 }
@@ -248,6 +254,28 @@ function reportRewards(
       lowest === 0
         ? "agents learn only from rewards that they receive: reward intermediate steps, too, or start the game nearer to its goal"
         : "if the game has a goal, random play never reached it: start nearer to it, or reward progress; if it has none, all play is worth the same",
+    method: methodSource(instance.game, "update", "reward"),
+  });
+}
+
+/** Where two players win what the other loses, all means are the same. */
+function reportReturns(
+  returns: readonly number[],
+  { returnMean, returnStd, lengthMean }: PlaySummary,
+  instance: Instance,
+  report: Report,
+): void {
+  if (returns.length < MIN_ALIKE || instance.numAgents > 1 || lengthMean <= 1) return;
+  if (returnStd > ROUNDING * Math.abs(returnMean)) return;
+  report({
+    id: "constant-return",
+    severity: "warning",
+    text:
+      `all ${returns.length} episodes of random play returned ${Number(returnMean.toPrecision(4))}: ` +
+      "an agent sees nothing that is worth more",
+    fix:
+      "let random play meet the score at times: fewer actions that end the episode, or twins of those that do not " +
+      '("wait", "wait2"), another length of a step, or a reward on the way',
     method: methodSource(instance.game, "update", "reward"),
   });
 }

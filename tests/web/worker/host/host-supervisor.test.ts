@@ -359,6 +359,8 @@ describe("a worker that crashes", () => {
       "boom 2",
       "worker 0 failed three times within a minute and is not restarted; last: boom 2",
     ]);
+    // By this name the server knows that no other takes its place.
+    expect(failures().map(({ name }) => name === "WorkerLost")).toEqual([false, false, false, true]);
     expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", num_workers: 0 });
   });
 

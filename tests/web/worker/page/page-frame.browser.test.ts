@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { made } from "../../../../web/sdk/src/page/made.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { isOver, ownError, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
@@ -98,8 +98,23 @@ test("a page that asks its server for something in vain says so where it does no
     w.fetch(`${w.location.origin}/no/level.json`).catch(() => undefined);
   const { page } = hop({ loaded: asks, ready: () => false });
   await expect(PageFrame.load(page!, page!.page, {})).rejects.toThrow(
-    /still false after 2000 frames; it asks for \/no\/level\.json, which is not there: build the page first, or give/,
+    /still false after 2000 frames\. The page asks for \/no\/level\.json, which is not there: if the game needs it, build/,
   );
+});
+
+test("what a page still loads where it does not become ready is said, and waited for only once", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 5000;
+    return now;
+  });
+  // The body never comes.
+  const asks = (w: PageWindow): unknown => w.WebAssembly.compileStreaming(new Promise(() => undefined));
+  const { page } = hop({ loaded: asks, ready: () => false });
+  await expect(PageFrame.load(page!, page!.page, {})).rejects.toThrow(
+    /still false after 2000 frames; still loading after 20 s: compileStreaming\(\)$/,
+  );
+  vi.restoreAllMocks();
 });
 
 test("of several agents all must have ended", () => {

@@ -28,7 +28,7 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "./worker-messages.ts";
-import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
+import { hangReport, scriptFailure, type Watched, WORKER_LOST } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
 /** Time for a stopping worker to close its connection. */
@@ -335,7 +335,7 @@ export class HostSupervisor {
     if (!this.#restarts.mayRestart(index, performance.now())) {
       this.#givenUp.add(index);
       const text = `worker ${index} failed three times within a minute and is not restarted; last: ${report.text}`;
-      this.#gameFailed(run.run_id, index, { ...report, kind: "crash", text });
+      this.#gameFailed(run.run_id, index, { ...report, kind: "crash", name: WORKER_LOST, text });
     }
     this.#settle();
   }

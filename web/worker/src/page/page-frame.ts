@@ -58,6 +58,8 @@ export class PageFrame implements PageHands {
   readonly #element: HTMLIFrameElement;
   readonly #document: Document | null;
   #seen = 0;
+  /** So many things that the page asked for are not waited for any more. */
+  #numLost = 0;
   /** Whether the page has gone elsewhere: what is in the frame now is no game. */
   #isGone = false;
 
@@ -275,7 +277,8 @@ export class PageFrame implements PageHands {
     while (adapter.ready !== undefined && !adapter.ready(window)) {
       if (this.loadTicks > MAX_LOAD_TICKS)
         throw new Error(
-          `ready() was still false after ${MAX_LOAD_TICKS} frames${this.#lastError()}${this.#neverMade()}`,
+          `ready() was still false after ${MAX_LOAD_TICKS} frames` +
+            `${this.#lastError()}${this.#neverMade()}${this.#stillLoading()}`,
         );
       // One frame, then whatever it asked for must be here.
       this.clock.collectAnimations();
@@ -296,18 +299,19 @@ export class PageFrame implements PageHands {
     }
   }
 
-  /** Waits until nothing is under way. */
+  /** Waits until nothing is under way, but for what did not come within `LOAD_MS` before. */
   async #settle(): Promise<void> {
     const began = performance.now();
     for (let quiet = 0; quiet < QUIET_TURNS && performance.now() - began < LOAD_MS; ) {
       await turn();
-      if (this.clock.numLoading === 0) quiet++;
+      if (this.clock.numLoading <= this.#numLost) quiet++;
       else {
         quiet = 0;
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     }
-    if (this.clock.numLoading > 0) this.isUnsettled = true;
+    this.#numLost = this.clock.numLoading;
+    if (this.#numLost > 0) this.isUnsettled = true;
   }
 
   /** Raises the page's last error if it ended the page's loop. Pages go on after most of their errors. */
@@ -322,6 +326,11 @@ export class PageFrame implements PageHands {
     const names = [...all].filter(([, found]) => found.length === 0).map(([name]) => JSON.stringify(name));
     if (names.length === 0) return "";
     return `; made(w, ${names.join(", ")}) has found nothing: call it in prepare, before the page's scripts run`;
+  }
+
+  #stillLoading(): string {
+    const { pending } = this.clock;
+    return pending.length === 0 ? "" : `; still loading after ${LOAD_MS / 1000} s: ${pending.join(", ")}`;
   }
 
   #lastError(): string {
@@ -361,14 +370,17 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
   return error;
 }
 
-/** Adds the missing files to an error: a page that lacks a file fails in its own words. */
+/** Adds the missing files to an error, which may come of them or not: a page that lacks a file fails in its own words. */
 function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
   const unheld = [...(clock?.unheld ?? [])];
   const missing = unheld.filter((what) => what.endsWith("which is not there"));
   if (missing.length > 0)
-    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server it needs`;
-  for (const script of unheld.filter((what) => what.startsWith("loads "))) error.message += `; it ${script}`;
+    error.message +=
+      `. The page ${missing.join(", and ")}: if the game needs it, build the page first, ` +
+      "or give the address of the server it needs";
+  for (const script of unheld.filter((what) => what.startsWith("loads ")))
+    error.message += `. The page ${script}`;
   return error;
 }
 
