@@ -2,16 +2,14 @@
 
 import type { Writer } from "../../../web/page-probe/src/draft.ts";
 import { probe } from "../../../web/page-probe/src/probe.ts";
+import type { PageToProbe } from "../../../web/page-probe/src/trial.ts";
 import type { PageProbe, ProbeDraft } from "../../../web/schema/src/api.gen.ts";
 import "../worker/page/hop-page.ts";
 
 const CANVAS = '<canvas width="200" height="100"></canvas>';
 
 /** @param script of the page, which calls `tick` in each frame. */
-export async function found(
-  script: string,
-  body = CANVAS,
-): Promise<PageProbe & ProbeDraft & { draft: Writer }> {
+export function pageOf(script: string, body = CANVAS): PageToProbe {
   const page = `<!doctype html><title>Test</title>${body}<script>
     parent.attractTestClock(window);
   </script><script>{
@@ -21,7 +19,14 @@ export async function found(
     ${script}
     (function frame() { tick(); requestAnimationFrame(frame); })();
   }</script>`;
-  const address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
-  const { report, draft } = await probe({ page: address, size: [200, 100] }, () => undefined);
+  return { page: URL.createObjectURL(new Blob([page], { type: "text/html" })), size: [200, 100] };
+}
+
+/** What a probe of `pageOf` finds. */
+export async function found(
+  script: string,
+  body?: string,
+): Promise<PageProbe & ProbeDraft & { draft: Writer }> {
+  const { report, draft } = await probe(pageOf(script, body), () => undefined);
   return { ...(await draft.write(draft.first)), ...report, draft };
 }

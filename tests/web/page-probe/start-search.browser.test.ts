@@ -1,7 +1,10 @@
 /** Pages with menus behind one another. */
 
 import { expect, test } from "vitest";
-import { found } from "./probed-page.ts";
+import type { Place } from "../../../web/page-probe/src/places.ts";
+import { BY_ITSELF, FIRST_WAIT } from "../../../web/page-probe/src/start-actions.ts";
+import { findInputs } from "../../../web/page-probe/src/start-search.ts";
+import { found, pageOf } from "./probed-page.ts";
 
 test("menus are pressed through until the game moves with its keys: a button, a drawn word, a key", async () => {
   const { starter, moves, score, adapter } = await found(
@@ -37,4 +40,36 @@ test("menus are pressed through until the game moves with its keys: a button, a 
   expect(adapter).toContain('const buttons = ["#new"]');
   expect(adapter).toContain('const place = middle ?? spot(w, "SKIP");');
   expect(adapter).toContain('page.hold(isDown && !place ? ["Enter"] : []);');
+});
+
+test("a game that plays by itself is tried once, whatever is pressed without effect", async () => {
+  const page = pageOf(`
+    const game = window.game = { x: 50, far: 0, shots: 0 };
+    function tick() {
+      game.far += 0.5;
+      game.x += (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0);
+      if (held.Space) game.shots++;
+    }`);
+  const places = ["x", "far", "shots"].map(
+    (name): Place => ({
+      text: `w.game.${name}`,
+      name,
+      kind: "number",
+      fields: [],
+      isShown: false,
+      read: (window) => window.game[name],
+    }),
+  );
+  const presses = ["Enter", "KeyP", "Space"].map(
+    (code) => ({ kind: "key", code, ticks: FIRST_WAIT }) as const,
+  );
+  const { tried = [], moves } = await findInputs(
+    page,
+    [BY_ITSELF, ...presses, presses[0]],
+    async () => places,
+    () => [],
+    () => false,
+  );
+  expect(tried.map(({ startAction }) => startAction)).toEqual([BY_ITSELF, presses[2]]);
+  expect(moves.map(({ label }) => label).sort()).toEqual(["left", "right", "space"]);
 });

@@ -56,8 +56,13 @@ export async function findInputs(
       if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
     waiting = [];
   };
+  const known = new Set<string>();
   for (let startAction = queue.shift(); startAction !== undefined; startAction = queue.shift()) {
     if (best !== null && isTimeUp()) break;
+    // The same menus may be reached after waits of different lengths.
+    const key = JSON.stringify(startAction);
+    if (known.has(key)) continue;
+    known.add(key);
     if (startAction.ticks > FIRST_WAIT && prompts.length > 0 && !hasChanged) {
       // The prompt stays whatever is pressed: that is no menu.
       prompts = [];
@@ -78,12 +83,13 @@ export async function findInputs(
       waiting.push(tests);
       continue;
     }
-    // An action without effect has not started the game.
+    // An action without effect has not started the game: all is as it would be by then without it.
+    const waited = new InputTests(page, { kind: "none", ticks: startAction.ticks }, places, placesIn);
     if (
       startAction.kind !== "none" &&
       prompts.length === 0 &&
       places.length === unstarted.places.length &&
-      differing(unstarted, idle).size === 0 &&
+      differing(await waited.idle(), idle).size === 0 &&
       // A start button may start a game whose first step comes a second later.
       !((startAction.kind === "element" || startAction.kind === "spot") && (await tests.movesLater()))
     )
