@@ -55,7 +55,7 @@ export function picture({ body, setup, draw, ...options }: PictureOptions = {}):
     keys: { left: [], right: ["ArrowRight"] },
     ready: (w) => w.look?.().state === "menu",
     restart: (w) => w.begin(),
-    score: (w) => w.look().ticks,
+    score: (w) => w.look().x,
     over: (w) => w.look().state === "over",
     ...options,
   });
