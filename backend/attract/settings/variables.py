@@ -64,6 +64,6 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
         elif near is not None:
             hint = f"did you mean {PREFIX}{near}?"
         else:
-            hint = "a setting such as `ppo.gamma` has the variable ATTRACT_PPO_GAMMA"
+            hint = "a setting such as `policy.hidden-sizes` has the variable ATTRACT_POLICY_HIDDEN_SIZES"
         warnings.append(f"{name} is not read: {hint}")
     return warnings
