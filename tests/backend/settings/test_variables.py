@@ -52,7 +52,8 @@ def test_a_variable_that_nothing_reads_is_named_with_what_would_be_read() -> Non
     assert unread_variables(environment, lambda: {"ATTRACT_OUT": "--out"}) == [
         "ATTRACT_OUT is not read: give --out instead",
         "ATTRACT_PPO_GAMA is not read: did you mean ATTRACT_PPO_GAMMA?",
-        "ATTRACT_ZZZZ is not read: a setting such as `policy.hidden-sizes` has the variable ATTRACT_POLICY_HIDDEN_SIZES",
+        "ATTRACT_ZZZZ is not read: "
+        "a setting such as `policy.hidden-sizes` has the variable ATTRACT_POLICY_HIDDEN_SIZES",
     ]
 
 
