@@ -110,6 +110,8 @@ def test_flights_without_contact_are_the_same(env: Any, play: Play) -> None:
     assert np.percentile(every[:, 8], 99) <= 0.3
 
 
+# `make test` compares each step of a flight, above.
+@pytest.mark.long
 def test_the_same_pilot_earns_as_much_and_lands_as_often(env: Any, play: Play) -> None:
     flights: list[dict[str, Any]] = []
     expected: list[Rows] = []

@@ -3,6 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from attract.runs.metrics import MetricsStore
 from attract_command import run_attract
 
@@ -121,6 +123,8 @@ def test_dqn_learns_named_policies_from_pictures_and_takes_what_the_mask_allows(
         assert 0.4 * played < predicted < 1.6 * played
 
 
+# `make test` has SAC in tests/backend/learner/sac, and pictures by DQN above.
+@pytest.mark.long
 def test_sac_learns_from_a_picture_within_its_box(tmp_path: Path) -> None:
     game = tmp_path / "aim.ts"
     game.write_text(AIM)

@@ -163,6 +163,8 @@ async def watch(browser: Browser, trainer: Trainer, *, refuses: bool) -> tuple[i
         return await loaded.num_bytes(), loaded.has_engine
 
 
+# `make test` joins without the engine above; who watches loads it as late.
+@pytest.mark.long
 async def test_a_first_watch_does_without_the_inference_engine(small: Trainer) -> None:
     async with chromium() as browser, await browser.new_context() as helper:
         guest = await helper.new_page()

@@ -69,6 +69,8 @@ def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_
     assert alive == []
 
 
+# `make test` interrupts one that has episodes, above.
+@pytest.mark.long
 def test_ctrl_c_before_an_episode_has_ended_is_an_error_with_a_fix(tmp_path: Path) -> None:
     trained = run_attract(*ARGUMENTS, "--total-steps", "3000", runs_dir=tmp_path)
     assert trained.code == 0, trained.stderr

@@ -36,6 +36,8 @@ def test_a_fault_of_a_module_is_found(harness: Harness, name: str) -> None:
     assert_found(harness, GAMES["cartpole"], name)
 
 
+# `make test` has clean builds in backend/playtest/test_playwright_test.py.
+@pytest.mark.long
 def test_a_sound_module_plays_with_another_seed(harness: Harness) -> None:
     assert_plays(harness, GAMES["cartpole"], 1)
 

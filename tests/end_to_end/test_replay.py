@@ -121,7 +121,9 @@ def test_every_failure_fails_again_in_its_tick(faulty: Path, tmp_path: Path) -> 
     assert replay(faulty, "r", "--failed")[0] == 0
 
 
-@pytest.mark.parametrize("chosen", ["--best", pytest.param("--worst", marks=pytest.mark.long)])
+# `make test` plays recorded episodes of a page again in test_page_determinism.py.
+@pytest.mark.long
+@pytest.mark.parametrize("chosen", ["--best", "--worst"])
 def test_a_page_game_is_the_same_in_a_fresh_page(trained_meteors: Path, chosen: str) -> None:
     code, said = replay(trained_meteors.parent, "p", chosen)
     assert code == 0 and ": equal: " in said, said
