@@ -32,8 +32,7 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
     assert outcome.json["state"] == "stopped"
     assert outcome.json["updates"] >= 3
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
-    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
-    assert alive == []
+    assert_all_end(family)
 
     total = outcome.json["agent_steps"] + 2_000
     goes_on = ("train", "cartpole", "--run-id", "latest", "--resume", "--json", "--total-steps")
@@ -46,6 +45,11 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
         (tmp_path / "stopped" / "checkpoints" / str(again.json["updates"]) / "checkpoint.json").read_text()
     )
     assert newest["counters"]["agent_steps"] == again.json["agent_steps"]
+
+
+def assert_all_end(family: list[psutil.Process]) -> None:
+    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
+    assert alive == []
 
 
 def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_path: Path) -> None:
@@ -65,8 +69,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_answer_over_the_episodes_so_far(tmp_
     assert answer["return"] == answer["return_mean"] > 5
     assert answer["policy_version"] == trained.json["policy_version"]
     assert answer["learned"] in (True, False)
-    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
-    assert alive == []
+    assert_all_end(family)
 
 
 # `make test` interrupts one that has episodes, above.
@@ -96,8 +99,7 @@ def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) ->
     command.interrupt()
     outcome = command.wait(30)
     assert outcome.code == 130, outcome.stderr
-    _gone, alive = psutil.wait_procs(family, timeout=WAIT_SECONDS)
-    assert alive == []
+    assert_all_end(family)
 
 
 @pytest.mark.long

@@ -21,6 +21,8 @@ from attract.settings.base import LearnerName
 from attract.settings.dqn import DqnSettings
 
 _EXAMPLES = "values.examples."
+MAX_EXAMPLE_BYTES = 4 << 20
+"""Of the rows of the examples, which every checkpoint has: fewer of large pictures, at least one."""
 NUM_EXPLORED = 512
 """Observations over which the entropy of the next version is measured."""
 
@@ -80,7 +82,7 @@ class Dqn(OffPolicy):
             return None
         if self.buffer.num_steps == 0:
             return self._restored_examples
-        found = self.buffer.examples(NUM_PROBES)
+        found = self.buffer.examples(max(1, min(NUM_PROBES, MAX_EXAMPLE_BYTES // self.buffer.row_bytes)))
         return {key: found[key] for key in keys}
 
     def tensors(self) -> dict[str, Tensor]:

@@ -331,7 +331,7 @@ def test_it_learns_from_pictures_mixed_observations_several_choices_and_masks(
     assert all(not torch.equal(before[name], policy.state_dict()[name]) for name in weights)
 
 
-def test_pictures_of_the_game_outlast_the_buffer_and_numbers_are_not_kept():
+def test_pictures_of_the_game_outlast_the_buffer_and_numbers_are_not_kept(monkeypatch: pytest.MonkeyPatch):
     game = describe(DictSpace(spaces={"a": PICTURE, "b": BoxSpace(shape=[3])}))
 
     def created(seed: int) -> tuple[Dqn, Policy]:
@@ -352,6 +352,13 @@ def test_pictures_of_the_game_outlast_the_buffer_and_numbers_are_not_kept():
     assert other.buffer.num_steps == 0 and again is not None and torch.equal(again["a"], seen["a"])
     numbers, _ = create()
     assert numbers.examples() is None
+    # Every checkpoint has them: of large pictures they are few.
+    monkeypatch.setattr("attract.learner.dqn.algorithm.MAX_EXAMPLE_BYTES", 3 * algorithm.buffer.row_bytes)
+    few = algorithm.examples()
+    assert few is not None and len(few["a"]) == 3
+    monkeypatch.setattr("attract.learner.dqn.algorithm.MAX_EXAMPLE_BYTES", 0)
+    one = algorithm.examples()
+    assert one is not None and len(one["a"]) == 1
 
 
 DQN = {
