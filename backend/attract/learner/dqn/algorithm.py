@@ -22,7 +22,7 @@ from attract.settings.dqn import DqnSettings
 
 _EXAMPLES = "values.examples."
 MAX_EXAMPLE_BYTES = 4 << 20
-"""Of the rows of the examples, which every checkpoint has: fewer of large pictures, at least one."""
+"""Largest size of the rows of the examples, which every checkpoint has; one row is kept at least."""
 NUM_EXPLORED = 512
 """Observations over which the entropy of the next version is measured."""
 
