@@ -37,6 +37,19 @@ const context = document.querySelector("canvas").getContext("2d");
   requestAnimationFrame(frame);
 })();
 </script>"""
+COUNTING = """<!doctype html><canvas width="300" height="100"></canvas><script>
+let frame = 0;
+const context = document.querySelector("canvas").getContext("2d");
+new WebSocket("wss://scores.example/live");
+try { throw new RangeError("caught"); } catch (error) { console.error("the engine failed", error); }
+(function draw() {
+  frame += 1;
+  context.fillStyle = `rgb(${frame}, 0, 0)`;
+  context.fillRect(0, 0, 300, 100);
+  requestAnimationFrame(draw);
+})();
+</script>"""
+"""A page whose picture is another one in each frame."""
 ADAPTER = """
 import { box, definePageGame, discrete } from "attract/page";
 export default definePageGame({
@@ -139,6 +152,29 @@ async def test_a_page_is_seen_with_what_its_keys_move(tmp_path: Path, server: Se
     assert report.eval is not None and report.eval.value == ["play", 800]
     # A PNG's size stands in its header.
     assert struct.unpack(">II", picture.read_bytes()[16:24]) == (800, 600)
+
+
+async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
+    tmp_path: Path, server: ServerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "index.html").write_text(COUNTING)
+    talks = given_inputs(hold=["Space@0-5"])
+    pictures: list[bytes] = []
+    seen: list[object] = []
+    for budget, drawn in [(60_000, 60), (0, 8)]:
+        monkeypatch.setattr(look_module, "BUDGET_MS", budget)
+        order = LookOptions(str(tmp_path), talks, frames=60, expression="frame", png=tmp_path / "page.png")
+        report = await look(order, server)
+        pictures.append((tmp_path / "page.png").read_bytes())
+        seen.append(report.eval)
+        cut = [note for note in report.notes if "ms a frame to draw here" in note]
+        assert [note.partition("last ")[2] for note in cut] == (
+            ["8 of its 60 frames drew"] if drawn == 8 else []
+        )
+        # What a page sends to a server is noted, and what it caught and wrote is an error.
+        assert "talks to a server, which is not there" in report.notes
+        assert report.errors == ["RangeError: caught"]
+    assert pictures[0] == pictures[1] and seen[0] == seen[1]
 
 
 async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server: ServerSettings) -> None:

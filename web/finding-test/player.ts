@@ -168,8 +168,7 @@ class Stage {
   get missing(): string[] {
     if (this.#pages === null) return [];
     const { errors, unheld } = this.#pages.seen;
-    const files = unheld.filter((what) => what.endsWith("which is not there"));
-    return [...errors, ...files.map((what) => `the page ${what}`)];
+    return [...errors, ...unheld.of("file").map((what) => `the page ${what}`)];
   }
 
   close(): void {

@@ -75,3 +75,18 @@ test("a page may put an Object.defineProperty of its own in place, as Box2dWeb d
     Object.defineProperty = defineProperty;
   }
 });
+
+test("T5: the browser's own WebGL draws nothing where nobody looks, and goes on where somebody does", () => {
+  const { run, clock, frame } = heldPage({ webGl: "real" });
+  const page = frame.contentWindow as unknown as Record<string, unknown>;
+  page.read = WebGLRenderingContext.prototype.readPixels;
+  const cleared = `pixel = new Uint8Array(4); gl.clear(gl.COLOR_BUFFER_BIT);
+    read.call(gl, 0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); pixel[0]`;
+  run(
+    `gl = document.createElement("canvas").getContext("webgl", { preserveDrawingBuffer: true }); gl.clearColor(1, 0, 0, 1)`,
+  );
+  clock.draws = false;
+  expect(run(cleared)).toBe(0);
+  clock.draws = true;
+  expect(run(cleared)).toBe(255);
+});

@@ -112,6 +112,25 @@ test("T5: what a page asks its own server for in vain is said, with its path", a
     ]);
 });
 
+test("T5: what a page sends to a server in vain is no file that it lacks", async () => {
+  const { run, clock } = await servedPage();
+  run(`fetch(location.origin + "/no/score", { method: "post" }).catch(() => 0);
+    fetch(new Request(location.origin + "/no/load", { method: "PUT" })).catch(() => 0);
+    const request = new XMLHttpRequest();
+    request.open("POST", location.origin + "/no/hits");
+    request.send();
+    fetch(location.origin + "/no/level.json", { method: "get" }).catch(() => 0);`);
+  await expect.poll(() => clock.numLoading).toBe(0);
+  await expect
+    .poll(() => [...clock.unheld.of("file")])
+    .toEqual(["asks for /no/level.json, which is not there"]);
+  expect(clock.unheld.of("other").sort()).toEqual([
+    "sends data to /no/hits, which does not answer here",
+    "sends data to /no/load, which does not answer here",
+    "sends data to /no/score, which does not answer here",
+  ]);
+});
+
 test("T5: a page that asks again and again is named for a few paths, each once", async () => {
   const { run, clock } = await servedPage();
   run(`for (let i = 0; i < 20; i++) {

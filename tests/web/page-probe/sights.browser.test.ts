@@ -29,6 +29,11 @@ test("visible elements say their own texts, in the middle of where they are", ()
   ]);
 });
 
+test("what stands within a canvas for browsers without one is not shown", () => {
+  const page = opened(`<canvas style="${AT}">HTML5 canvas appears to be unsupported<p>here</p></canvas>`);
+  expect(textsSeen(page)).toEqual([]);
+});
+
 test("what is written on a canvas is seen once, where that canvas is", () => {
   const page = opened(
     `<canvas width="200" height="100" style="position: absolute; left: 50px; top: 20px"></canvas>`,

@@ -1,4 +1,4 @@
-/** Drawing that costs nothing while the page is not watched: 2D calls are dropped, WebGL is a null device. */
+/** Drawing that costs nothing while the page is not watched: calls that leave marks are dropped, or WebGL is a null device. */
 
 import { createNullWebGl } from "./null-webgl.ts";
 import { define } from "./overriding.ts";
@@ -18,6 +18,15 @@ const PAINTING = [
   "strokeRect",
   "strokeText",
 ];
+const WEBGL_PAINTING = [
+  "blitFramebuffer",
+  "clear",
+  "drawArrays",
+  "drawArraysInstanced",
+  "drawElements",
+  "drawElementsInstanced",
+  "drawRangeElements",
+];
 
 export interface Drawing {
   isOn: boolean;
@@ -33,7 +42,7 @@ export type AnyCanvas = HTMLCanvasElement | OffscreenCanvas;
 export type WebGl = "null" | "none" | "real";
 
 export interface DrawingOptions {
-  /** Whether 2D drawing leaves marks. */
+  /** Whether drawing leaves marks. */
   draws: boolean;
   /** "null": a device that draws nothing; "none": a browser without; "real": the browser's own. */
   webGl: WebGl;
@@ -45,9 +54,15 @@ export function installDrawing(window: Page, { draws, webGl, isSeen }: DrawingOp
   const drawing: Drawing = { isOn: draws, isRead: false, refused: new Set(), renderer: null };
   /** Contexts that the page reads. */
   const read = new WeakSet<object>();
-  for (const { prototype } of [window.CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
+  const [flat, offscreen] = [window.CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D];
+  for (const [{ prototype }, painting, reading] of [
+    [flat, PAINTING, "getImageData"],
+    [offscreen, PAINTING, "getImageData"],
+    [window.WebGLRenderingContext, WEBGL_PAINTING, "readPixels"],
+    [window.WebGL2RenderingContext, WEBGL_PAINTING, "readPixels"],
+  ] as const) {
     const methods = prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-    for (const name of PAINTING) {
+    for (const name of painting) {
       const original = methods[name];
       if (original === undefined) continue;
       define(prototype, name, function (this: unknown, ...args: unknown[]) {
@@ -55,12 +70,12 @@ export function installDrawing(window: Page, { draws, webGl, isSeen }: DrawingOp
         return isDrawn ? original.apply(this, args) : undefined;
       });
     }
-    const getImageData = methods.getImageData;
-    define(prototype, "getImageData", function (this: unknown, ...args: unknown[]) {
+    const read_ = methods[reading];
+    define(prototype, reading, function (this: unknown, ...args: unknown[]) {
       // While it loads as well: what is read once is read again.
       read.add(this as object);
       drawing.isRead ||= !drawing.isOn;
-      return getImageData.apply(this, args);
+      return read_.apply(this, args);
     });
   }
   for (const { prototype } of [window.HTMLCanvasElement, window.OffscreenCanvas]) {

@@ -4,6 +4,7 @@ import { define, defineGetter, defineProperty } from "./overriding.ts";
 import { PACKAGE_HOSTS } from "./package-hosts.ts";
 import type { Portals } from "./portals.ts";
 import type { VirtualTime } from "./time.ts";
+import type { UnheldUses } from "./unheld-uses.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -37,15 +38,10 @@ const LONGEST_PATH = 200;
 
 /**
  * @param time in which the errors of refused requests are reported.
- * @param said collects what the page requests from other servers, as predicates of sentences.
+ * @param said collects what the page requests in vain, or from other servers.
  * @param portals whose scripts are given in their place.
  */
-export function installLoading(
-  window: Page,
-  time: VirtualTime,
-  said: Set<string>,
-  portals: Portals,
-): Loading {
+export function installLoading(window: Page, time: VirtualTime, said: UnheldUses, portals: Portals): Loading {
   const loading = new Loading();
   /** Whether `url` belongs to another server than the game's own. Such requests are refused. */
   const isRefused = (url: unknown): boolean => {
@@ -76,7 +72,9 @@ export function installLoading(
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
     const response = await realFetch(...args);
-    if (response.status >= 400) miss(response.url);
+    const [asked, init] = args;
+    const method = init?.method ?? (asked instanceof window.Request ? asked.method : undefined);
+    if (response.status >= 400) miss(response.url, method);
     const body = await response.arrayBuffer();
     const whole = new window.Response(WITHOUT_BODY.includes(response.status) ? null : body, response);
     defineGetter(whole, "url", () => response.url);
@@ -106,7 +104,8 @@ export function installLoading(
     const address = isScript ? target.src : target.href;
     if (address === "") return;
     if (foreignOrigin(window, address) === null) miss(address);
-    else if (isScript) said.add(withoutScript(window, address));
+    else if (isScript)
+      said.addAddress("script", "loads", address.slice(0, LONGEST_PATH), withoutScript(window, address));
   };
   window.addEventListener("error", look, true);
   const promising: [object, string][] = [
@@ -128,25 +127,29 @@ export function installLoading(
 }
 
 /** One request may load file after file: it asks for the next as it is told that one is there. */
-function watchRequests(window: Page, loading: Loading, miss: (address: string) => void): void {
+function watchRequests(
+  window: Page,
+  loading: Loading,
+  miss: (address: string, method: string) => void,
+): void {
   const requests = window.XMLHttpRequest.prototype;
   const { open, send } = requests;
-  const names = new WeakMap<XMLHttpRequest, string>();
+  const asked = new WeakMap<XMLHttpRequest, { method: string; name: string }>();
   define(requests, "open", function (this: XMLHttpRequest, ...args: Parameters<typeof open>) {
     // What was under way is given up, and tells nothing of it.
     loading.end(this);
-    if (!names.has(this))
+    if (!asked.has(this))
       this.addEventListener("loadend", () => {
         // Where it was sent again meanwhile, this is the end of the one before.
         if (this.readyState !== this.DONE) return;
         loading.end(this);
-        if (this.status >= 400) miss(this.responseURL);
+        if (this.status >= 400) miss(this.responseURL, asked.get(this)?.method ?? "GET");
       });
-    names.set(this, pathOf(window, args[1]));
+    asked.set(this, { method: String(args[0]), name: pathOf(window, args[1]) });
     return open.apply(this, args);
   });
   define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
-    loading.begin(this, names.get(this) ?? "");
+    loading.begin(this, asked.get(this)?.name ?? "");
     try {
       return send.apply(this, args);
     } catch (error) {
@@ -168,14 +171,19 @@ function pathOf(window: Page, address: unknown): string {
   return whole.replace(origin, "").slice(0, LONGEST_PATH);
 }
 
-/** Notes what a page asks its own server for in vain: a few paths, for some ask again and again by new queries. */
-function missing(window: Page, said: Set<string>): (address: string) => void {
+/**
+ * Notes what a page asks its own server for in vain: a few paths, for some ask again and again by new queries. What is
+ * got is a part of the page; a server that takes data is no part of it.
+ */
+function missing(window: Page, said: UnheldUses): (address: string, method?: string) => void {
   const paths = new Set<string>();
-  return (address) => {
+  return (address, method = "GET") => {
     const path = pathOf(window, address);
     if (paths.has(path) || paths.size === MAX_MISSING) return;
     paths.add(path);
-    said.add(`asks for ${path}, which is not there`);
+    if (["GET", "HEAD"].includes(method.toUpperCase()))
+      said.addAddress("file", "asks for", path, "which is not there");
+    else said.addAddress("other", "sends data to", path, "which does not answer here");
   };
 }
 
@@ -195,12 +203,12 @@ function isOfPackage(window: Page, url: unknown): boolean {
   return host !== null && PACKAGE_HOSTS.includes(host);
 }
 
-/** What to do about a script of another server that did not come. */
+/** What to do about a script of another server that did not come, as a clause. */
 function withoutScript(window: Page, address: string): string {
   const why = isOfPackage(window, address)
     ? "which did not come: is there a network?"
     : "which it does not get: where the game needs it,";
-  return `loads ${address.slice(0, LONGEST_PATH)}, ${why} save it beside the page, and name it there`;
+  return `${why} save it beside the page, and name it there`;
 }
 
 /** A source that is given as an attribute is one that is given: old code and jQuery do so. */

@@ -34,6 +34,8 @@ const COLOR_WRITEMASK = 3107;
 const FRAMEBUFFER_COMPLETE = 36053;
 const ALREADY_SIGNALED = 37146;
 const SIGNALED = 37145;
+const QUERY_RESULT_AVAILABLE = 34919;
+const INVALID_INDEX = 0xffffffff;
 /** What any device has. */
 const EXTENSIONS = [
   "EXT_float_blend",
@@ -72,8 +74,7 @@ export function createNullWebGl(
   for (const name of Object.getOwnPropertyNames(prototype)) {
     const { value } = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
     if (name === "constructor" || typeof value !== "function") continue;
-    const makes = name.startsWith("create") || name === "fenceSync";
-    define(gl, name, makes ? () => ({}) : () => undefined);
+    define(gl, name, plainAnswer(name));
   }
   define(gl, "canvas", canvas);
   define(gl, "drawingBufferColorSpace", "srgb");
@@ -100,14 +101,28 @@ export function createNullWebGl(
     isContextLost: () => false,
     checkFramebufferStatus: () => FRAMEBUFFER_COMPLETE,
     getUniformBlockIndex: () => 0,
-    getBufferParameter: () => 0,
     isEnabled: () => false,
+    getInternalformatParameter: () => new Int32Array([4]),
+    getQuery: () => null,
+    getQueryParameter: (_query: object, name: number) => name === QUERY_RESULT_AVAILABLE || 0,
+    getActiveUniformBlockName: () => "",
+    getActiveUniforms: (_program: object, indices: Iterable<number>) => Array.from(indices, () => 0),
+    getUniformIndices: (_program: object, names: Iterable<string>) => Array.from(names, () => INVALID_INDEX),
+    getFragDataLocation: () => -1,
+    getTransformFeedbackVarying: () => null,
     clientWaitSync: () => ALREADY_SIGNALED,
     getSyncParameter: () => SIGNALED,
     ...nullPrograms(),
   };
   for (const [name, answer] of Object.entries(answers)) define(gl, name, answer);
   return gl;
+}
+
+/** What a function of that name answers unless something else is known of it, in the type of the browser's own. */
+function plainAnswer(name: string): (given?: unknown) => unknown {
+  if (name.startsWith("create") || name === "fenceSync") return () => ({});
+  if (/^is[A-Z]/.test(name)) return (given) => given != null;
+  return name.startsWith("get") ? () => 0 : () => undefined;
 }
 
 function parameter(name: number, canvas: { width: number; height: number }, isSecond: boolean): unknown {

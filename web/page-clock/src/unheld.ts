@@ -3,6 +3,7 @@
 import { foreignOrigin } from "./loading.ts";
 import { define } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
+import type { UnheldUses } from "./unheld-uses.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -24,7 +25,7 @@ const SOCKETS: Readonly<Record<string, string>> = {
 const VIDEO = "shows a video, which runs in real time";
 
 /** Notes in `said` what the page does that the clock does not hold. */
-export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>): void {
+export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): void {
   for (const [name, what] of Object.entries(CONSTRUCTORS)) {
     const original = (window as unknown as Record<string, unknown>)[name];
     if (typeof original !== "function") continue;
@@ -58,7 +59,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>):
 }
 
 /** One that a script plays is silent and black, on time; one that the page's own text plays is the browser's. */
-function watchVideos(window: Page, said: Set<string>): void {
+function watchVideos(window: Page, said: UnheldUses): void {
   const play = window.HTMLVideoElement.prototype.play;
   define(window.HTMLVideoElement.prototype, "play", function (this: HTMLVideoElement) {
     said.add("shows a video, which stays black here");
@@ -75,7 +76,7 @@ function watchVideos(window: Page, said: Set<string>): void {
 }
 
 /** A frame within the page whose text did not come from the server, which puts a clock into it. */
-function watchFrames(window: Page, said: Set<string>): void {
+function watchFrames(window: Page, said: UnheldUses): void {
   const look = (event: Event): void => {
     const { target } = event;
     if (!(target instanceof window.HTMLIFrameElement)) return;
@@ -105,7 +106,7 @@ function isHeld({ contentWindow }: HTMLIFrameElement): boolean {
 }
 
 /** A socket whose other end never answers: it tells of an error, then that it is closed. */
-function deadSocket(window: Page, time: VirtualTime, said: Set<string>, what: string): unknown {
+function deadSocket(window: Page, time: VirtualTime, said: UnheldUses, what: string): unknown {
   const { Event } = window;
   return class DeadSocket extends window.EventTarget {
     static readonly CONNECTING = 0;

@@ -16,6 +16,7 @@ import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
 import { EPOCH_MS, VirtualTime } from "./time.ts";
 import { watchUnheld } from "./unheld.ts";
+import { UnheldUses } from "./unheld-uses.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -61,7 +62,7 @@ export interface ConsoleError {
 interface Common {
   readonly errors: unknown[];
   readonly consoleErrors: ConsoleError[];
-  readonly unheld: Set<string>;
+  readonly unheld: UnheldUses;
   readonly chance: Chance;
   readonly kept: Kept;
   /** The page's time when the frame began, in ms. */
@@ -73,8 +74,8 @@ export class VirtualClock {
   readonly errors: unknown[];
   /** The newest last. */
   readonly consoleErrors: ConsoleError[];
-  /** What the page does that no clock holds, a sentence's predicate each. */
-  readonly unheld: Set<string>;
+  /** What the page does that no clock holds. */
+  readonly unheld: UnheldUses;
   readonly #window: Page & DrawnWindow;
   readonly #time: VirtualTime;
   readonly #chance: Chance;
@@ -98,7 +99,7 @@ export class VirtualClock {
     this.#window = window;
     this.errors = common?.errors ?? [];
     this.consoleErrors = common?.consoleErrors ?? [];
-    this.unheld = common?.unheld ?? new Set();
+    this.unheld = common?.unheld ?? new UnheldUses();
     this.#draws = options.draws;
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => keep(this.errors, error);

@@ -30,8 +30,11 @@ export function noteConsole(console: Console, by: LookLine["by"], lines: LookLin
 
 function said(value: unknown): string {
   if (typeof value === "string") return value;
-  const error = value as Partial<Error> | null;
-  const isError = typeof value === "object" && typeof error?.message === "string" && "stack" in (value ?? {});
-  if (isError) return `${String(error?.name)}: ${error?.message}`;
+  if (isError(value)) return `${String(value.name)}: ${value.message}`;
   return JSON.stringify(jsonOf(value));
+}
+
+/** Whether it is an error, of whatever window. Throws where that window lets nothing be read. */
+export function isError(value: unknown): value is Error {
+  return typeof value === "object" && value !== null && "stack" in value && "message" in value;
 }

@@ -2,7 +2,7 @@
 
 import type { PageProbe, ProbeChoice, ProbeDraft } from "../../schema/src/api.gen.ts";
 import type { Writer } from "./draft.ts";
-import { type LookOrder, look } from "./look.ts";
+import { draw, type LookOrder, look } from "./look.ts";
 import { probe } from "./probe.ts";
 import type { PageToProbe } from "./trial.ts";
 
@@ -16,6 +16,7 @@ declare global {
       write(choice: ProbeChoice, open: readonly string[]): Promise<ProbeDraft>;
       /** A `PageLook` as JSON. */
       look(order: LookOrder): Promise<string>;
+      draw(order: LookOrder): Promise<string | null>;
     };
   }
 }
@@ -36,4 +37,5 @@ window.attractProbe = {
     return draft.write(choice, open);
   },
   look: async (order) => JSON.stringify(await look(order)),
+  draw,
 };

@@ -39,9 +39,7 @@ export interface LookOrder {
   readonly seed: number;
   /** An expression of the page, or a function of its window; null: none. */
   readonly expression: string | null;
-  /** Whether the page is left open at its last frame, drawn as in a browser. */
-  readonly draws: boolean;
-  /** After so many milliseconds no further play is compared, and the picture is of an earlier frame. */
+  /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
   readonly budgetMs: number;
 }
 
@@ -54,6 +52,19 @@ export async function look(order: LookOrder): Promise<PageLook> {
   }
 }
 
+/**
+ * Leaves the page open after `order.frames` frames, drawn as in a browser.
+ *
+ * @returns a note where it drew the last of them alone; null: all. Raises as `look`.
+ */
+export async function draw(order: LookOrder): Promise<string | null> {
+  try {
+    return await new Looking(order, await definitionOf(order.adapter)).draw();
+  } catch (error) {
+    throw Trial.failure(error);
+  }
+}
+
 async function definitionOf(address: string | null): Promise<GameDefinition | null> {
   if (address === null) return null;
   const { default: definition } = (await import(address)) as { default?: GameDefinition };
@@ -61,6 +72,11 @@ async function definitionOf(address: string | null): Promise<GameDefinition | nu
     throw new Error("this module is no adapter: it has no default export of definePageGame()");
   return definition;
 }
+
+/** Why a play with each frame drawn is given up. */
+const SLOW = "it takes too long to draw";
+/** Frames drawn where that is so: enough for what is drawn in turns, such as two buffers. */
+const LAST_DRAWN = 8;
 
 /** What one play of the inputs brought. */
 interface Play {
@@ -117,14 +133,15 @@ class Looking {
       eval: this.#evaluate(window),
       notes: [
         ...(attempt(() => this.#pageScripts.whyNone(window)) ?? []),
-        ...trial.seen.unheld.filter((what) => !what.endsWith("which is not there")),
+        ...trial.seen.unheld.of("script"),
+        ...trial.seen.unheld.of("other"),
         ...(attempt(() => framesSeen(window)) ?? []),
       ].map((what) => wordsOf(what)),
     };
     for (const error of trial.seen.errors) this.#note(error);
+    for (const error of trial.seen.written) this.#note(error);
     trial.close();
     const effects = await this.#effects(play.samples);
-    if (this.#order.draws) await this.#draw();
     return {
       ...seen,
       notes: seen.notes.slice(0, MAX_NOTED),
@@ -284,12 +301,25 @@ class Looking {
     return effects;
   }
 
-  /** Plays it once more as a browser draws it, and leaves it there. */
-  async #draw(): Promise<void> {
-    const trial = await this.#open({ clock: { draws: true, webGl: "real", isSeen: true } });
-    const began = performance.now();
-    await this.#follow(trial, this.#given(this.#order.inputs), () =>
-      performance.now() - began > this.#order.budgetMs ? "it takes too long to draw" : null,
+  /** See `draw`. */
+  async draw(): Promise<string | null> {
+    const { frames, budgetMs, inputs } = this.#order;
+    const drawnFrom = async (first: number): Promise<{ trial: Trial; ended: string | null; ms: number }> => {
+      const trial = await this.#open({ clock: { draws: first === 0, webGl: "real", isSeen: true } });
+      const began = performance.now();
+      const { frames: played, ended } = await this.#follow(trial, this.#given(inputs), (tick) => {
+        if (tick >= first) trial.draw();
+        return first === 0 && performance.now() - began > budgetMs ? SLOW : null;
+      });
+      return { trial, ended, ms: (performance.now() - began) / Math.max(1, played) };
+    };
+    const { trial, ended, ms } = await drawnFrom(0);
+    if (ended !== SLOW || frames <= LAST_DRAWN) return null;
+    trial.close();
+    await drawnFrom(frames - LAST_DRAWN);
+    return (
+      `takes ${Math.round(ms)} ms a frame to draw here: the picture has only what the last ${LAST_DRAWN} of its ` +
+      `${frames} frames drew`
     );
   }
 

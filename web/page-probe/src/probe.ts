@@ -130,7 +130,7 @@ class Probe {
       title: wordsOf(title),
       engine: engine === null ? null : wordsOf(engine),
       contracts: linesOf(contracts),
-      unheld: linesOf(unheld),
+      unheld: linesOf([...unheld]),
       errors: linesOf(errors.map((error) => String((error as Error)?.message ?? error))),
       num_places: early.length,
     };

@@ -10,7 +10,9 @@ import { classesOf } from "./roots.ts";
 import { BUTTONS, drawnButtons, pathOf, shownButtons } from "./start-actions.ts";
 
 const MAX_SEEN = 300;
-const UNREAD = "script, style, noscript, template";
+/** What is written in these is not shown, or for a browser that cannot show them. */
+const REPLACED = ":is(canvas, video, audio, object, iframe)";
+const UNREAD = `script, style, noscript, template, ${REPLACED}, ${REPLACED} *`;
 const SHOWN = { opacityProperty: true, visibilityProperty: true };
 const TEXT_NODE = 3;
 const LONGEST_BUTTON = 80;

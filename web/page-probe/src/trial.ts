@@ -1,13 +1,15 @@
 /** Plays a script in a fresh page, and samples its places. */
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import type { UnheldUses } from "../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions } from "../../page-clock/src/virtual-clock.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { made } from "../../sdk/src/page/made.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
 import { noteClicks } from "./clicks.ts";
-import type { Place, Value } from "./places.ts";
+import { isError } from "./console-lines.ts";
+import { attempt, type Place, type Value } from "./places.ts";
 
 /** Frames that pass while a page loads; its requests in them are waited for. */
 export const LOAD_TICKS = 30;
@@ -150,9 +152,16 @@ export class Trial {
     return this.#hasAsked;
   }
 
-  /** Errors of the page's own so far, and what no clock holds. */
-  get seen(): { errors: unknown[]; unheld: string[] } {
-    return { errors: [...this.#frame.clock.errors], unheld: this.#frame.unheld };
+  /** What the page threw so far, what errors it caught and wrote to its console, and what no clock holds. */
+  get seen(): { errors: unknown[]; written: unknown[]; unheld: UnheldUses } {
+    const { errors, consoleErrors } = this.#frame.clock;
+    const written = consoleErrors.flatMap(({ args }) => args.filter((value) => attempt(() => isError(value)) === true));
+    return { errors: [...errors], written, unheld: this.#frame.unheld };
+  }
+
+  /** What it draws from now on is drawn. */
+  draw(): void {
+    this.#frame.clock.draws = true;
   }
 
   /** Whether animations of the style sheets are under way that take a while and come to an end: things that move by them. */

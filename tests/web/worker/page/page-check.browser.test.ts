@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
-import { checkPageGame, saidOnce } from "../../../../web/worker/src/page/page-check.ts";
+import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
 import { awaitingHop, hop, numFrames } from "./hop-page.ts";
 
 /**
@@ -149,15 +149,6 @@ test("files that a page asks for in vain are one finding, the first three by nam
   const { findings } = await check(asking);
   expect(findings.map(({ id, text }) => [id, text])).toEqual([
     ["clock", "this game asks for /no/a.js, /no/b.js, /no/c.js and 2 more, which are not there"],
-  ]);
-});
-
-test("what several scripts of other servers lack is said once", () => {
-  const of = (name: string): string =>
-    `loads https://${name}.com/x.js, which it does not get: where the game needs it, save it beside the page, and name it there`;
-  expect(saidOnce([of("a"), "shows a video, which runs in real time", of("b")])).toEqual([
-    "loads https://a.com/x.js, https://b.com/x.js, which it does not get: where the game needs them, save them beside the page, and name them there",
-    "shows a video, which runs in real time",
   ]);
 });
 

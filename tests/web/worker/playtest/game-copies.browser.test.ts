@@ -130,6 +130,13 @@ test.each([
   expect(textsOf(await played(table, 0, 0))).toEqual([]);
 });
 
+test("a server that a page talks to is no file that it lacks: no alarm", async () => {
+  const talks = `new WebSocket("wss://scores.example/live"); new EventSource("/nothing/events");
+    fetch(parent.location.origin + "/nothing/score", { method: "POST" }).catch(() => undefined);`;
+  const table = tableOf(`${JUMPED} { ${talks} }`);
+  expect(textsOf(await played(table, 0, 1))).toEqual([]);
+});
+
 test("a page whose loop ends by an error fails, with one alarm", async () => {
   const table = tableOf(`${JUMPED} missing.foo = 1`);
   const episode = await played(table, 0, 1);

@@ -31,10 +31,6 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
 ]);
 const REPRODUCIBLE = "training continues; results for single episodes, such as replays, may not hold";
 
-/** Predicates that differ in the address alone, and how many addresses of one are named. */
-const OF_ADDRESS = /^(asks for|loads) ([^\s,]+), (which .*)$/;
-const MAX_ADDRESSES = 3;
-
 /** How a play is repeated, in which pages, and beside whom. */
 type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
 
@@ -134,7 +130,7 @@ class PageCheck {
 
   #reportPage(frames: PageFrames, loadMilliseconds: number): void {
     const { errors, unheld, isDrawingRead, webGlRenderer } = frames.seen;
-    for (const what of saidOnce(unheld)) {
+    for (const what of unheld.grouped()) {
       const text = `this game ${what}`;
       this.#report({ id: "clock", severity: "warning", text, fix: REPRODUCIBLE });
     }
@@ -218,7 +214,7 @@ class PageCheck {
         });
         return;
       }
-      const causes = saidOnce(fresh.seen.unheld).map((what) => `it ${what}`);
+      const causes = fresh.seen.unheld.grouped().map((what) => `it ${what}`);
       this.#report({
         id: "not-reproducible",
         severity: "warning",
@@ -369,22 +365,4 @@ function firstEpisodes({ rows, actions }: Play, count: number): Play {
   if (end < 0) return { rows, actions };
   // Each episode has a row more than it has actions.
   return { rows: rows.slice(0, end), actions: actions.slice(0, end - count) };
-}
-
-/** The same predicates of sentences, with those that differ in the address alone as one. */
-export function saidOnce(predicates: readonly string[]): string[] {
-  const addresses = new Map<string, string[]>();
-  for (const predicate of predicates) {
-    const [, verb, address, rest] = OF_ADDRESS.exec(predicate) ?? [];
-    const key = verb === undefined ? predicate : `${verb}\n${rest}`;
-    addresses.set(key, [...(addresses.get(key) ?? []), address ?? ""]);
-  }
-  return [...addresses].map(([key, of]) => {
-    const [verb, rest] = key.split("\n");
-    if (rest === undefined) return verb;
-    if (of.length === 1) return `${verb} ${of[0]}, ${rest}`;
-    const more = of.length > MAX_ADDRESSES ? ` and ${of.length - MAX_ADDRESSES} more` : "";
-    const plural = rest.replace("which is ", "which are ").replace(/\bit\b(?! does)/g, "them");
-    return `${verb} ${of.slice(0, MAX_ADDRESSES).join(", ")}${more}, ${plural}`;
-  });
 }

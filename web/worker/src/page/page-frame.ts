@@ -5,6 +5,7 @@ import { ConfigurationError } from "attract/errors";
 import { canvasName } from "attract/page/layers";
 import { PixelReader } from "attract/page/pixel-reader";
 import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
+import type { UnheldUses } from "../../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
 
 /** A page that is not ready after so many frames of its own never will be. */
@@ -235,13 +236,11 @@ export class PageFrame implements PageHands {
     clock.followsAnimations = adapter.css;
   }
 
-  /** What cannot be played the same way twice, or only at a cost; a sentence's predicate each. */
-  get unheld(): string[] {
-    const waits =
-      this.clock.numSpins > 0
-        ? ["waits for the clock in a loop, which takes 20,000 reads per millisecond"]
-        : [];
-    return [...this.clock.unheld, ...waits];
+  /** What cannot be played the same way twice, or only at a cost. */
+  get unheld(): UnheldUses {
+    const { numSpins, unheld } = this.clock;
+    if (numSpins > 0) unheld.add("waits for the clock in a loop, which takes 20,000 reads per millisecond");
+    return unheld;
   }
 
   /** Is seen from now on, in the middle of `width` x `height` CSS pixels of this document and as large as fits. */
@@ -373,14 +372,12 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
 /** Adds the missing files to an error, which may come of them or not: a page that lacks a file fails in its own words. */
 function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
-  const unheld = [...(clock?.unheld ?? [])];
-  const missing = unheld.filter((what) => what.endsWith("which is not there"));
+  const missing = clock?.unheld.of("file") ?? [];
   if (missing.length > 0)
     error.message +=
       `. The page ${missing.join(", and ")}: if the game needs it, build the page first, ` +
       "or give the address of the server it needs";
-  for (const script of unheld.filter((what) => what.startsWith("loads ")))
-    error.message += `. The page ${script}`;
+  for (const script of clock?.unheld.of("script") ?? []) error.message += `. The page ${script}`;
   return error;
 }
 

@@ -3,6 +3,7 @@
 import type { GameDefinition } from "attract/contract";
 import { parameterDefaults, ticksPerStep } from "attract/define-game";
 import type { PageAdapter } from "attract/page-adapter";
+import { UnheldUses } from "../../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions } from "../../../page-clock/src/virtual-clock.ts";
 import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
@@ -67,7 +68,7 @@ export class PageFrames implements PreloadedGames {
   readonly looksAhead: boolean;
   readonly #seen = {
     errors: new Set<string>(),
-    unheld: new Set<string>(),
+    unheld: new UnheldUses(),
     isDrawingRead: false,
     webGlRenderer: null as string | null,
   };
@@ -166,12 +167,12 @@ export class PageFrames implements PreloadedGames {
   /** What became of pages so far: their own errors, what no clock holds, whether they read what they draw, and by what. */
   get seen(): {
     errors: string[];
-    unheld: string[];
+    unheld: UnheldUses;
     isDrawingRead: boolean;
     webGlRenderer: string | null;
   } {
     for (const frame of this.#frames) this.#look(frame);
-    return { ...this.#seen, errors: [...this.#seen.errors], unheld: [...this.#seen.unheld] };
+    return { ...this.#seen, errors: [...this.#seen.errors] };
   }
 
   /** A frame that is ready. Raises Error when `preload` was not waited for. */
@@ -219,7 +220,7 @@ export class PageFrames implements PreloadedGames {
   }
 
   #look({ clock, unheld }: PageFrame): void {
-    for (const what of unheld) this.#seen.unheld.add(what);
+    this.#seen.unheld.addAll(unheld);
     for (const error of clock.errors) this.#seen.errors.add(textOf(error));
     this.#seen.isDrawingRead ||= clock.isDrawingRead;
     this.#seen.webGlRenderer ??= clock.webGlRenderer;

@@ -38,9 +38,8 @@ class PageMark {
       stack,
     }));
     // The clock names each file once.
-    const missing = [...unheld]
-      .slice(this.#numUnheld)
-      .filter((what) => what.endsWith("which is not there"))
+    const missing = unheld
+      .of("file", this.#numUnheld)
       .map((what) => ({ text: `the page ${what}`, stack: null }));
     this.#numErrors = errors.length;
     this.#lastError = errors.at(-1);
