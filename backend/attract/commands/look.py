@@ -1,6 +1,5 @@
 """`attract look`: opens a page under the virtual clock, gives it some input, and says what is there."""
 
-import asyncio
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
 from attract.games.page_files import FetchedFile, PageFiles
 from attract.games.page_places import names_page, page_place
+from attract.processes.busy import LateError, within
 from attract.processes.exit_codes import DONE
 from attract.runs.directory import write_atomically
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
@@ -115,26 +115,24 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
         "frames": frames,
         "seed": order.seed,
         "expression": order.expression,
-        "draws": order.png is not None,
         "budgetMs": BUDGET_MS,
     }
     try:
-        async with probe_tab(subject.files, server) as tab, asyncio.timeout(LOOK_SECONDS):
+        async with probe_tab(subject.files, server) as tab:
             missing = _noted_missing(tab)
-            text = await tab.evaluate("(order) => attractProbe.look(order)", asked)
-            found = _read(text)
-            if order.png is not None:
-                await _write_picture(tab, order.png, found)
-    except TimeoutError:
-        raise GameError(
-            "load", f"the page did not answer within {LOOK_SECONDS:g} s: does a loop of it never end?"
-        ) from None
+            found = _read(
+                await within(LOOK_SECONDS, tab.evaluate("(order) => attractProbe.look(order)", asked))
+            )
+            drawn = order.png is not None and await _draw(tab, order.png, found, asked)
+    except LateError as late:
+        why = late.busy or ": does a loop of it never end?"
+        raise GameError("load", f"the page did not answer within {late.seconds:.0f} s{why}") from None
     except PlaywrightError as error:
         raise GameError("load", f"the page could not be looked at: {_said(error)}") from None
     return LookReport(
         **dict(found),
         missing=list(missing.values()),
-        png=None if order.png is None else shown_path(order.png),
+        png=shown_path(order.png) if drawn and order.png is not None else None,
         seconds=round(time.monotonic() - began, 2),
         left_out={},
     )
@@ -212,6 +210,27 @@ def _read(text: Any) -> PageLook:
         raise GameError(
             "load", f"what was found in the page cannot be read ({what}): its scripts change what looks at it"
         ) from None
+
+
+async def _draw(tab: Page, path: Path, found: PageLook, asked: dict[str, Any]) -> bool:
+    """Write a picture of the last frame that `found` describes; whether there is one, else a note in `found` says why."""
+
+    async def picture() -> object:
+        note = await tab.evaluate("(order) => attractProbe.draw(order)", asked | {"frames": found.frames})
+        await _write_picture(tab, path, found)
+        return note
+
+    try:
+        note = await within(LOOK_SECONDS, picture())
+    except LateError as late:
+        found.notes.append(
+            f"takes more than {late.seconds:.0f} s to draw here, so there is no picture{late.busy}: "
+            "a browser with a graphics processor draws it faster"
+        )
+        return False
+    if isinstance(note, str):
+        found.notes.append(printable(note)[:MAX_WORDS])
+    return True
 
 
 async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:

@@ -18,6 +18,7 @@ import {
   LOADING_MS,
   PATIENCE_MS,
 } from "@attract/worker/host/game-checker";
+import { BusyWatch } from "@attract/worker/host/slowdown";
 import { expect, test } from "vitest";
 import { FakeThread } from "../support/fake-thread.ts";
 import { orderOf } from "../support/playtests.ts";
@@ -41,7 +42,7 @@ function checker(slowdown = 1) {
       workers.push(new FakeWorker());
       return workers.at(-1) as GameThread;
     },
-    () => slowdown,
+    new BusyWatch(() => slowdown),
   );
   return { made, workers, answers, give: (answer: GameAnswer) => void answers.push(answer) };
 }
@@ -218,6 +219,23 @@ test("where it cannot have that, nothing is said of the game", () => {
         "the game did not come back within 54 s, during episode 4 of hold-2, on a machine so busy that " +
         "a thread takes 20.0 times as long",
       is_late: true,
+    },
+  ]);
+});
+
+test("on a busy machine a check is waited for as well, and what it is given up for is the machine", () => {
+  const { made, answers, give } = checker(8);
+  made.begin(ORDER, 0, give);
+  made.check(2_001 + GRACE_MS);
+  made.check(2_000 + GRACE_MS + BUSY_MS);
+  expect(answers).toEqual([]);
+  made.check(2_001 + GRACE_MS + BUSY_MS);
+  const [{ findings }] = answers as GameChecked[];
+  expect(findings).toMatchObject([
+    {
+      id: "late",
+      severity: "error",
+      text: expect.stringContaining("so busy that a thread takes 8.0 times as long"),
     },
   ]);
 });

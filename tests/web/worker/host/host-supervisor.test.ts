@@ -76,6 +76,7 @@ let checkWorkers: FakeWorker[];
 let news: SupervisorToPage[];
 let keys: number;
 let isServerThere: boolean;
+let slowdown: number;
 
 function start(maxWorkers = 8): HostSupervisor {
   const supervisor = new HostSupervisor({
@@ -94,6 +95,7 @@ function start(maxWorkers = 8): HostSupervisor {
     fetchEngine: async () => new Blob(),
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
     isServerThere: async () => isServerThere,
+    measureSlowdown: () => slowdown,
   });
   vi.advanceTimersByTime(0);
   FakeSocket.last.open();
@@ -122,6 +124,7 @@ beforeEach(() => {
   news = [];
   keys = 0;
   isServerThere = true;
+  slowdown = 1;
 });
 
 afterEach(() => {
@@ -278,6 +281,23 @@ describe("an assignment", () => {
 });
 
 describe("a silent worker", () => {
+  test("has as much longer as the machine is slower, and its report says so", () => {
+    slowdown = 4;
+    start();
+    FakeSocket.last.hears(assignment());
+    beat(workers[0], 9, 3);
+    beat(workers[1], 10, 3);
+    for (let ms = 0; ms < 19_000; ms += 1000) vi.advanceTimersByTime(1000);
+    expect(failures()).toEqual([]);
+    vi.advanceTimersByTime(2000);
+    expect(failures().map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /^the worker was silent for 20 s, on a machine so busy that a thread takes 4.0 times as long, after/,
+      ),
+      expect.anything(),
+    ]);
+  });
+
   test("is ended and reported after 5 s with its lease, and another starts with a new key", () => {
     start();
     FakeSocket.last.hears(assignment());

@@ -13,7 +13,7 @@ import type {
   ReplayEpisodes,
 } from "@attract/schema";
 import type { GameThread } from "../game/game-thread.ts";
-import { slowdown } from "./slowdown.ts";
+import { BusyWatch, busyText } from "./slowdown.ts";
 
 /** A module or page that does not load is given up by then. */
 export const LOADING_MS = 40_000;
@@ -22,12 +22,8 @@ export const GRACE_MS = 5_000;
 
 /** A playtest that says nothing for so long counts as a hang, whatever is left of its budget. */
 export const PATIENCE_MS = 10_000;
-/** A busy machine gets so much longer, beyond the order's time, to give a playtest that much of a processor. */
+/** A busy machine gets so much longer, beyond the order's time, to give a game that much of a processor. */
 export const BUSY_MS = 45_000;
-/** A machine that slows a thread down by less is not busy. */
-const MIN_SLOWDOWN = 1.3;
-/** Time between two looks at how busy it is. */
-const BUSY_LOOK_MS = 2_000;
 
 export type GameOrder = CheckGame | ReplayEpisodes | PlaytestGame;
 export type GameAnswer = GameChecked | EpisodesReplayed | GamePlaytested;
@@ -50,7 +46,7 @@ export type CheckNews =
 /** One order at a time; owned by the supervisor. */
 export class GameChecker {
   readonly #createWorker: (game: GameReference) => GameThread;
-  readonly #slowdown: () => number;
+  readonly #busy: BusyWatch;
   #worker: GameThread | null = null;
   #deadline = 0;
   #phase = "";
@@ -60,17 +56,14 @@ export class GameChecker {
   #began = 0;
   #lastNews = 0;
   #patienceMs = PATIENCE_MS;
-  /** When the machine is looked at next. */
-  #nextLook = 0;
   /** Whether something was said since the last `check`. */
   #hasNews = false;
   #give: (answer: GameAnswer) => void = () => undefined;
   #order: GameOrder | null = null;
 
-  /** @param slowdownNow see `slowdown`. */
-  constructor(createWorker: (game: GameReference) => GameThread, slowdownNow: () => number = slowdown) {
+  constructor(createWorker: (game: GameReference) => GameThread, busy = new BusyWatch()) {
     this.#createWorker = createWorker;
-    this.#slowdown = slowdownNow;
+    this.#busy = busy;
   }
 
   /** Begins an order; one under way is dropped. `give` is called once, unless `end` comes first. */
@@ -87,7 +80,6 @@ export class GameChecker {
     this.#drilled = [];
     this.#began = this.#lastNews = now;
     this.#patienceMs = LOADING_MS;
-    this.#nextLook = 0;
     worker.onmessage = (event: MessageEvent<CheckNews>) => this.#heard(event.data);
     worker.onerror = (event) => {
       const text = event.message || "the worker's script could not be loaded";
@@ -104,35 +96,27 @@ export class GameChecker {
     this.#hasNews = false;
     const isSilent = order.type === "playtest_game" && now - this.#lastNews > this.#patienceMs;
     if (now <= this.#deadline && !isSilent) return;
-    if (order.type === "playtest_game" && this.#isBusy(now)) return;
-    const since = isSilent ? this.#lastNews + this.#patienceMs : this.#deadline;
-    const seconds = Math.round((since - (isSilent ? this.#lastNews : this.#began)) / 1000);
-    this.#finish(
-      this.#failed(order, {
-        id: "hang",
-        text: `the game did not come back within ${seconds} s, during ${this.#phase}: a hang leaves no stack`,
-        fix: "look for a loop in create(), start() or update() that never ends",
-      }),
-    );
-  }
-
-  /**
-   * Whether the machine gives the game too little of a processor to say that it hangs: it is waited for, or given up without a
-   * word on the game.
-   */
-  #isBusy(now: number): boolean {
-    const order = this.#order as PlaytestGame;
-    if (now < this.#nextLook) return true;
-    this.#nextLook = now + BUSY_LOOK_MS;
-    const factor = this.#slowdown();
+    // A machine that gives the game too little of a processor says nothing about the game.
+    const factor = this.#busy.factor(now);
     const silence = now - this.#lastNews;
-    if (factor < MIN_SLOWDOWN || silence > this.#patienceMs * factor) return false;
-    if (now <= this.#deadline + BUSY_MS) return true;
-    const text =
-      `the game did not come back within ${Math.round(silence / 1000)} s, during ${this.#phase}, on a machine so busy that ` +
-      `a thread takes ${factor.toFixed(1)} times as long`;
-    this.#finish({ ...failedPlaytest(order, text, (this.#lastNews - this.#began) / 1000), is_late: true });
-    return true;
+    const isLate = factor > 1 && silence <= this.#patienceMs * factor;
+    if (isLate && now <= this.#deadline + BUSY_MS) return;
+    const since = isSilent ? this.#lastNews + this.#patienceMs : this.#deadline;
+    const waited = isLate ? silence : since - (isSilent ? this.#lastNews : this.#began);
+    const text = `the game did not come back within ${Math.round(waited / 1000)} s, during ${this.#phase}`;
+    this.#finish(
+      isLate
+        ? this.#failed(order, {
+            id: "late",
+            text: text + busyText(factor),
+            fix: "try again when less else runs on this machine",
+          })
+        : this.#failed(order, {
+            id: "hang",
+            text: `${text}: a hang leaves no stack`,
+            fix: "look for a loop in create(), start() or update() that never ends",
+          }),
+    );
   }
 
   end(): void {
@@ -148,7 +132,10 @@ export class GameChecker {
       case "replay_episodes":
         return failedReplay(order, this.#replays, failure.text);
       case "playtest_game":
-        return failedPlaytest(order, failure.text, (this.#lastNews - this.#began) / 1000);
+        return {
+          ...failedPlaytest(order, failure.text, (this.#lastNews - this.#began) / 1000),
+          is_late: failure.id === "late",
+        };
     }
   }
 
@@ -182,7 +169,7 @@ export class GameChecker {
 }
 
 interface Failure {
-  id: "load" | "hang";
+  id: "load" | "hang" | "late";
   text: string;
   fix: string;
   stack?: string | null;

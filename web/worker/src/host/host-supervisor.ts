@@ -19,6 +19,7 @@ import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
 import { maxThreads } from "./page-origin.ts";
+import { BusyWatch, busyText } from "./slowdown.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
 import type {
   HostIdentity,
@@ -46,6 +47,8 @@ export interface SupervisorOptions {
   fetchEngine(): Promise<Blob>;
   /** 32 unguessable hex digits. */
   randomKey(): string;
+  /** Default: `slowdown`. */
+  measureSlowdown?(): number;
   /** Whether the server answers; takes its time when it does not. */
   isServerThere(): Promise<boolean>;
 }
@@ -76,6 +79,7 @@ export class HostSupervisor {
   #isDescribed = false;
   readonly #describer: GameDescriber;
   readonly #checker: GameChecker;
+  readonly #busy: BusyWatch;
   #hidden = false;
   #lastCheck: number;
   #reported = "";
@@ -87,7 +91,8 @@ export class HostSupervisor {
     this.#options = options;
     this.#maxWorkers = options.maxWorkers;
     this.#describer = new GameDescriber(options.createWorker);
-    this.#checker = new GameChecker(options.createCheckWorker);
+    this.#busy = new BusyWatch(options.measureSlowdown);
+    this.#checker = new GameChecker(options.createCheckWorker, this.#busy);
     const { identity } = options;
     const hello = this.#hello({ role: "host", max_workers: options.maxWorkers });
     this.#connection = new HostConnection(hello, Math.random);
@@ -374,9 +379,11 @@ export class HostSupervisor {
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
       if (wasAsleep) running.vitals.forgive(now);
-      if (running.vitals.isSilent(now, run.silence_seconds * 1000)) {
-        this.#broke(run, index, hangReport(running, run.silence_seconds));
-      }
+      const limitMs = run.silence_seconds * 1000;
+      if (!running.vitals.isSilent(now, limitMs)) continue;
+      const factor = this.#busy.factor(now);
+      if (running.vitals.isSilent(now, limitMs * factor))
+        this.#broke(run, index, hangReport(running, run.silence_seconds * factor, busyText(factor)));
     }
     this.#describer.check(now);
     this.#postStatus();

@@ -16,13 +16,13 @@ export interface Watched {
   seed: GameFailed["seed"];
 }
 
-/** What the supervisor knows of a worker whose game does not come back. */
-export function hangReport(running: Watched, silenceSeconds: number): FailureReport {
+/** What the supervisor knows of a worker whose game does not come back. @param busy see `busyText`. */
+export function hangReport(running: Watched, silenceSeconds: number, busy = ""): FailureReport {
   const { instanceIds, turn, seed, vitals } = running;
   const only = instanceIds.length === 1 ? instanceIds[0] : turn;
   const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
   const text =
-    `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
+    `the worker was silent for ${Math.round(silenceSeconds)} s${busy}, after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
     `the game does not return from create(), start() or update() in ${slots}, or has used up the memory; a hang leaves no stack`;
   return {
     kind: "hang",
