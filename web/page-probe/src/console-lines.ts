@@ -36,5 +36,6 @@ function said(value: unknown): string {
 
 /** Whether it is an error, of whatever window. Throws where that window lets nothing be read. */
 export function isError(value: unknown): value is Error {
-  return typeof value === "object" && value !== null && "stack" in value && "message" in value;
+  if (typeof value !== "object" || value === null) return false;
+  return typeof (value as Partial<Error>).message === "string" && "stack" in value;
 }
