@@ -12,7 +12,8 @@ test("a score that is shown is what it was where the end is written in its place
   const shown = { ...place('numberIn(w.document.querySelector("#result"))'), isShown: true };
   const reading = { ...FOUND.reading, score: { place: shown, why: "it grew 3 times" } };
   const { page } = await defined(adapterText({ ...FOUND, reading }));
-  const result = { textContent: "Score: 1,005" };
+  const ownerDocument = { defaultView: { document: { documentElement: { lang: "" } } } };
+  const result = { textContent: "Score: 1,005", ownerDocument };
   const window = { ...PAGE, document: { querySelector: () => result } };
   expect(page?.score?.(window)).toBe(1005);
   result.textContent = "Congratulations!";

@@ -347,6 +347,7 @@ describe("each fault is found, and only it", () => {
     // Those have tests of their own below or in reward-check.test.ts, or are found where a browser is.
     const elsewhere = [
       "score-lost-at-end",
+      "score-falls",
       ...["load", "hang", "not-reproducible", "state-survives-start", "network", "storage"],
       ...["page-error", "reads-drawing", "slow-webgl", "undrawn-ticks", "needs-turns", "reads-layout"],
     ];

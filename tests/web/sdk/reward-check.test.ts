@@ -4,12 +4,13 @@ import type { Finding } from "../../../web/sdk/src/check-finding.ts";
 import type { Game } from "../../../web/sdk/src/contract.ts";
 import { defineGame } from "../../../web/sdk/src/define-game.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
+import type { PageAdapter } from "../../../web/sdk/src/page-adapter.ts";
 import { RewardWatch } from "../../../web/sdk/src/reward-check.ts";
 import { box, discrete } from "../../../web/sdk/src/spaces.ts";
 import { countingGame } from "./counting-game.ts";
 
 /** What is said of episodes whose steps are rewarded so, each episode a list. */
-function said(episodes: readonly (readonly number[])[]): string[] {
+function said(episodes: readonly (readonly number[])[], page?: Partial<PageAdapter>): string[] {
   const findings: string[] = [];
   let rewards: readonly number[] = [];
   let step = 0;
@@ -20,7 +21,7 @@ function said(episodes: readonly (readonly number[])[]): string[] {
       update: () => ({ observation: [0, 0], reward: rewards[step], terminated: ++step === rewards.length }),
     }),
   };
-  const watch = new RewardWatch(definition);
+  const watch = new RewardWatch({ ...definition, page: page as PageAdapter | undefined });
   const instance = createInstance(definition);
   for (const [episode, given] of episodes.entries()) {
     [rewards, step] = [given, 0];
@@ -105,6 +106,15 @@ test("a score that is gone in an episode's last step is named", () => {
       [0.3, -0.3],
     ]),
   ).toEqual(lost);
+});
+
+test("a page's score that falls in one step by more than it rises in any is named, and one that ends so is not", () => {
+  const score = { score: () => 0 };
+  expect(said([[250, 250, 250, -749, 0.25, 0]], score)).toEqual(["warning score-falls"]);
+  expect(said([[250, 250, -200, 0]], score)).toEqual([]);
+  expect(said([[0, -5, 0]], score)).toEqual([]);
+  expect(said([[250, 250, 250, -749]], score)).toEqual([]);
+  expect(said([[250, 250, 250, -749, 0.25, 0]])).toEqual([]);
 });
 
 test("a score that is gone in an episode's last step is named beside what each step earns", () => {

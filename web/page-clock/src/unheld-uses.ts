@@ -38,7 +38,12 @@ export class UnheldUses implements Iterable<string> {
   }
 
   addAll(others: UnheldUses): void {
-    for (const use of others.#uses.values()) this.#keep(use);
+    for (const use of others.all) this.#keep(use);
+  }
+
+  /** Public, since a page's clock is another bundle than what reads it: its private members are of another class. */
+  get all(): readonly Use[] {
+    return [...this.#uses.values()];
   }
 
   /** Those of one kind. @param from how many uses, of any kind, are left out at the beginning. */

@@ -11,7 +11,6 @@ import { menuText } from "./menu-text.ts";
 import { LARGEST, observedLength, observeHelpers, observeOf, reachedOf } from "./observed-text.ts";
 import { NO_PLAYERS, POINTER } from "./player.ts";
 import type { Reading } from "./readings.ts";
-import { NUMBER_IN } from "./roots.ts";
 import { pressesOf, type StartAction } from "./start-actions.ts";
 import { idOf, inComment } from "./title.ts";
 import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
@@ -224,6 +223,7 @@ function head(found: Findings): string {
     ...["definePageGame", "discrete"],
     ...(drawing ? ["drawn"] : []),
     ...(usesMade(found) ? ["made"] : []),
+    ...(texts.includes("numberIn(") ? ["numberIn"] : []),
     ...(texts.includes(PORTAL) ? ["portal"] : []),
     ...(hasSpot(found) ? ["spot"] : []),
   ];
@@ -239,7 +239,6 @@ function helpers(found: Findings): string {
   const texts = textsIn(found.reading);
   const parts = [
     ...observeHelpers(found.reading),
-    ...(texts.includes("numberIn(") ? [NUMBER_IN] : []),
     ...(texts.includes("marked(") ? [MARKED] : []),
     ...(texts.includes("says(w,") ? [SAYS] : []),
     ...(texts.includes("fell(")

@@ -1,8 +1,8 @@
 /** Places of what a page draws: things by their look, and written numbers and words. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
+import { numeralsOf } from "../../sdk/src/page/numerals.ts";
 import { PROMPT } from "./end-words.ts";
 import { MAX_ELEMENTS, type Place, type Value } from "./places.ts";
 
@@ -40,9 +40,9 @@ export function usesDrawn(text: string): boolean {
  */
 export function drawnIn(window: PageWindow, written: Iterable<string> = []): Place[] {
   const eyes = drawn(window);
-  const now = textsOf(eyes.texts());
+  const now = textsOf(window, eyes.texts());
   const known = new Set(now.map(({ text }) => text));
-  const earlier = [...written].flatMap((text) => textsOf([text]));
+  const earlier = [...written].flatMap((text) => textsOf(window, [text]));
   return [
     ...thingsOf(window, [...narrowest(eyes.looks()), ...elementsOf(window)]),
     ...now,
@@ -169,12 +169,11 @@ function narrowest(looks: readonly string[]): string[] {
 
 const LOOK = /^(.*?)(?: (\d+x\d+))?(?: (@-?\d+,-?\d+))?$/;
 
-function textsOf(texts: readonly string[]): Place[] {
+function textsOf(window: PageWindow, texts: readonly string[]): Place[] {
   const counts = new Map<string, number>();
   return texts.slice(0, MAX_TEXTS).flatMap((text): Place[] => {
     if (text.length > LONGEST_TEXT) return [];
-    const pattern = patternOf(text);
-    const numbers = numbersIn(text);
+    const { pattern, numbers } = numeralsOf(window).read(text);
     const first = counts.get(pattern) ?? 0;
     counts.set(pattern, first + numbers.length);
     if (numbers.length === 0) return OVER_TEXTS.test(text) || PROMPT.test(text) ? [wordsOf(text.trim())] : [];

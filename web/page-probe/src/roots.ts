@@ -1,6 +1,7 @@
 /** What can be read of a page: globals, variables of its classic scripts, results of its functions, and what it shows. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { numberIn } from "../../sdk/src/page/numerals.ts";
 import { PROMPT } from "./end-words.ts";
 import { engineNames } from "./engine-names.ts";
 import { attempt, type Place, type Root } from "./places.ts";
@@ -182,20 +183,6 @@ export function shownInGroups(window: PageWindow): Place[] {
     ];
   });
 }
-
-/** The first number that an element shows; undefined where there is none. */
-function numberIn(element: Element | null): number | undefined {
-  const found = element?.textContent?.replace(/(\d),(?=\d{3})/g, "$1").match(/-?\d+(\.\d+)?/)?.[0];
-  return found === undefined ? undefined : Number(found);
-}
-
-/** `numberIn` as adapters that are written here have it. */
-export const NUMBER_IN = `/** The first number that an element shows; undefined where there is none. */
-function numberIn(element: Element | null): number | undefined {
-  const found = element?.textContent?.replace(/(\\d),(?=\\d{3})/g, "$1").match(/-?\\d+(\\.\\d+)?/)?.[0];
-  return found === undefined ? undefined : Number(found);
-}
-`;
 
 /** Its id as it is written: of a form, `element.id` may be a field of that name. */
 export function idOf(element: Element): string {

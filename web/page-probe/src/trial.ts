@@ -155,7 +155,9 @@ export class Trial {
   /** What the page threw so far, what errors it caught and wrote to its console, and what no clock holds. */
   get seen(): { errors: unknown[]; written: unknown[]; unheld: UnheldUses } {
     const { errors, consoleErrors } = this.#frame.clock;
-    const written = consoleErrors.flatMap(({ args }) => args.filter((value) => attempt(() => isError(value)) === true));
+    const written = consoleErrors.flatMap(({ args }) =>
+      args.filter((value) => attempt(() => isError(value)) === true),
+    );
     return { errors: [...errors], written, unheld: this.#frame.unheld };
   }
 

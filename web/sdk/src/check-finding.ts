@@ -12,6 +12,7 @@ export const CHECKS = [
   "over-at-once",
   "reward-size",
   "score-lost-at-end",
+  "score-falls",
   "no-active-agent",
   "out-of-bounds",
   "not-reproducible",

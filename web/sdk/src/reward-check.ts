@@ -37,6 +37,9 @@ export class RewardWatch {
   /** How often each reward came before an episode's last step. */
   readonly #counts = new Map<number, number>();
   #largest = 0;
+  /** The largest step up and down before an episode's last step. */
+  #rise = 0;
+  #fall = 0;
   /** Number of rewards other than 0, and the sum of the logarithms of their sizes. */
   #numPaid = 0;
   #logSum = 0;
@@ -51,6 +54,8 @@ export class RewardWatch {
       if (instance.valid[agent] !== 0 && !instance.episodeOver) {
         const reward = round(instance.rewards[agent]);
         this.#counts.set(reward, (this.#counts.get(reward) ?? 0) + 1);
+        this.#rise = Math.max(this.#rise, reward);
+        this.#fall = Math.max(this.#fall, -reward);
       }
       const size = instance.valid[agent] === 0 ? 0 : Math.abs(instance.rewards[agent]);
       if (size === 0) continue;
@@ -76,6 +81,21 @@ export class RewardWatch {
       report({ ...finding, method: method("terminated") }),
     );
     this.#reportLost((finding) => report({ ...finding, method: method("reward") }));
+    this.#reportFalls(report);
+  }
+
+  /** A number that is misread falls as it gets more digits: `750`, then `1.000` taken for one. */
+  #reportFalls(report: Report): void {
+    const { page } = this.#definition;
+    if (page?.score === undefined || this.#rise === 0 || this.#fall <= this.#rise) return;
+    report({
+      id: "score-falls",
+      severity: "warning",
+      text:
+        `score(window) fell by ${show(this.#fall)} in one step while the game went on, and never rose by more than ` +
+        `${show(this.#rise)} in one`,
+      fix: "compare score(window) with what the page shows, as before and after 1,000; ignore this if the game takes so much away",
+    });
   }
 
   /** Whatever was earned, each end takes it back: the score is reset or hidden as the game ends. */

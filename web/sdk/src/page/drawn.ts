@@ -3,12 +3,12 @@
 import type { PageWindow } from "../page-adapter.ts";
 import { ElementThings } from "./drawn/elements.ts";
 import { linesOf } from "./drawn/lines.ts";
-import { numbersIn, patternOf } from "./drawn/looks.ts";
 import type { Mark } from "./drawn/marks.ts";
 import { type DrawnThing, moved, type Shares, sharesOf } from "./drawn/movement.ts";
 import { DrawRecorder } from "./drawn/recorder.ts";
 import { kaplayTexts } from "./kaplay.ts";
 import { made } from "./made.ts";
+import { numeralsOf } from "./numerals.ts";
 import { PHASER, phaserTexts, type Spot } from "./phaser.ts";
 
 export type { DrawnThing };
@@ -84,9 +84,9 @@ class Eyes implements Drawn {
   }
 
   number(pattern: string, which = 0): number | undefined {
-    const numbers = this.texts()
-      .filter((text) => patternOf(text) === pattern)
-      .flatMap(numbersIn);
+    const numerals = numeralsOf(this.#window);
+    const read = this.texts().map((text) => numerals.read(text));
+    const numbers = read.flatMap((one) => (one.pattern === pattern ? one.numbers : []));
     const key = `${pattern} ${which}`;
     if (which < numbers.length) this.#written.set(key, numbers[which]);
     return this.#written.get(key);

@@ -15,6 +15,7 @@ export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
 export { made } from "./made.ts";
+export { numberIn } from "./numerals.ts";
 export { definePageGame, type PageGameOptions } from "./page-game.ts";
 export {
   beside,

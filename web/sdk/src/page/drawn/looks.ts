@@ -49,19 +49,6 @@ export function sizeOf(width: number, height: number): string {
   return `${Math.round(Math.abs(width))}x${Math.round(Math.abs(height))}`;
 }
 
-/** A text with "#" in the place of each number. */
-export function patternOf(text: string): string {
-  return text.replace(NUMBER, "#").trim();
-}
-
-/** The numbers in a text, in their order. */
-export function numbersIn(text: string): number[] {
-  return [...text.matchAll(NUMBER)].map(([number]) => Number(number.replaceAll(",", "")));
-}
-
-/** A minus is a sign where nothing is taken from: not in `3-4`. */
-const NUMBER = /(?:(?<=^|[\s:=(])-)?\d+(?:,\d{3})*(?:\.\d+)?/g;
-
 function readable(name: string): string {
   try {
     return decodeURIComponent(name);
