@@ -2,10 +2,12 @@
 
 import { expect, test } from "vitest";
 import {
+  BUTTONS,
   isLoading,
   pressesIn,
   pressesOf,
   type StartAction,
+  shownButtons,
   startActionsAfter,
   startActionsOf,
 } from "../../../web/page-probe/src/start-actions.ts";
@@ -44,6 +46,15 @@ test("where no button says that it begins something, levels do, but not what ser
   expect(buttons(levels)).toEqual(["Easy", "Hard"]);
   expect(buttons(`${levels}<div><button>Play</button></div>`)).toEqual(["Play"]);
   expect(buttons(`<input type="button" value="Start"><a>New</a>`)).toEqual(["Start", "New"]);
+});
+
+test("what shows a number is no play button by its name, and crowds out none", () => {
+  const shown = ["score", "lives", "level"].map((name) => `<b id="${name}Display">0</b>`).join("");
+  const page = opened(`${shown}<i id="playerName">Ada</i><b id="startLink">Los!</b>
+    <button class="btn btn-start" onclick="go()">Neues Spiel</button>`);
+  const found = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "element" ? [one.text] : []));
+  expect([...new Set(found)]).toEqual(["Neues Spiel", "Los!"]);
+  expect(shownButtons(page, BUTTONS).map(({ button }) => button.text)).toEqual(["Neues Spiel", "Los!"]);
 });
 
 test("a button without a name of its own is reached by its place", () => {

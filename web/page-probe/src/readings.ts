@@ -40,7 +40,10 @@ const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
   [/score/i, 10],
   [/points?$|^pts$/i, 9],
-  [/coins?$|gold$|money$|cash$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i, 7],
+  [
+    /coins?$|gold$|money$|cash$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i,
+    7,
+  ],
   [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
   // A race has no other.
   [/^(position|progress|odometer|mileage|depth|altitude|laps?)$/i, 2],

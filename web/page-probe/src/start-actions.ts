@@ -19,13 +19,17 @@ export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 /** Menus behind one another: a start page, help, a name. */
 const MAX_PAGES = 4;
-const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|skip|next|tap|click/i;
+/** At the beginning of a word: `scoreDisplay` is no button, nor is `player`. */
+const START_WORDS = /\b(?:(?:re)?(?:start|play(?!er))|begin|new|go\b|enter|continue|ok|skip|next|tap|click)/i;
 /** Files of pictures that ask for a press; not "player.png". */
 const PICTURES = /(?:^|[^a-z])(?:start|play|begin|continue|ok|skip|next|go)(?:[^a-z]|btn|button|$)/i;
 /** Buttons that are tried if none has a start word: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
-/** What looks like a button. */
-export const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
+/** What is a button, and what looks like one. */
+const REAL_BUTTONS = `${PLAIN_BUTTONS}, [onclick]`;
+const BUTTON_LIKE = `${REAL_BUTTONS}, a, [class*=btn], [class*=button]`;
+/** Beside them what is named as a start, in any of its words. */
+export const BUTTONS = `${BUTTON_LIKE}, [id*=start i], [id*=play i]`;
 /** Words of buttons that start no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
@@ -248,15 +252,24 @@ function buttonsOf(window: PageWindow): Button[] {
 /** Visible elements that do not lead to another page, with their texts and names. */
 export function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
   const candidates = [...window.document.querySelectorAll(kinds)].slice(0, MAX_CANDIDATES) as HTMLElement[];
-  return candidates.flatMap((element) => {
-    const [id, classes] = [idOf(element), classesOf(element)];
-    const said = element.textContent?.trim() || (element as HTMLInputElement).value;
-    const text = (said || id || classes).slice(0, 40);
-    const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
-    if (isAway || !element.checkVisibility()) return [];
-    const selector = selectorOf(window, element) ?? pathOf(element);
-    return [{ button: { kind: "element", selector, text }, words: `${text} ${id} ${classes}` }];
-  });
+  const isReal = (element: HTMLElement): number => Number(element.matches(REAL_BUTTONS));
+  return candidates
+    .sort((one, other) => isReal(other) - isReal(one))
+    .flatMap((element) => {
+      const [id, classes] = [idOf(element), classesOf(element)];
+      const said = element.textContent?.trim() || (element as HTMLInputElement).value;
+      const text = (said || id || classes).slice(0, 40);
+      const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
+      if (isAway || !element.checkVisibility()) return [];
+      if (!element.matches(BUTTON_LIKE) && !START_WORDS.test(wordsIn(id))) return [];
+      const selector = selectorOf(window, element) ?? pathOf(element);
+      return [{ button: { kind: "element", selector, text }, words: wordsIn(`${text} ${id} ${classes}`) }];
+    });
+}
+
+/** The words of names, as in `scoreDisplay` and `btn-start`, apart from each other. */
+function wordsIn(names: string): string {
+  return names.replace(/(?<=[a-z\d])(?=[A-Z])|[-_.]/g, " ");
 }
 
 /** A path from the body, for elements that neither a name nor a class identifies. */
