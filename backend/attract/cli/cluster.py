@@ -56,7 +56,7 @@ def cluster(
         project_dir=given.get("project_dir"),
         **flags,
     )
-    if names_page(game):
+    if names_page(game, server.web_dir):
         from attract.commands.probe import adapter_of
 
         game = str(run_async(adapter_of(game, server)))

@@ -140,7 +140,7 @@ def look(
     from attract.server.app_server import run_async
 
     server = server_settings(port=0, project_dir=project_dir)
-    if not names_page(page):
+    if not names_page(page, server.web_dir):
         page, server = served_game(page, server)
     inputs = given_inputs(press or (), hold or (), click or (), action or ())
     order = LookOptions(
@@ -246,7 +246,7 @@ def ci(
     from attract.server.app_server import run_async
 
     server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir)
-    if not names_page(game):
+    if not names_page(game, server.web_dir):
         game, server = served_game(game, server)
     order = CiOptions(
         game,

@@ -113,7 +113,7 @@ def train(
         game = game_of(server.runs_dir, run_id)
     if game is None:
         raise ConfigurationError("GAME is missing; attract train --help shows all")
-    if names_page(game):
+    if names_page(game, server.web_dir):
         from attract.commands.probe import adapter_of
 
         game = str(run_async(adapter_of(game, server)))
@@ -216,7 +216,7 @@ def tune(
     from attract.server.app_server import run_async
 
     server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
-    if names_page(game):
+    if names_page(game, server.web_dir):
         from attract.commands.probe import adapter_of
 
         game = str(run_async(adapter_of(game, server)))

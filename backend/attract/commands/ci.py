@@ -14,10 +14,10 @@ from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
-from attract.commands.probe import SIZE, found_in_time
+from attract.commands.probe import SIZE, found_in_time, page_to_play
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
-from attract.games.page_places import ADAPTER, PagePlace, names_page, page_place
+from attract.games.page_places import ADAPTER, PagePlace, names_page
 from attract.games.project import find_project_dir
 from attract.playtest.baseline import NAME, Baseline, KnownFinding, read_baseline, write_baseline
 from attract.playtest.causes import plain_text
@@ -174,18 +174,11 @@ async def choose_game(
 
     Raises: ConfigurationError: it has several adapters, or a baseline is asked of a page without one.
     """
-    if not names_page(order.game):
+    if not names_page(order.game, server.web_dir):
         return Chosen(order.game)
-    page = page_place(order.game, server.runs_dir)
-    known = page.adapters()
-    if len(known) > 1:
-        names = ", ".join(path.name for path in known)
-        raise ConfigurationError(
-            f"{order.game} has several adapters", setting="GAME", fix=f"name one: {names}"
-        )
-    if known:
-        _say(console, f"{order.game} is played with the adapter {known[0].name}")
-        return Chosen(str(known[0]), page)
+    page, adapter = page_to_play(order.game, server, console)
+    if adapter is not None:
+        return Chosen(str(adapter), page)
     if order.update_baseline or order.baseline is not None:
         raise ConfigurationError(
             f"{order.game} has no adapter: what is guessed may differ from build to build",

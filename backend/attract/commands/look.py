@@ -140,21 +140,16 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
 
 async def _subject(given: str, server: ServerSettings) -> _Subject:
     library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
-    bundled = library.bundled_names()
-    if _is_page(given, bundled):
+    if names_page(given, server.web_dir):
         place = page_place(given, server.runs_dir)
         return _Subject(place.files, place.page, None)
-    if given not in bundled and not given.endswith(SUFFIXES):
+    if given not in library.bundled_names() and not given.endswith(SUFFIXES):
         raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
     module = await library.resolve(given)
     files = library.page_files(module.reference.sha256[:32])
     if files is None:
         raise ConfigurationError(f"{given} is a game without a page", setting="PAGE", fix=NAMED)
     return _Subject(_WithAdapter(files, module.code), None, ADAPTER)
-
-
-def _is_page(given: str, bundled: list[str]) -> bool:
-    return names_page(given) or (given not in bundled and Path(given).is_dir())
 
 
 class _WithAdapter:
@@ -213,7 +208,7 @@ def _read(text: Any) -> PageLook:
 
 
 async def _draw(tab: Page, path: Path, found: PageLook, asked: dict[str, Any]) -> bool:
-    """Write a picture of the last frame that `found` describes; whether there is one, else a note in `found` says why."""
+    """Write a picture of the frame that `found` describes; False: there is none, and a note in `found` says why."""
 
     async def picture() -> object:
         note = await tab.evaluate("(order) => attractProbe.draw(order)", asked | {"frames": found.frames})

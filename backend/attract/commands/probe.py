@@ -161,16 +161,18 @@ async def _settled(
             return await settle(found, write, play)
 
 
-async def adapter_of(given: str, server: ServerSettings) -> Path:
-    """The adapter of a page: the one next to it, or else a new one.
+def page_to_play(
+    given: str, server: ServerSettings, console: CommandConsole
+) -> tuple[PagePlace, Path | None]:
+    """A page and its adapter; None: it has none yet.
 
-    Raises:
-        ConfigurationError: there is no such page, there are several adapters, or what was written does not
-            say all that training needs.
-        GameError: kind `load`, when the page cannot be loaded.
+    Raises: ConfigurationError: there is no such page, it has several adapters, or it holds modules.
     """
-    console = CommandConsole(stderr=True)
-    place = page_place(given, server.runs_dir)
+    try:
+        place = page_place(given, server.runs_dir)
+    except ConfigurationError:
+        refuse_project(Path(given), given)
+        raise
     known = place.adapters()
     if len(known) > 1:
         raise ConfigurationError(
@@ -180,7 +182,24 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
         )
     if known:
         _say(console, f"{given} is played with the adapter {shown_path(known[0])}")
-        return known[0]
+        return place, known[0]
+    # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
+    refuse_project(Path(given), given)
+    return place, None
+
+
+async def adapter_of(given: str, server: ServerSettings) -> Path:
+    """The adapter of a page: the one next to it, or else a new one.
+
+    Raises:
+        ConfigurationError: there is no such page, there are several adapters, or what was written does not
+            say all that training needs.
+        GameError: kind `load`, when the page cannot be loaded.
+    """
+    console = CommandConsole(stderr=True)
+    place, known = page_to_play(given, server, console)
+    if known is not None:
+        return known
     path = place.folder / ADAPTER
     if path.exists():
         raise ConfigurationError(
@@ -188,8 +207,6 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"write `page: {json.dumps(place.page)}` there, or move it away to have a new one written",
         )
-    # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
-    refuse_project(Path(given), given)
     _say(console, f"{given} has no adapter yet: probing the page")
     report = await draft_adapter(place, path, server, SIZE, console)
     if report.unfinished:

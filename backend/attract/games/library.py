@@ -19,6 +19,7 @@ from attract.errors import ConfigurationError, FileError, GameError, nearest_nam
 from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optional_file, read_start
 from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
+from attract.games.page_places import PAGE_MODULE, bundled_games
 from attract.games.places import PACKAGES, method_stack, own_stack
 from attract.games.project import check_globs, find_project_dir, shared_folder
 from attract.games.source_maps import SourceMap
@@ -40,8 +41,6 @@ PAGE_SUFFIXES = (".page.ts", ".page.js")
 """File names of adapters of page games."""
 PAGE = re.compile(r"\.html?$|^https?://")
 """What a user may give who has a page and no adapter."""
-PAGE_MODULE = "game.page.js"
-"""The adapter of a bundled one, in the folder of its page."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
 """A page that a server on this machine gives, as an adapter names it."""
 NOT_LISTED = frozenset({OWN_SOURCES, REPOSITORY_DIR / "benchmarks"})
@@ -97,13 +96,7 @@ class GameLibrary:
 
     def bundled_names(self) -> list[str]:
         """Names of the games that come with the package, sorted."""
-        return sorted(self._bundled())
-
-    def _bundled(self) -> dict[str, Path]:
-        """The module of each: a game's own, or the adapter of one that lives in a page."""
-        plain = {path.stem: path for path in (self._web_dir / "games").glob("*.js")}
-        in_pages = (self._web_dir / "page-games").glob(f"*/{PAGE_MODULE}")
-        return plain | {path.parent.name: path for path in in_pages}
+        return sorted(bundled_games(self._web_dir))
 
     async def resolve(self, game: str) -> GameModule:
         """The module for a bundled name, or for a path (relative to the project directory, or absolute).
@@ -112,7 +105,7 @@ class GameLibrary:
             ConfigurationError: no such game, a path outside the project directory, or no bundler.
             GameError: kind `load`, when the module cannot be bundled; the text says where and why.
         """
-        bundled = self._bundled().get(game)
+        bundled = bundled_games(self._web_dir).get(game)
         if bundled is not None:
             source_map = bundled.with_suffix(".js.map")
             code = bundled.read_bytes()
@@ -124,7 +117,7 @@ class GameLibrary:
 
         Raises: ConfigurationError: when that file is no mapping.
         """
-        bundled = self._bundled().get(game)
+        bundled = bundled_games(self._web_dir).get(game)
         if bundled is not None:
             path, root = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml", self._web_dir
         else:
@@ -167,7 +160,7 @@ class GameLibrary:
 
     def _top_of(self, game: GameReference, folder: Path) -> Path:
         """The highest folder whose files the page of an adapter in `folder` may request."""
-        if game.name in self._bundled():
+        if game.name in bundled_games(self._web_dir):
             return folder
         if folder.is_relative_to(self._project_dir):
             return shared_folder(folder, self._project_dir) or folder
@@ -183,7 +176,7 @@ class GameLibrary:
             return None
         if game.name in self._page_folders:
             return self._page_folders[game.name]
-        bundled = self._bundled().get(game.name)
+        bundled = bundled_games(self._web_dir).get(game.name)
         if bundled is not None:
             return bundled.parent.resolve()
         folder = (self._project_dir / game.name).parent.resolve()
@@ -343,7 +336,7 @@ class GameLibrary:
         known = self._modules.get(sha256)
         if known is not None and known.reference.name == name:
             return known
-        bundled = self._bundled().get(name)
+        bundled = bundled_games(self._web_dir).get(name)
         has_page = name.endswith(PAGE_SUFFIXES) or (bundled is not None and bundled.name == PAGE_MODULE)
         reference = GameReference(name=name, sha256=sha256, url=f"games/{sha256}.js", has_page=has_page)
         module = GameModule(reference, code, source_map)

@@ -11,6 +11,9 @@ from attract.games.page_files import ADDRESS, PAGE_SUFFIXES, PageAddress, PageFi
 from attract.games.project import find_project_dir
 
 ADAPTER: Final = "game.page.ts"
+PAGE_MODULE: Final = "game.page.js"
+"""The adapter of a bundled page game, built."""
+PACKAGE_WEB_DIR: Final = Path(__file__).resolve().parent.parent / "web"
 BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
 """Folders that are generated, or published: what is written by hand lies beside them."""
 MAX_ADAPTER_BYTES: Final = 1 << 20
@@ -38,14 +41,25 @@ class PagePlace:
         return found
 
 
-def names_page(given: str) -> bool:
-    """Whether this is a page, or a folder: no module and no bundled game's name."""
+def bundled_games(web_dir: Path | None) -> dict[str, Path]:
+    """The module of each game that comes with the package, by name: its own, or the adapter of its page.
+
+    Args:
+        web_dir: None: the package's.
+    """
+    folder = web_dir or PACKAGE_WEB_DIR
+    plain = {path.stem: path for path in (folder / "games").glob("*.js")}
+    return plain | {path.parent.name: path for path in (folder / "page-games").glob(f"*/{PAGE_MODULE}")}
+
+
+def names_page(given: str, web_dir: Path | None) -> bool:
+    """Whether this is a page, or a folder: no module and no bundled game's name; see `bundled_games`."""
     if re.match(r"https?://", given):
         return True
     path = Path(given)
     if path.is_dir():
         # A folder may be called as a bundled game is: `./snake` means the folder.
-        return "/" in given or "\\" in given or given in (".", "..")
+        return given not in bundled_games(web_dir)
     return path.suffix.lower() in PAGE_SUFFIXES
 
 

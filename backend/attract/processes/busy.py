@@ -29,7 +29,7 @@ class LateError(Exception):
 
 
 def slowdown() -> float:
-    """How many times as long as by itself work takes in a thread of this machine now; 1 where it is not busy."""
+    """How many times as long as by itself work takes in a thread of this machine now; 1: it is not busy."""
     began, worked = time.monotonic(), time.thread_time()
     while time.thread_time() - worked < WORK_SECONDS:
         sum(range(1_000))
@@ -40,7 +40,7 @@ def slowdown() -> float:
 async def within(
     seconds: float, work: Coroutine[Any, Any, Answer], measure: Callable[[], float] = slowdown
 ) -> Answer:
-    """What `work` returns; it is cancelled after `seconds`, or so many times as long as the machine is slower.
+    """What `work` returns; it is cancelled after `seconds`, or as much later as the machine is slower.
 
     Raises: LateError: it did not return in time.
     """

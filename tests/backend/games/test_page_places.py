@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("given", "page", "adapter_folder"),
     [
         ("./flappy", "index.html", "flappy"),
+        ("flappy", "index.html", "flappy"),
         ("flappy/index.html", "index.html", "flappy"),
         # A build folder is rebuilt: its adapter would be lost.
         ("./vite/dist", "dist/index.html", "vite"),
@@ -33,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_page_and_where_its_adapter_belongs(
     folder: Path, given: str, page: str, adapter_folder: str
 ) -> None:
-    assert names_page(given)
+    assert names_page(given, None)
     place = page_place(given, folder / "runs")
     assert (place.page, place.folder) == (page, folder / adapter_folder)
     assert isinstance(place.files, PageFolder)
@@ -46,10 +47,12 @@ def test_a_server_on_this_machine(folder: Path) -> None:
     assert isinstance(place.files, PageAddress)
 
 
-@pytest.mark.parametrize("given", ["cartpole", "game.ts", "games/my.page.ts", "flappy", "missing"])
+@pytest.mark.parametrize("given", ["cartpole", "game.ts", "games/my.page.ts", "./missing", "snake"])
 def test_modules_and_names_are_no_pages(folder: Path, given: str) -> None:
-    # A folder is meant with a slash: a bundled game may have its name.
-    assert not names_page(given)
+    # A folder that is there may be called as a bundled game is: with a slash it is the folder.
+    (folder / "snake").mkdir()
+    assert names_page("./snake", None)
+    assert not names_page(given, None)
 
 
 @pytest.mark.parametrize(
