@@ -37,6 +37,8 @@ def probed(**given: Any) -> PageProbe:
         "restarts_by_menu": False,
         "unheld": [],
         "errors": [],
+        "listens": [],
+        "cut": [],
         "unfinished": [],
         **given,
         "candidates": {**CANDIDATES, **given.get("candidates", {})},

@@ -86,6 +86,7 @@ class Given:
     """File of the baseline, whether it is there or not."""
     has_score: bool
     knows_inputs: bool
+    inputs: str
     """As `Chosen` has them."""
     began: float
     """When the command began, on the event loop's clock."""
@@ -104,6 +105,8 @@ class Chosen:
     has_score: bool = True
     knows_inputs: bool = True
     """False: the probe found no key or click that does anything."""
+    inputs: str = "the adapter's"
+    """What is pressed, and why that."""
 
     @property
     def baseline(self) -> Path | None:
@@ -143,9 +146,8 @@ async def play_build(order: CiOptions, server: ServerSettings) -> int:
                 policies = await find_policies(gateway, order.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
                 tested = tested_game(gateway, build, chosen.game, baseline)
-                given = Given(
-                    policies, recorded, baseline, path, chosen.has_score, chosen.knows_inputs, began
-                )
+                own_inputs = (chosen.has_score, chosen.knows_inputs, chosen.inputs)
+                given = Given(policies, recorded, baseline, path, *own_inputs, began)
                 report = await _judged(order, gateway, build, given, console)
                 pictures = await _pictures(order, gateway, build, report, console)
         except ConfigurationError:
@@ -188,11 +190,15 @@ async def choose_game(
     _say(console, f"{order.game} has no adapter: probing the page")
     budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
     found = await found_in_time(page, server, SIZE, budget, limit)
+    why = f"not found: the probe's {limit:.0f} s were over; usual keys are pressed"
     if found is None:
         found = unprobed(page.page, SIZE)
-    _say(
-        console, printable(f"  controls: {', '.join(found['moves']) or 'none found: usual keys are pressed'}")
-    )
+    elif found["moves"]:
+        why = ", ".join(found["moves"])
+    elif "controls" not in found["cut"]:
+        listens = ", ".join(found["listens"]) or "no key or pointer"
+        why = f"none found: usual keys are pressed; the page listens to {listens}"
+    _say(console, printable(f"  controls: {why}"))
     adapter = folder / ADAPTER
     adapter.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
     return Chosen(
@@ -201,6 +207,7 @@ async def choose_game(
         is_guessed=True,
         has_score="score" not in found["unfinished"],
         knows_inputs=bool(found["moves"]),
+        inputs=why,
     )
 
 
@@ -351,6 +358,7 @@ async def _judged(
     if not given.knows_inputs:
         findings = without_dead_ends(played, findings)
     check_played(played, findings, plan.seconds, is_written=order.update_baseline)
+    check_moved(played, findings, given.inputs, knows_inputs=given.knows_inputs)
     if order.update_baseline and path is not None:
         whole = Baseline(
             game=description.id,
@@ -423,6 +431,24 @@ def check_played(played: Played, findings: Sequence[Finding], seconds: float, *,
     if not played.outcomes.num_episodes and (is_written or not findings):
         why = played.problems.get("error", "give it more time by --seconds")
         raise AttractError(f"no episode came to its end in {seconds:.0f} s: {why}")
+
+
+def check_moved(played: Played, findings: Sequence[Finding], inputs: str, *, knows_inputs: bool) -> None:
+    """Raises: AttractError: no input is known to have done anything: the game was not played.
+
+    Args:
+        inputs: see `Chosen`, as `knows_inputs`. Where they are known, the drill of dead ends has seen them
+            change something.
+    """
+    is_seen = knows_inputs and "soft-lock" in played.drilled
+    if findings or is_seen or played.outcomes.differ_from("idle"):
+        return
+    problem = played.problems.get("soft-lock")
+    raise AttractError(
+        f"no player's episode differs from one without input (controls: {inputs})"
+        + (f"; dead ends: {problem}" if problem else "")
+        + ": give it more time by --seconds, or write an adapter that names its controls"
+    )
 
 
 def is_known(finding: Finding, known: set[tuple[str, str]]) -> bool:

@@ -208,7 +208,7 @@ def _read(text: Any) -> PageLook:
 
 
 async def _draw(tab: Page, path: Path, found: PageLook, asked: dict[str, Any]) -> bool:
-    """Write a picture of the frame that `found` describes; False: there is none, and a note in `found` says why."""
+    """Write a picture of the frame that `found` describes; False: there is none, and a note says why."""
 
     async def picture() -> object:
         note = await tab.evaluate("(order) => attractProbe.draw(order)", asked | {"frames": found.frames})

@@ -317,12 +317,14 @@ def found_lines(found: PageProbe) -> list[str]:
         "spot": f"by a click on {starter.name!r}, which it draws",
         "element": f"by a click on {starter.selector} ({starter.text!r})",
     }[starter.kind]
+    if found.starter.kind == "none" and not found.moves and found.cut:
+        begun = "not found in the time that there was"
+    none = "no responsive key or pointer was found"
     lines = [
         f"{found.title}: made with {found.engine or 'no known engine'}",
         f"  api:      {', '.join(found.contracts) or 'none known'}",
         f"  start:    {begun}",
-        f"  controls: {', '.join(found.moves) or 'no responsive key or pointer was found'}"
-        + (" (each press counts once)" if found.taps else ""),
+        f"  controls: {', '.join(found.moves) or none}" + (" (each press counts once)" if found.taps else ""),
         f"  state:    {found.num_places} readable variables; the observation takes {len(seen)}"
         + ("; the agent observes its canvas (train with --preset pixels)" if found.sees_pixels else ""),
         *(f"            {text}" for text in seen[:8]),
@@ -331,6 +333,10 @@ def found_lines(found: PageProbe) -> list[str]:
         f"  end:      {found.end or 'not found: an episode ends by its time limit'}",
         f"  restart:  {found.restart or 'not found: each episode loads a new page'}",
     ]
+    lines += [f"  listens:  {', '.join(found.listens) or 'to no key or pointer'}"] if not found.moves else []
+    lines += (
+        [f"  cut:      the time was up while {', '.join(found.cut)} were looked for"] if found.cut else []
+    )
     lines += [f"  note:     it {what}" for what in found.unheld]
     lines += [f"  threw:    {text}" for text in found.errors[:3]]
     return [printable(line) for line in lines]

@@ -62,6 +62,18 @@ class Outcomes:
             }
         )
 
+    def differ_from(self, player: str) -> bool:
+        """Whether another player's episode differs from this one's of the same index; or there is none."""
+        own = self.players.get(player, {})
+        pairs = [
+            (own[index], outcome)
+            for name, episodes in self.players.items()
+            if name != player
+            for index, outcome in episodes.items()
+            if index in own
+        ]
+        return not pairs or any(one != other for one, other in pairs)
+
     def names(self) -> list[str]:
         """All numbers, the common ones first."""
         seen = dict.fromkeys((RETURN, LENGTH, ENDED))

@@ -221,6 +221,10 @@ class PageProbe(FiniteModel):
     """What the page does that does not follow the clock."""
     errors: Lines
     """What the page threw."""
+    listens: Lines
+    """Input events that the page listens to once it is loaded: `keydown`, `touchstart`."""
+    cut: Lines
+    """What was not looked for to the end, since the time was up."""
     unfinished: Lines
     """Options that the adapter lacks: nothing plays it before they are written."""
     candidates: ProbeCandidates

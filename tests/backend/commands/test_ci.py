@@ -6,6 +6,7 @@ from attract.commands.ci import (
     Chosen,
     CiOptions,
     check_game,
+    check_moved,
     check_played,
     find_baseline,
     is_known,
@@ -84,6 +85,22 @@ def test_a_game_of_which_nothing_was_played_does_not_pass() -> None:
     check_played(Played(), [finding("error", "it hangs")], 100.0, is_written=False)
     played = Played(outcomes=Outcomes({"idle": {0: Outcome("terminated", {})}}))
     check_played(played, [], 100.0, is_written=True)
+
+
+def test_a_game_that_no_player_moves_was_not_played() -> None:
+    menu, other = Outcome("time_limit", {"return": 60.0}), Outcome("time_limit", {"return": 61.0})
+    played = Played(outcomes=Outcomes({"idle": {0: menu, 1: menu}, "random": {0: menu, 1: menu, 2: other}}))
+    with pytest.raises(AttractError, match=r"no player's episode differs .*controls: left, right.*--seconds"):
+        check_moved(played, [], "left, right", knows_inputs=True)
+    check_moved(played, [finding("error", "it throws")], "left, right", knows_inputs=True)
+    # That some input changes what is seen was looked for, and found.
+    drilled = Played(outcomes=played.outcomes, drilled={"soft-lock"})
+    check_moved(drilled, [], "left, right", knows_inputs=True)
+    with pytest.raises(AttractError, match="usual keys are pressed"):
+        check_moved(drilled, [], "usual keys are pressed", knows_inputs=False)
+    played.outcomes.players["random"][1] = other
+    check_moved(played, [], "left, right", knows_inputs=True)
+    check_moved(Played(outcomes=Outcomes({"random": {0: menu}})), [], "left", knows_inputs=False)
 
 
 def test_where_no_input_is_known_none_that_does_anything_is_no_dead_end() -> None:

@@ -44,6 +44,14 @@ def test_what_was_found_is_said_line_by_line() -> None:
 
 
 def test_where_nothing_is_in_reach_the_canvas_is_what_an_agent_sees() -> None:
+    starter = FOUND.starter.model_copy(update={"kind": "none"})
+    none = {"moves": [], "cut": ["controls"], "listens": ["touchstart"], "starter": starter}
+    lines = found_lines(FOUND.model_copy(update=none))
+    assert "  start:    not found in the time that there was" in lines
+    assert (
+        "  listens:  touchstart" in lines
+        and "  cut:      the time was up while controls were looked for" in lines
+    )
     found = FOUND.model_copy(update={"seen": [], "sees_pixels": True})
     assert "the agent observes its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
 

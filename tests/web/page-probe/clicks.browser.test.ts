@@ -1,7 +1,12 @@
 /** Which elements a player may click: by what the page hears, not by what they are called. */
 
 import { expect, test } from "vitest";
-import { clickGroupsOf, heightForClicks, noteClicks } from "../../../web/page-probe/src/clicks.ts";
+import {
+  clickGroupsOf,
+  heightForClicks,
+  listenedIn,
+  noteClicks,
+} from "../../../web/page-probe/src/clicks.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { blankPage } from "./blank-page.ts";
 
@@ -73,4 +78,16 @@ test("a window is as high as its cells need, and no higher than 2,000", () => {
     return heightForClicks(window, heard);
   };
   expect([100, 600, 2_400].map(height)).toEqual([300, 680, 300]);
+});
+
+test("inputs that a page listens to are named, by listeners and by properties, and nothing else is", () => {
+  const window = blankPage(300, 300);
+  const inputs = new Set<string>();
+  noteClicks(window, new Set(), inputs);
+  window.document.body.innerHTML = '<b onclick="play()"></b>';
+  window.addEventListener("touchstart", () => undefined);
+  window.addEventListener("resize", () => undefined);
+  window.document.addEventListener("keydown", () => undefined);
+  window.onpointerdown = () => undefined;
+  expect(listenedIn(window, inputs)).toEqual(["click", "keydown", "pointerdown", "touchstart"]);
 });

@@ -150,6 +150,13 @@ test("what a game is drawn and heard by is left out, and what throws is no place
   expect(Object.keys(found).sort()).toEqual(["w.loop?.n", "w.odd?.y"]);
 });
 
+test("a number beside which an opponent is named is no score of the player", async () => {
+  const window = await open(`<body><p>You: <b id="a">0</b> Computer: <b id="b">0</b></p>
+    <h2>Dealer</h2><p class="c">0</p><h2>Player</h2><p class="d">0</p></body>`);
+  const names = shownIn(window).map(({ name }) => name);
+  expect(names).toEqual(["a", "opponent's b", "opponent's c", "d"]);
+});
+
 test("numbers that elements show, ends that they tell of, and boards of elements", async () => {
   const window = await open(`<body>
     <p id="score">Score: <b>1,250</b></p> <p class="lives">3</p>

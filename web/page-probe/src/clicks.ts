@@ -11,16 +11,31 @@ const MAX_ALIKE = 144;
 /** The highest window that shows a board, in CSS pixels. */
 const MAX_HEIGHT = 2_000;
 
-/** Adds each element that gets a click listener from now on to `heard`. */
-export function noteClicks(window: PageWindow, heard: Set<Element>): void {
+/** Events of a person's hands. */
+const INPUTS =
+  /^(?:key(?:down|up|press)|(?:dbl)?click|contextmenu|wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
+const MAX_ELEMENTS = 1_000;
+
+/** Adds each element that gets a click listener from now on to `heard`, and the inputs that anything listens to to `inputs`. */
+export function noteClicks(window: PageWindow, heard: Set<Element>, inputs = new Set<string>()): void {
   const { EventTarget, Element } = window;
   const { prototype } = EventTarget;
   const { addEventListener } = prototype;
   prototype.addEventListener = function (this: unknown, type: string, ...given: unknown[]): void {
+    if (INPUTS.test(type)) inputs.add(type);
     if (this instanceof Element && CLICKS.some((name) => name === type)) heard.add(this as Element);
     // A module that names no object means its own window, not this one's.
     addEventListener.call(this ?? window, type, ...given);
   };
+}
+
+/** Inputs that the page listens to by now, sorted. @param inputs of listeners; those of properties as `onkeydown` are added. */
+export function listenedIn(window: PageWindow, inputs: Iterable<string>): string[] {
+  const { document } = window;
+  const targets = [window, document, ...[...document.querySelectorAll("*")].slice(0, MAX_ELEMENTS)];
+  const names = Object.keys(window.HTMLElement.prototype).filter((name) => INPUTS.test(name.slice(2)));
+  const given = names.filter((name) => targets.some((one) => typeof one[name] === "function"));
+  return [...new Set([...inputs, ...given.map((name) => name.slice(2))])].sort();
 }
 
 /**

@@ -1,16 +1,17 @@
 /** Opens a page, plays it at random under its clock, and reports what it found: for `attract probe`. */
 
 import type { PageWindow } from "attract/page-adapter";
-import type { PageProbe, ProbeCandidates, ProbeDraft } from "../../schema/src/api.gen.ts";
-import { environmentText } from "./adapter-text.ts";
+import type { PageProbe } from "../../schema/src/api.gen.ts";
+import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
 import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
-import { beginningsOf, beginningText, Draft, MAX_SECONDS, pressesOf, type Writer } from "./draft.ts";
+import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
+import { environmentProbe, type Probed } from "./environment-probe.ts";
 import { stepTicksOf } from "./game-step.ts";
 import type { Move, ResponsiveInputs } from "./inputs.ts";
 import { wordsOf } from "./json-value.ts";
@@ -21,7 +22,6 @@ import { candidatesOf, isThing, type Reading, readingOf, type Seen, worthFollowi
 import { findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
 import { globalsOf, pristineNames, scriptsOf, shownIn, shownInGroups, variablesOf } from "./roots.ts";
 import {
-  BY_ITSELF,
   FIRST_WAIT,
   heightNeeded,
   isLoading,
@@ -50,6 +50,8 @@ const ASKED_TICKS = 180;
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** See `PageToProbe.budgetMs`. */
 const BUDGET_MS = 150_000;
+/** Share of it after which no further inputs are tried. */
+const INPUTS_SHARE = 2 / 3;
 
 /** The end of a page that reloads itself: the episode is over without an expression in the adapter. */
 const RELOAD: End = {
@@ -58,14 +60,6 @@ const RELOAD: End = {
   why: "the page reloads itself, which ends the episode",
   isOver: () => false,
 };
-
-type Common = Pick<PageProbe, "title" | "engine" | "contracts" | "unheld" | "errors" | "num_places">;
-
-export interface Probed {
-  readonly report: PageProbe;
-  /** Writes the adapter. */
-  readonly draft: Writer;
-}
 
 /** Raises Error when the page does not load, or goes to another address. */
 export async function probe(page: PageToProbe, report: (phase: string) => void): Promise<Probed> {
@@ -79,8 +73,11 @@ export async function probe(page: PageToProbe, report: (phase: string) => void):
 class Probe {
   readonly #page: PageToProbe;
   readonly #report: (phase: string) => void;
+  readonly #began = performance.now();
   readonly #budgetMs: number;
-  readonly #deadline: number;
+  readonly #busy: BusyWatch | null;
+  /** What was not looked for to the end, since the time was up. */
+  readonly #cut = new Set<string>();
   readonly #pristine = pristineNames();
   #scripts: readonly string[] = [];
   /** Script variables that belong to no object. */
@@ -99,7 +96,18 @@ class Probe {
     this.#page = page;
     this.#report = report;
     this.#budgetMs = page.budgetMs ?? BUDGET_MS;
-    this.#deadline = performance.now() + this.#budgetMs;
+    // A limit that a person has set stays as it is on a busy machine.
+    this.#busy = page.budgetMs === undefined ? new BusyWatch() : null;
+  }
+
+  /** Whether `what` is looked for no longer. @param share of the time, 0 to 1. */
+  #isTimeUp(what: string, share = 1): boolean {
+    const now = performance.now();
+    const passed = now - this.#began;
+    const isUp =
+      passed > share * this.#budgetMs && passed > share * this.#budgetMs * (this.#busy?.factor(now) ?? 1);
+    if (isUp) this.#cut.add(what);
+    return isUp;
   }
 
   async run(): Promise<Probed> {
@@ -125,6 +133,7 @@ class Probe {
     const early = this.#places(window);
     const startActions = startActionsOf(window, this.#page.size, first.written);
     const { errors, unheld } = first.seen;
+    const { listens } = first;
     first.close();
     const common = {
       title: wordsOf(title),
@@ -133,8 +142,9 @@ class Probe {
       unheld: linesOf([...unheld]),
       errors: linesOf(errors.map((error) => String((error as Error)?.message ?? error))),
       num_places: early.length,
+      listens: linesOf(listens),
     };
-    if (environment !== null) return this.#environmentReport(common, environment);
+    if (environment !== null) return environmentProbe(this.#page, common, environment);
     const advances = advance && (await this.#standsStill(early, startActions));
     if (advances) this.#page.advances = true;
 
@@ -146,7 +156,7 @@ class Probe {
       startActions,
       (startAction) => this.#placesAfter(startAction),
       ({ window: page, written }) => this.#places(page, written),
-      () => performance.now() > this.#deadline - this.#budgetMs / 3,
+      () => this.#isTimeUp("controls", INPUTS_SHARE),
     );
     this.#noteEndWords(await this.#unsaid(words, inputs.startAction), hasCanvas);
     this.#report("playing at random");
@@ -170,7 +180,7 @@ class Probe {
       hooks,
       scenes: hooks === null ? [] : scenesOf(plays, hooks, reading.end),
       placesOf: (page) => this.#places(page),
-      isTimeUp: () => performance.now() > this.#deadline,
+      isTimeUp: () => this.#isTimeUp("a restart"),
     };
     const restart = await findRestart(search);
     const again = restart === null ? await findAgain(search) : null;
@@ -208,6 +218,7 @@ class Probe {
       end: end === RELOAD ? "the page reloads itself" : (end?.text ?? null),
       restart: beginningText(beginnings[0]),
       restarts_by_menu: again !== null,
+      cut: [...this.#cut],
       unfinished,
       candidates: candidatesIn({ inputs, reading, plays, presses, beginnings }),
     };
@@ -238,50 +249,6 @@ class Probe {
     } finally {
       trial.close();
     }
-  }
-
-  #environmentReport(common: Common, environment: NonNullable<ReturnType<typeof environmentOf>>): Probed {
-    const { text, numActions, observation, end, length } = environment;
-    const said = {
-      score: `${text}.step(action).reward`,
-      end: `${text}.step(action).${end}`,
-      restart: `${text}.reset()`,
-      taps: false,
-    };
-    const none: ProbeCandidates = {
-      start: [],
-      moves: [],
-      press: [],
-      places: [],
-      score: [],
-      end: [],
-      restart: [],
-    };
-    const missing = length > 0 ? [] : ["observe"];
-    const report: PageProbe = {
-      ...common,
-      ...said,
-      starter: starterOf(BY_ITSELF),
-      moves: linesOf(Array.from({ length: numActions }, (_, i) => String(i))),
-      sees_pixels: false,
-      seen: [`${text}.step(action).${observation}`],
-      restarts_by_menu: false,
-      unfinished: missing,
-      candidates: none,
-    };
-    const adapter = environmentText({ ...this.#page, title: common.title }, environment);
-    const first = {
-      press: 0,
-      score: null,
-      end: null,
-      restart: 0,
-      max_seconds: MAX_SECONDS,
-      alive: false,
-      reached: false,
-    };
-    // It says all itself: there is nothing to choose from.
-    const write = async (): Promise<ProbeDraft> => ({ ...said, adapter, unfinished: missing });
-    return { report, draft: { first, write } };
   }
 
   /** All readable places: the page's state first, then what it shows. */
@@ -369,7 +336,7 @@ class Probe {
   async #plays({ startAction, moves }: ResponsiveInputs, places: readonly Place[]): Promise<Samples[]> {
     const plays: Samples[] = [];
     let kept = places;
-    for (let i = 0; i <= PLAYS && (i <= 1 || performance.now() < this.#deadline); i++) {
+    for (let i = 0; i <= PLAYS && (i <= 1 || !this.#isTimeUp("the score and the end")); i++) {
       const trial = await Trial.open(this.#page, 1000 + i);
       await start(trial, startAction);
       const samples = await trial.play(

@@ -56,7 +56,7 @@ const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/
 const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
-  /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?(?:count|num|number|made|done|taken|used))?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
+  /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?(?:count|num|number|made|done|taken|used))?$|best|high|opponent|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 /** Numbers that come back to the same after a turn. */
 const ANGLES = /^_?(?:angle|heading|rotation|rot|theta|yaw|bearing|orientation)$/i;
 /** Radians in a frame: a game turns by more degrees. */

@@ -17,6 +17,8 @@ const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
 const OVER_WORDS =
   /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
+const OPPONENTS =
+  /\b(?:computer|computadora|ordinateur|cpu|ai|bot|enem(?:y|ies)|opponents?|rival|dealer|gegner)\b/i;
 /** What a game begins with is often what it comes back to. */
 const MENU_NAMES = /start|menu|intro|title|splash|welcome/i;
 const LONGEST_PROMPT = 80;
@@ -103,7 +105,8 @@ export function shownIn(window: PageWindow): Place[] {
     const selector = selectorOf(window, element);
     if (selector === null) continue;
     const find = (page: PageWindow): HTMLElement | null => page.document.querySelector(selector);
-    const name = idOf(element) || classesOf(element) || selector;
+    const own = idOf(element) || classesOf(element) || selector;
+    const name = isOpponents(element) ? `opponent's ${own}` : own;
     const written = `w.document.querySelector(${JSON.stringify(selector)})`;
     const text = element.textContent?.trim() ?? "";
     const isLeaf =
@@ -182,6 +185,14 @@ export function shownInGroups(window: PageWindow): Place[] {
       },
     ];
   });
+}
+
+/** Whether the words beside it say that it is about somebody else than the player. */
+function isOpponents(element: Element): boolean {
+  const near = [element, element.previousSibling, element.previousElementSibling, element.parentElement];
+  const words = near.map((one) => one?.textContent ?? "");
+  const said = words.find((text) => /\p{L}/u.test(text)) ?? "";
+  return said.length <= LONGEST_PROMPT && OPPONENTS.test(said);
 }
 
 /** Its id as it is written: of a form, `element.id` may be a field of that name. */

@@ -7,7 +7,7 @@ import { drawn } from "../../sdk/src/page/drawn.ts";
 import { made } from "../../sdk/src/page/made.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
-import { noteClicks } from "./clicks.ts";
+import { listenedIn, noteClicks } from "./clicks.ts";
 import { isError } from "./console-lines.ts";
 import { attempt, type Place, type Value } from "./places.ts";
 
@@ -73,13 +73,16 @@ export class Trial {
   readonly written: ReadonlySet<string>;
   /** Elements with click listeners. */
   readonly clickable: ReadonlySet<Element>;
+  readonly #inputs: ReadonlySet<string>;
 
   private constructor(
     frame: PageFrame,
     page: PageToProbe,
     written: ReadonlySet<string>,
     clickable: ReadonlySet<Element>,
+    inputs: ReadonlySet<string>,
   ) {
+    this.#inputs = inputs;
     this.written = written;
     this.clickable = clickable;
     this.#frame = frame;
@@ -95,6 +98,7 @@ export class Trial {
     let looks = 0;
     const written = new Set<string>();
     const clickable = new Set<Element>();
+    const inputs = new Set<string>();
     const plain = {
       page,
       size,
@@ -114,7 +118,7 @@ export class Trial {
       hidden: false,
       prepare: (window: PageWindow, parameters: Readonly<Record<string, number>>) => {
         noteWriting(window, written);
-        noteClicks(window, clickable);
+        noteClicks(window, clickable, inputs);
         drawn(window);
         made(window, PHASER);
         options.prepare?.(window);
@@ -124,7 +128,7 @@ export class Trial {
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
     const clock = { draws: true, webGl: "null", seed, dateSeed: seed, ...options.clock } as const;
     const frame = await PageFrame.load(adapter, address, clock, false, document.body, options.parameters);
-    const trial = new Trial(frame, probed, written, clickable);
+    const trial = new Trial(frame, probed, written, clickable, inputs);
     if (adapter.turns) await frame.beginInTurns(seed);
     else frame.begin(seed);
     return trial;
@@ -159,6 +163,11 @@ export class Trial {
       args.filter((value) => attempt(() => isError(value)) === true),
     );
     return { errors: [...errors], written, unheld: this.#frame.unheld };
+  }
+
+  /** See `listenedIn`. */
+  get listens(): string[] {
+    return listenedIn(this.window, this.#inputs);
   }
 
   /** What it draws from now on is drawn. */

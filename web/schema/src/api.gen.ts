@@ -1109,6 +1109,18 @@ export interface PageProbe {
    */
   errors: string[];
   /**
+   * Input events that the page listens to once it is loaded: `keydown`, `touchstart`.
+   *
+   * @maxItems 100
+   */
+  listens: string[];
+  /**
+   * What was not looked for to the end, since the time was up.
+   *
+   * @maxItems 100
+   */
+  cut: string[];
+  /**
    * Options that the adapter lacks: nothing plays it before they are written.
    *
    * @maxItems 100
@@ -1494,6 +1506,14 @@ export interface ProbeReport {
    * @maxItems 100
    */
   errors: string[];
+  /**
+   * @maxItems 100
+   */
+  listens: string[];
+  /**
+   * @maxItems 100
+   */
+  cut: string[];
   /**
    * @maxItems 100
    */

@@ -100,7 +100,7 @@ test("what outlives the game's own restart is named with the step and the number
   const { findings, isTrainable } = await check(definition);
   expect(findings.map(({ id }) => id)).toEqual(["state-survives-start"]);
   expect(findings[0].text).toMatch(
-    /differently than in a fresh page: at the start of episode 0 observation\[0\] was 1, then /,
+    /^after the adapter's restart\(window\) an episode plays differently than in a fresh page: at the start of episode 0 observation\[0\] was 1, then /,
   );
   expect(isTrainable).toBe(true);
   // With a page for each episode nothing outlives it.

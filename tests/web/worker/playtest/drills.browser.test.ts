@@ -97,7 +97,7 @@ test("a second try that goes otherwise is found; a clean one is not, nor one in 
   expect(problem).toBe(null);
   expect(alarms.map(({ oracle, step }) => [oracle, step])).toEqual([["retry-broken", 0]]);
   expect(alarms[0].text).toMatch(
-    /^episode 0, played by the game's own restart in the same copy, differs .* at step 0 \(0.0 s\): observation\[0\] is /,
+    /^episode 0, played by the adapter's restart\(window\) in the same copy, differs .* at step 0 \(0.0 s\): observation\[0\] is /,
   );
   // Another after each try, or only where the page has just come up.
   const alikeIn = async (begin: string) =>

@@ -9,6 +9,7 @@ import { GameError } from "attract/errors";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { type Pause, playingAtRandom } from "attract/play-check";
+import { restartText } from "./page-frame.ts";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
 const MAX_STEPS = 5_000;
@@ -231,7 +232,7 @@ class PageCheck {
     this.#report({
       id: "state-survives-start",
       severity: "warning",
-      text: `after the game's own restart an episode plays differently than in a fresh page: ${difference}`,
+      text: `after ${restartText(this.#definition.page)} an episode plays differently than in a fresh page: ${difference}`,
       fix: 'have restart(window) reset what is left over, or give reset: "reload"; evaluations and replays always take fresh pages',
     });
   }

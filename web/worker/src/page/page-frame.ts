@@ -430,3 +430,8 @@ function placeOf(stack: string): string | null {
   }
   return null;
 }
+
+/** What begins an episode in a used page: an adapter may forget what the game's own restart resets. */
+export function restartText(adapter: PageAdapter | undefined): string {
+  return adapter?.restart === undefined ? "the game's own restart" : "the adapter's restart(window)";
+}

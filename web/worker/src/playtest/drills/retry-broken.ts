@@ -6,6 +6,7 @@ import type { Instance } from "attract/instance";
 import { observedName, observedRow } from "attract/observed";
 import type { EpisodeScript } from "../../episode/episode-script.ts";
 import { episodeError, isGameError } from "../../game/failures.ts";
+import { restartText } from "../../page/page-frame.ts";
 import { NOT_AGAIN } from "../alarms.ts";
 import { DrillCopy } from "./drill-copy.ts";
 import { clean, type Drill, type Drilled, stepSeconds, stepText, unfinished } from "./drill-options.ts";
@@ -133,7 +134,7 @@ async function shortest(
   expected: Play,
   options: Drill["options"],
 ): Promise<{ first: number; text: string }> {
-  if (number === 0) return { first: 0, text: "played by the game's own restart" };
+  if (number === 0) return { first: 0, text: `played by ${restartText(definition.page)}` };
   const all = number === 1 ? "after episode 0" : `after episodes 0 to ${number - 1}`;
   const copy = new DrillCopy(definition, { isFresh: false }, options);
   try {
