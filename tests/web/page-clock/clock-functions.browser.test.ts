@@ -184,3 +184,31 @@ test("channels deliver in the order of sending, to ports that are open, copies o
   clock.tick();
   expect(run("said")).toEqual([1, 2, "timer", 3]);
 });
+
+test("idle time ends by being looked at, and a date that the browser made is a date", () => {
+  const { run, clock } = opened();
+  run(
+    `looks = 0; requestIdleCallback((deadline) => { while (deadline.timeRemaining() > 0) looks++; kind = deadline instanceof IdleDeadline; })`,
+  );
+  clock.tick();
+  expect(
+    run("[looks, kind, structuredClone(new Date()) instanceof Date, new Date().constructor === Date]"),
+  ).toEqual([50, true, true, true]);
+});
+
+test("a loop that works between its looks at the clock waits for 20,000 of them once", () => {
+  const { run, clock } = opened();
+  run(
+    `rounds = 0; setTimeout(() => { const from = performance.now(); while (performance.now() - from < 8) rounds++; })`,
+  );
+  clock.tick();
+  // 20,000 looks for the first millisecond, and 50 for each of the seven others.
+  expect(run("rounds")).toBe(20_000 + 7 * 51 - 1);
+});
+
+test("what a timer throws is told to the page's own handlers, and kept", () => {
+  const { run, clock } = opened();
+  run(`said = []; onerror = (text) => said.push(text); setTimeout(() => { throw new Error("late"); })`);
+  clock.tick();
+  expect([run("said"), clock.errors.map(String)]).toEqual([["Uncaught Error: late"], ["Error: late"]]);
+});

@@ -15,11 +15,21 @@ test("T5: what happens to the window in real time does not reach the page: its s
 });
 
 test("nobody is asked for anything, and what needs a person is granted without one", async () => {
-  const { run } = heldPage();
-  run(`said = []; document.body.requestFullscreen().then(() => said.push("full"));
-    document.body.requestPointerLock()?.then(() => said.push("locked")); document.exitFullscreen().then(() => said.push("left"))`);
-  await turns();
-  expect(run("said")).toEqual(["full", "locked", "left"]);
+  const { run, clock } = heldPage();
+  run(`said = []; document.addEventListener("pointerlockchange", ({ target }) => said.push(target.tagName + (document.pointerLockElement === target)));
+    document.body.requestFullscreen().then(() => said.push("full " + document.fullscreenElement.tagName));
+    document.body.requestPointerLock().then(() => said.push("locked"));`);
+  clock.tick();
+  await turns(0);
+  expect(run("said")).toEqual(["BODYtrue", "full BODY", "locked"]);
+  run(`said = []; document.exitFullscreen().then(() => said.push("left")); document.exitPointerLock()`);
+  clock.tick();
+  await turns(0);
+  expect(run("[said, document.fullscreenElement, document.pointerLockElement]")).toEqual([
+    ["BODYfalse", "left"],
+    null,
+    null,
+  ]);
   expect(
     run(
       `[alert("x"), confirm("x"), prompt("x", "y"), open("about:blank"), print(), navigator.hardwareConcurrency,
@@ -55,4 +65,16 @@ test("a page that asks to be loaded anew stays, and that it has asked is known u
   expect([clock.isReloadDue, run("kept")]).toEqual([true, 1]);
   clock.clearStorage();
   expect(clock.isReloadDue).toBe(false);
+});
+
+test("an area is a Storage: a page may add to its prototype, and what does not fit is refused", () => {
+  const { run } = heldPage();
+  expect(
+    run(`Storage.prototype.setObject = function (key, value) { this.setItem(key, JSON.stringify(value)); };
+      localStorage.setObject("a", { b: 1 });
+      [localStorage.a, localStorage instanceof Storage, Storage.prototype.getItem.call(localStorage, "a"), Object.keys(localStorage).join(), localStorage.length]`),
+  ).toEqual(['{"b":1}', true, '{"b":1}', "a", 1]);
+  expect(() => run(`localStorage.setItem("big", "x".repeat(6e6))`)).toThrow(/exceeded the quota/);
+  expect(() => run(`localStorage.getItem()`)).toThrow(/1 argument required/);
+  expect(() => run(`Storage.prototype.getItem.call({}, "a")`)).toThrow(/Illegal invocation/);
 });

@@ -427,7 +427,7 @@ test("videos, other pages, databases, cameras and frames without a clock are sai
     "sends messages to other pages through a channel, which works in real time",
     "shows a video, which runs in real time",
     "shows a video, which stays black here",
-    "stores data in IndexedDB, which works in real time and is not cleared between episodes",
+    "stores data in IndexedDB, which is not cleared between episodes",
   ]);
 });
 

@@ -1,66 +1,436 @@
-/** CSS animations and transitions on virtual time; their end events fire in the tick in which they end. */
+/** Animations and transitions on virtual time: they obey the page's orders, and their events come in the tick in which they fall. */
 
+import { define, defineGetter, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
+type Phase = "idle" | "before" | "active" | "after";
 
-export interface Animations {
-  /** Takes over what has begun since the last call. Forces style: as often as the game needs it, no more. */
-  collect(): void;
-  /** Moves those taken over to where they are now. */
-  advance(): void;
-  /** Finishes animations that were not taken over: element positions must not depend on real time. Forces style. */
-  settle(): void;
+/** How the page has an animation go. The browser's own is paused meanwhile, and is where this says. */
+interface Course {
+  /** Its current time in ms, as it was at the page's time `seen`. */
+  at: number;
+  seen: number;
+  rate: number;
+  isRunning: boolean;
+  /** Whether `animation-play-state` decides: until a script gives an order. */
+  obeysStyle: boolean;
+  phase: Phase;
+  iteration: number;
 }
 
-export function followAnimations(window: Page, time: VirtualTime): Animations {
-  const begun = new Map<Animation, number>();
-  return {
-    collect() {
-      for (const animation of window.document.getAnimations()) {
-        if (begun.has(animation)) continue;
-        animation.pause();
-        animation.currentTime = 0;
-        begun.set(animation, time.now);
-      }
-    },
-    settle() {
-      for (const animation of window.document.getAnimations()) {
-        if (begun.has(animation)) continue;
-        // One that goes on for ever has no end.
-        if (animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY) {
-          animation.pause();
-          animation.currentTime = 0;
-        } else animation.finish();
-      }
-    },
-    advance() {
-      for (const [animation, start] of begun) {
-        const end = Number(animation.effect?.getComputedTiming().endTime ?? 0);
-        const at = time.now - start;
-        if (at < end) {
-          animation.currentTime = at;
-          continue;
-        }
-        begun.delete(animation);
-        // An event handler may have removed it from the page by now.
-        if (Number.isFinite(end)) animation.currentTime = end;
-        dispatchEnd(window, animation, end / 1000);
-      }
-    },
-  };
+interface Finished {
+  readonly promise: Promise<Animation>;
+  isSettled: boolean;
+  resolve(animation: Animation): void;
+  reject(error: unknown): void;
 }
 
-function dispatchEnd(window: Page, animation: Animation, elapsedTime: number): void {
-  const target = (animation.effect as KeyframeEffect | null)?.target;
-  if (target == null) return;
-  if ("transitionProperty" in animation) {
-    const propertyName = String(animation.transitionProperty);
-    for (const name of ["transitionend", "webkitTransitionEnd"])
-      target.dispatchEvent(new window.TransitionEvent(name, { bubbles: true, propertyName, elapsedTime }));
-  } else if ("animationName" in animation) {
-    const animationName = String(animation.animationName);
-    for (const name of ["animationend", "webkitAnimationEnd"])
-      target.dispatchEvent(new window.AnimationEvent(name, { bubbles: true, animationName, elapsedTime }));
+const VENDOR: Readonly<Record<string, string>> = {
+  animationstart: "webkitAnimationStart",
+  animationiteration: "webkitAnimationIteration",
+  animationend: "webkitAnimationEnd",
+  transitionend: "webkitTransitionEnd",
+};
+/** Events of a transition from one phase to another; of a CSS animation without the first. */
+const EVENTS: Readonly<Record<string, readonly string[]>> = {
+  "idle before": ["run"],
+  "idle active": ["run", "start"],
+  "idle after": ["run", "start", "end"],
+  "before active": ["start"],
+  "before after": ["start", "end"],
+  "active after": ["end"],
+  "active before": ["end"],
+  "after active": ["start"],
+  "after before": ["start", "end"],
+  "before idle": ["cancel"],
+  "active idle": ["cancel"],
+};
+
+export class Animations {
+  readonly #window: Page;
+  readonly #time: VirtualTime;
+  readonly #courses = new Map<Animation, Course>();
+  readonly #finished = new WeakMap<Animation, Finished>();
+  /** Listeners of animations, which hear the browser's own events no more. */
+  readonly #heard = new WeakMap<Animation, EventTarget>();
+  readonly #own: ReturnType<typeof ownMembers>;
+
+  constructor(window: Page, time: VirtualTime) {
+    this.#window = window;
+    this.#time = time;
+    this.#own = ownMembers(window);
+    this.#installOrders();
+    this.#installListeners();
+    const { prototype } = window.Element;
+    const { animate } = prototype;
+    const take = (animation: Animation) => this.#course(animation);
+    define(prototype, "animate", function (this: Element, ...args: Parameters<typeof animate>) {
+      const animation = animate.apply(this, args);
+      take(animation);
+      return animation;
+    });
   }
+
+  /** Takes over what has begun since the last call. Forces style: as often as the game needs it, no more. */
+  collect(): void {
+    for (const animation of this.#window.document.getAnimations()) this.#course(animation);
+  }
+
+  /** Finishes animations that were not taken over: element positions must not depend on real time. Forces style. */
+  settle(): void {
+    for (const animation of this.#window.document.getAnimations()) {
+      if (this.#courses.has(animation)) continue;
+      // One that goes on for ever has no end.
+      if (endOf(animation) === Number.POSITIVE_INFINITY) {
+        this.#own.pause(animation);
+        this.#own.setTime(animation, 0);
+      } else this.#own.finish(animation);
+    }
+  }
+
+  /** Moves those taken over to where they are now. */
+  advance(): void {
+    for (const [animation, course] of [...this.#courses]) {
+      if (!this.#courses.has(animation)) continue;
+      if (this.#own.state(animation) === "idle") {
+        // The page's styles have it no more.
+        this.#drop(animation, course);
+        continue;
+      }
+      if (course.obeysStyle) course.isRunning = this.#isRunningByStyle(animation);
+      this.#settleTime(course);
+      const end = endOf(animation);
+      const isOver =
+        course.isRunning && (course.rate > 0 ? course.at >= end : course.rate < 0 && course.at <= 0);
+      if (isOver) course.at = course.rate > 0 ? end : 0;
+      this.#own.setTime(animation, course.at);
+      this.#tell(animation, course);
+      if (isOver && this.#courses.get(animation) === course) this.#end(animation, course);
+    }
+  }
+
+  /** That of an animation which has begun; null: it is over, or idle. */
+  #course(animation: Animation): Course | null {
+    const known = this.#courses.get(animation);
+    if (known !== undefined) return known;
+    const state = this.#own.state(animation);
+    if (state === "idle" || state === "finished") return null;
+    const isCss = "animationName" in animation;
+    const course: Course = {
+      at: state === "paused" ? Number(this.#own.time(animation) ?? 0) : 0,
+      seen: this.#time.now,
+      rate: this.#own.rate(animation),
+      isRunning: state !== "paused",
+      obeysStyle: isCss,
+      phase: "idle",
+      iteration: 0,
+    };
+    if (course.rate < 0 && course.isRunning) course.at = endOf(animation);
+    this.#own.pause(animation);
+    this.#own.setTime(animation, course.at);
+    this.#courses.set(animation, course);
+    return course;
+  }
+
+  /** Brings its current time up to date. */
+  #settleTime(course: Course): void {
+    if (course.isRunning) course.at += (this.#time.now - course.seen) * course.rate;
+    course.seen = this.#time.now;
+  }
+
+  #isRunningByStyle(animation: Animation): boolean {
+    const { target, pseudoElement } = animation.effect as KeyframeEffect;
+    if (target == null) return true;
+    const style = this.#window.getComputedStyle(target, pseudoElement);
+    const names = style.animationName.split(", ");
+    const states = style.animationPlayState.split(", ");
+    const place = Math.max(0, names.indexOf((animation as CSSAnimation).animationName));
+    return states[place % states.length] !== "paused";
+  }
+
+  #end(animation: Animation, course: Course): void {
+    this.#courses.delete(animation);
+    this.#own.setRate(animation, course.rate);
+    if (Number.isFinite(endOf(animation))) this.#own.finish(animation);
+    this.#settle(animation);
+  }
+
+  #settle(animation: Animation): void {
+    const finished = this.#finishedOf(animation);
+    if (finished.isSettled) return;
+    finished.isSettled = true;
+    finished.resolve(animation);
+    this.#dispatch(animation, "finish", this.#own.time(animation));
+  }
+
+  /** It is no more: what its page has not been told of it, it is told now. */
+  #drop(animation: Animation, course: Course): void {
+    this.#courses.delete(animation);
+    const { phase } = course;
+    course.phase = "idle";
+    this.#say(animation, `${phase} idle`, course.at);
+    const finished = this.#finished.get(animation);
+    if (finished !== undefined && !finished.isSettled)
+      finished.reject(new this.#window.DOMException("The animation was cancelled", "AbortError"));
+    this.#finished.delete(animation);
+    this.#dispatch(animation, "cancel", null);
+  }
+
+  #finishedOf(animation: Animation): Finished {
+    const known = this.#finished.get(animation);
+    if (known !== undefined) return known;
+    let settle: Pick<Finished, "resolve" | "reject"> | undefined;
+    const promise = new this.#window.Promise<Animation>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    // A page that waits for none of them has no error.
+    promise.catch(() => undefined);
+    const finished = { promise, isSettled: false, ...(settle as Pick<Finished, "resolve" | "reject">) };
+    this.#finished.set(animation, finished);
+    return finished;
+  }
+
+  #dispatch(animation: Animation, type: "finish" | "cancel", currentTime: CSSNumberish | null): void {
+    const listeners = this.#heard.get(animation);
+    if (listeners === undefined) return;
+    const timelineTime = this.#time.now;
+    const event = new this.#window.AnimationPlaybackEvent(type, { currentTime, timelineTime });
+    for (const name of ["target", "currentTarget"]) defineGetter(event, name, () => animation);
+    listeners.dispatchEvent(event);
+  }
+
+  /** Tells of the phase that a CSS animation or a transition is in by now. */
+  #tell(animation: Animation, course: Course): void {
+    const { delay = 0, duration, activeDuration } = animation.effect?.getComputedTiming() ?? {};
+    const begun = course.at - delay;
+    const active = Number(activeDuration ?? 0);
+    // Backwards it is over only where it began.
+    const phase = begun < 0 ? "before" : begun >= active && course.rate >= 0 ? "after" : "active";
+    const iteration =
+      phase === "active" && Number(duration) > 0 ? Math.floor(begun / Number(duration)) : course.iteration;
+    const before = course.phase;
+    const hasNext = before === "active" && phase === "active" && iteration !== course.iteration;
+    Object.assign(course, { phase, iteration });
+    if (hasNext) this.#event(animation, "iteration", iteration * Number(duration));
+    else this.#say(animation, `${before} ${phase}`, active);
+  }
+
+  #say(animation: Animation, change: string, elapsed: number): void {
+    for (const name of EVENTS[change] ?? [])
+      this.#event(animation, name, name === "start" || name === "run" ? 0 : elapsed);
+  }
+
+  #event(animation: Animation, name: string, elapsedMs: number): void {
+    const { target, pseudoElement } = (animation.effect ?? {}) as Partial<KeyframeEffect>;
+    if (target == null) return;
+    const { AnimationEvent, TransitionEvent } = this.#window;
+    const how = { bubbles: true, elapsedTime: elapsedMs / 1000, pseudoElement: pseudoElement ?? "" };
+    const dispatch = (type: string): void => {
+      const { animationName, transitionProperty: propertyName } = animation as CSSAnimation & CSSTransition;
+      for (const each of [type, ...(type in VENDOR ? [VENDOR[type]] : [])])
+        target.dispatchEvent(
+          type.startsWith("animation")
+            ? new AnimationEvent(each, { ...how, animationName })
+            : new TransitionEvent(each, { ...how, propertyName }),
+        );
+    };
+    if ("transitionProperty" in animation) dispatch(`transition${name}`);
+    else if ("animationName" in animation && name !== "run") dispatch(`animation${name}`);
+  }
+
+  /** What a page may order of an animation, and read of it. */
+  #installOrders(): void {
+    const { prototype } = this.#window.Animation;
+    const own = this.#own;
+    const clock = this;
+    const order = (name: string, obey: (animation: Animation) => void): void =>
+      define(prototype, name, function (this: Animation) {
+        obey(this);
+      });
+    const isPast = ({ at, rate }: Course, end: number): boolean =>
+      rate < 0 ? at <= 0 || at > end : at < 0 || at >= end;
+    const play = (animation: Animation, turns: 1 | -1): void => {
+      const rate = turns * (this.#courses.get(animation)?.rate ?? own.rate(animation));
+      const isAnew = this.#course(animation) === null;
+      own.setRate(animation, rate);
+      own.play(animation);
+      own.pause(animation);
+      const course = this.#courses.get(animation) ?? (this.#course(animation) as Course);
+      this.#settleTime(course);
+      if (isAnew) course.at = Number(own.time(animation) ?? 0);
+      Object.assign(course, { rate, isRunning: true, obeysStyle: false, seen: this.#time.now });
+      const end = endOf(animation);
+      if (isPast(course, end)) course.at = rate < 0 ? end : 0;
+      own.setTime(animation, course.at);
+      if (this.#finished.get(animation)?.isSettled) this.#finished.delete(animation);
+    };
+    order("play", (animation) => play(animation, 1));
+    order("reverse", (animation) => play(animation, -1));
+    order("pause", (animation) => {
+      const course = this.#course(animation);
+      if (course !== null) this.#settleTime(course);
+      own.pause(animation);
+      const paused = course ?? this.#course(animation);
+      if (paused !== null) Object.assign(paused, { isRunning: false, obeysStyle: false });
+    });
+    order("finish", (animation) => {
+      const course = this.#course(animation);
+      own.setRate(animation, course?.rate ?? own.rate(animation));
+      own.finish(animation);
+      if (course !== null) {
+        course.at = Number(own.time(animation));
+        this.#courses.delete(animation);
+        this.#tell(animation, { ...course, isRunning: false });
+      }
+      this.#settle(animation);
+    });
+    order("cancel", (animation) => {
+      const course = this.#course(animation);
+      own.cancel(animation);
+      if (course !== null) this.#drop(animation, course);
+    });
+    const rated = (animation: Animation, rate: number): void => {
+      const course = this.#courses.get(animation);
+      own.setRate(animation, rate);
+      if (course === undefined) return;
+      this.#settleTime(course);
+      course.rate = rate;
+      own.setTime(animation, course.at);
+    };
+    define(prototype, "updatePlaybackRate", function (this: Animation, rate: number) {
+      rated(this, rate);
+    });
+    const members: Record<
+      string,
+      [get: (animation: Animation) => unknown, set?: (animation: Animation, value: never) => void]
+    > = {
+      playbackRate: [(animation) => this.#courses.get(animation)?.rate ?? own.rate(animation), rated],
+      playState: [
+        (animation) => {
+          const course = this.#courses.get(animation);
+          if (course === undefined || own.state(animation) === "idle") return own.state(animation);
+          return course.isRunning ? "running" : "paused";
+        },
+      ],
+      currentTime: [
+        (animation) => {
+          const course = this.#courses.get(animation);
+          if (course === undefined) return own.time(animation);
+          this.#settleTime(course);
+          return course.at;
+        },
+        (animation, value: CSSNumberish | null) => {
+          const course = this.#courses.get(animation);
+          own.setTime(animation, value);
+          if (course !== undefined) Object.assign(course, { at: Number(value), seen: this.#time.now });
+          else this.#course(animation);
+          if (course === undefined && this.#courses.has(animation))
+            (this.#courses.get(animation) as Course).at = Number(value);
+        },
+      ],
+      startTime: [
+        (animation) => {
+          const course = this.#courses.get(animation);
+          if (course === undefined)
+            return own.state(animation) === "finished" ? this.#time.now - endOf(animation) : null;
+          return course.isRunning ? course.seen - course.at / course.rate : null;
+        },
+        (animation, value: CSSNumberish | null) => {
+          if (value === null) return animation.pause();
+          if (this.#course(animation) === null) play(animation, 1);
+          const course = this.#courses.get(animation) as Course;
+          Object.assign(course, {
+            isRunning: true,
+            seen: this.#time.now,
+            at: (this.#time.now - Number(value)) * course.rate,
+          });
+        },
+      ],
+      pending: [() => false],
+      ready: [(animation) => this.#window.Promise.resolve(animation)],
+      finished: [
+        (animation) => {
+          const finished = this.#finishedOf(animation);
+          if (!finished.isSettled && !this.#courses.has(animation) && own.state(animation) === "finished") {
+            finished.isSettled = true;
+            finished.resolve(animation);
+          }
+          return finished.promise;
+        },
+      ],
+    };
+    for (const [name, [get, set]] of Object.entries(members))
+      defineProperty(prototype, name, {
+        get(this: Animation) {
+          return get(this);
+        },
+        ...(set === undefined
+          ? {}
+          : {
+              set(this: Animation, value: unknown) {
+                set.call(clock, this, value as never);
+              },
+            }),
+        configurable: true,
+        enumerable: true,
+      });
+  }
+
+  /** Its `finish` and `cancel` come by the clock, and not when the browser happens to draw. */
+  #installListeners(): void {
+    const { Animation, EventTarget } = this.#window;
+    const heard = (animation: Animation): EventTarget => {
+      const known = this.#heard.get(animation) ?? new EventTarget();
+      this.#heard.set(animation, known);
+      return known;
+    };
+    for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"] as const) {
+      const method = EventTarget.prototype[name] as (...args: unknown[]) => unknown;
+      define(Animation.prototype, name, function (this: Animation, ...args: unknown[]) {
+        return method.apply(heard(this), args);
+      });
+    }
+    for (const type of ["finish", "cancel", "remove"]) {
+      const handlers = new WeakMap<Animation, EventListener>();
+      defineProperty(Animation.prototype, `on${type}`, {
+        get(this: Animation) {
+          return handlers.get(this) ?? null;
+        },
+        set(this: Animation, handler: unknown) {
+          const before = handlers.get(this);
+          if (before !== undefined) heard(this).removeEventListener(type, before);
+          handlers.delete(this);
+          if (typeof handler !== "function") return;
+          handlers.set(this, handler as EventListener);
+          heard(this).addEventListener(type, handler as EventListener);
+        },
+        configurable: true,
+        enumerable: true,
+      });
+    }
+  }
+}
+
+function endOf(animation: Animation): number {
+  return Number(animation.effect?.getComputedTiming().endTime ?? 0);
+}
+
+/** The browser's own members of animations, as they were before the page's scripts. */
+function ownMembers(window: Page) {
+  const { prototype } = window.Animation;
+  const { play, pause, finish, cancel } = prototype;
+  const member = (name: string) => Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
+  const [time, state, rate] = ["currentTime", "playState", "playbackRate"].map(member);
+  return {
+    play: (animation: Animation) => play.call(animation),
+    pause: (animation: Animation) => pause.call(animation),
+    finish: (animation: Animation) => finish.call(animation),
+    cancel: (animation: Animation) => cancel.call(animation),
+    time: (animation: Animation): CSSNumberish | null => time.get?.call(animation),
+    setTime: (animation: Animation, value: CSSNumberish | null) => time.set?.call(animation, value),
+    state: (animation: Animation): AnimationPlayState => state.get?.call(animation),
+    rate: (animation: Animation): number => rate.get?.call(animation),
+    setRate: (animation: Animation, value: number) => rate.set?.call(animation, value),
+  };
 }

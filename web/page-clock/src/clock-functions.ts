@@ -1,10 +1,14 @@
 /** Everything by which a page reads time or waits for it, on virtual time. */
 
-import { define, defineGetter, defineProperty } from "./overriding.ts";
+import { define, defineGetter } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 type Callback = (...args: unknown[]) => unknown;
+
+/** How long the browser is idle at a time, and how often a page looks until that is over. */
+const IDLE_MS = 8;
+const IDLE_LOOKS = 50;
 
 /** Times of the events that the trainer dispatches. All other events happen now. */
 export const stamps = new WeakMap<Event, number>();
@@ -13,7 +17,6 @@ export const stamps = new WeakMap<Event, number>();
 export function installTime(window: Page, time: VirtualTime, originMs: number): void {
   installTimers(window, time);
   installClocks(window, time, originMs);
-  installMessages(window, time);
 }
 
 function installTimers(window: Page, time: VirtualTime): void {
@@ -35,9 +38,18 @@ function installTimers(window: Page, time: VirtualTime): void {
     define(window, request, (callback: Callback) => time.addFrame(callback));
     define(window, cancel, (id: unknown) => time.removeFrame(id));
   }
-  define(window, "requestIdleCallback", (callback: Callback) =>
-    time.add(() => callback({ didTimeout: false, timeRemaining: () => 8 }), 1, [], false, false),
-  );
+  define(window, "requestIdleCallback", (callback: Callback) => {
+    // Work in idle time ends as its time does: each look takes a share of it.
+    let left = IDLE_MS;
+    const timeRemaining = (): number => {
+      const now = left;
+      left = Math.max(0, left - IDLE_MS / IDLE_LOOKS);
+      return now;
+    };
+    const deadline = { didTimeout: false, timeRemaining };
+    const idle = Object.setPrototypeOf(deadline, window.IdleDeadline?.prototype ?? Object.prototype);
+    return time.add(() => callback(idle), 1, [], false, false);
+  });
   const later = (delay: number): Promise<void> =>
     new Promise((resolve) => time.add(resolve, delay, [], false, false));
   define(window, "scheduler", {
@@ -60,18 +72,15 @@ function installClocks(window: Page, time: VirtualTime, originMs: number): void 
   const date = (): number => originMs + time.look();
   define(window.performance, "now", time.look);
   defineGetter(window.performance, "timeOrigin", () => originMs);
-  class VirtualDate extends window.Date {
-    constructor(...args: unknown[]) {
-      super(...((args.length === 0 ? [date()] : args) as [number]));
-    }
-    static override now(): number {
-      return date();
-    }
-  }
-  const called = new Proxy(VirtualDate, { apply: () => new VirtualDate(date()).toString() });
-  for (const [name, value] of Object.entries({ name: "Date", length: window.Date.length }))
-    defineProperty(VirtualDate, name, { value, configurable: true });
-  VirtualDate.prototype.constructor = called;
+  const { Date: Real } = window;
+  // Dates that the browser makes, such as clones, are of the same class.
+  const called: DateConstructor = new Proxy(Real, {
+    apply: () => new Real(date()).toString(),
+    construct: (_, args, made) =>
+      Reflect.construct(Real, args.length === 0 ? [date()] : args, made === called ? Real : made),
+  });
+  define(Real, "now", date);
+  define(Real.prototype, "constructor", called);
   define(window, "Date", called);
   defineGetter(window.Event.prototype, "timeStamp", function (this: Event) {
     return stamps.get(this) ?? time.now;
@@ -134,65 +143,4 @@ function installTemporal(window: Page, date: () => number): void {
     ["plainTimeISO", "toPlainTime"],
   ])
     define(temporal.Now, name, (zone?: string) => zoned(zone)[method]());
-}
-
-/** Channels and a page's messages to itself, by which libraries wait for the next turn: a timer of 0 ms that is never clamped. */
-function installMessages(window: Page, time: VirtualTime): void {
-  const deliver = (target: EventTarget, data: unknown, more: object): void => {
-    time.add(
-      () => {
-        const event = new window.MessageEvent("message", { data, ...more });
-        target.dispatchEvent(event);
-      },
-      0,
-      [],
-      false,
-      false,
-    );
-  };
-  class VirtualPort extends window.EventTarget {
-    other: VirtualPort | null = null;
-    #onmessage: EventListener | null = null;
-    postMessage(data: unknown): void {
-      if (this.other !== null) deliver(this.other, clone(window, data), {});
-    }
-    get onmessage(): EventListener | null {
-      return this.#onmessage;
-    }
-    set onmessage(listener: EventListener | null) {
-      if (this.#onmessage !== null) this.removeEventListener("message", this.#onmessage);
-      this.#onmessage = listener;
-      if (listener !== null) this.addEventListener("message", listener);
-    }
-    start(): void {}
-    close(): void {
-      if (this.other !== null) this.other.other = null;
-      this.other = null;
-    }
-  }
-  define(
-    window,
-    "MessageChannel",
-    class {
-      port1 = new VirtualPort();
-      port2 = new VirtualPort();
-      constructor() {
-        this.port1.other = this.port2;
-        this.port2.other = this.port1;
-      }
-    },
-  );
-  define(window, "postMessage", (data: unknown) =>
-    deliver(window, clone(window, data), { source: window, origin: window.location.origin }),
-  );
-}
-
-/** What a port hands over; what cannot be cloned goes as it is. */
-function clone(window: Page, data: unknown): unknown {
-  if (typeof data !== "object" || data === null) return data;
-  try {
-    return window.structuredClone(data);
-  } catch {
-    return data;
-  }
 }

@@ -1,65 +1,56 @@
-/** Keys and a pointer as the policy holds them: events that the page cannot tell from a person's, stamped with virtual time. */
+/** Keys and a pointer as the policy holds them: the events of a browser in its order, stamped with virtual time. */
 
 import { stamps } from "./clock-functions.ts";
 import type { Focus } from "./focus.ts";
+import { KeyActions } from "./key-actions.ts";
+import { keyOf, MODIFIERS } from "./key-codes.ts";
 
 type Page = Window & typeof globalThis;
-
-/** `KeyboardEvent.code` to what `key` and the old `keyCode` say, for an American keyboard. */
-const NAMED: Readonly<Record<string, readonly [key: string, keyCode: number]>> = {
-  Space: [" ", 32],
-  Enter: ["Enter", 13],
-  NumpadEnter: ["Enter", 13],
-  Escape: ["Escape", 27],
-  Tab: ["Tab", 9],
-  Backspace: ["Backspace", 8],
-  Delete: ["Delete", 46],
-  Home: ["Home", 36],
-  End: ["End", 35],
-  PageUp: ["PageUp", 33],
-  PageDown: ["PageDown", 34],
-  ArrowLeft: ["ArrowLeft", 37],
-  ArrowUp: ["ArrowUp", 38],
-  ArrowRight: ["ArrowRight", 39],
-  ArrowDown: ["ArrowDown", 40],
-  ShiftLeft: ["Shift", 16],
-  ShiftRight: ["Shift", 16],
-  ControlLeft: ["Control", 17],
-  ControlRight: ["Control", 17],
-  AltLeft: ["Alt", 18],
-  AltRight: ["Alt", 18],
-  Semicolon: [";", 186],
-  Equal: ["=", 187],
-  Comma: [",", 188],
-  Minus: ["-", 189],
-  Period: [".", 190],
-  Slash: ["/", 191],
-  Backquote: ["`", 192],
-  BracketLeft: ["[", 219],
-  Backslash: ["\\", 220],
-  BracketRight: ["]", 221],
-  Quote: ["'", 222],
-};
-const MODIFIERS: Readonly<Record<string, string>> = {
-  Shift: "shiftKey",
-  Control: "ctrlKey",
-  Alt: "altKey",
-};
 
 /** Where the pointer is, in CSS pixels of the page's window. */
 export type Point = readonly [x: number, y: number];
 
+/** What the clock holds of pointer lock; a page that is looked at has the browser's own. */
+export interface Lock {
+  readonly element: Element | null;
+}
+
+/** Milliseconds and pixels within which a second click makes a double click. */
+const DOUBLE_MS = 500;
+const DOUBLE_PX = 5;
+const POINTER_ID = 1;
+/** Not told of a form control that is disabled, nor of what lies in it. */
+const NOT_ON_DISABLED = /^(?:mousedown|mouseup|click|dblclick)$/;
+
+interface InputTime {
+  readonly now: number;
+  enter?(): void;
+}
+
 export class Input {
   readonly #window: Page;
-  readonly #time: { readonly now: number };
+  readonly #time: InputTime;
   readonly #focus: Focus;
+  readonly #actions: KeyActions;
   readonly #held = new Set<string>();
   #point: Point = [0, 0];
   #isDown = false;
+  #isSilent = false;
   /** Under the pointer when it went down. */
   #pressed: Element | null = null;
-
+  /** What the pointer is over, and has been told so. */
+  #over: Element | null = null;
+  /** What has asked for all events of the pointer, and what gets them. */
+  #wanted: Element | null = null;
+  #captured: Element | null = null;
+  #clicks = {
+    count: 0,
+    at: Number.NEGATIVE_INFINITY,
+    point: [0, 0] as Point,
+    target: null as Element | null,
+  };
   readonly #beforeLooking: () => void;
+  readonly #lock: Lock;
 
   /**
    * @param time what events are stamped with, in milliseconds.
@@ -67,14 +58,43 @@ export class Input {
    */
   constructor(
     window: Page,
-    time: { readonly now: number },
+    time: InputTime,
     focus: Focus,
     beforeLooking: () => void = () => {},
+    lock: Lock = { element: null },
   ) {
     this.#window = window;
     this.#time = time;
     this.#focus = focus;
     this.#beforeLooking = beforeLooking;
+    this.#lock = lock;
+    this.#actions = new KeyActions(window, focus, (target, event) => this.#dispatch(target, event));
+    focus.onLeave = (element) => this.#actions.leave(element);
+  }
+
+  /** Gives elements `setPointerCapture` and its like, for the pointer that is made here. Only for a page of a clock. */
+  installCapture(): void {
+    const { prototype } = this.#window.Element;
+    const input = this;
+    const check = (id: number): void => {
+      if (id !== POINTER_ID)
+        throw new this.#window.DOMException("No active pointer with the given id is found.", "NotFoundError");
+    };
+    Object.assign(prototype, {
+      setPointerCapture(this: Element, id: number): void {
+        check(id);
+        if (!this.isConnected)
+          throw new input.#window.DOMException("The element is not connected.", "InvalidStateError");
+        if (input.#isDown) input.#wanted = this;
+      },
+      releasePointerCapture(this: Element, id: number): void {
+        check(id);
+        if (input.#wanted === this) input.#wanted = null;
+      },
+      hasPointerCapture(this: Element, id: number): boolean {
+        return id === POINTER_ID && input.#wanted === this;
+      },
+    });
   }
 
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on: what differs is pressed and released. */
@@ -94,21 +114,29 @@ export class Input {
   /** The pointer is at `point` from now on, pressed or not: moves, presses, releases and clicks follow. */
   point(point: Point, isDown: boolean): void {
     const [x, y] = point;
-    if (x !== this.#point[0] || y !== this.#point[1]) {
+    const [left, top] = this.#point;
+    if (x !== left || y !== top) {
       this.#point = point;
-      this.#pointer("move");
+      const moved = { movementX: x - left, movementY: y - top };
+      this.#pointer("move", this.#target(), moved);
     }
     if (isDown === this.#isDown) return;
     this.#isDown = isDown;
+    const target = this.#target();
     if (isDown) {
-      this.#pressed = this.#pointer("down");
-      this.#focus.press(this.#pressed);
+      this.#count(target);
+      this.#pressed = target;
+      if (this.#pointer("down", target)) this.#focus.press(target);
       return;
     }
-    const released = this.#pointer("up");
-    const clicked = commonAncestor(this.#pressed, released);
-    if (clicked !== null) this.#mouse("click", clicked);
+    this.#pointer("up", target);
+    const clicked = commonAncestor(this.#pressed, target);
     this.#pressed = null;
+    this.#wanted = null;
+    this.#capture();
+    if (clicked === null) return;
+    this.#mouse("click", clicked);
+    if (this.#clicks.count === 2) this.#mouse("dblclick", clicked);
   }
 
   /** The pointer is not pressed any more. */
@@ -123,87 +151,180 @@ export class Input {
   }
 
   #key(type: "keydown" | "keyup", code: string): void {
-    const [key, keyCode] = NAMED[code] ?? keyOf(code);
-    const modifiers: Record<string, boolean> = {};
-    for (const held of this.#held) {
-      const modifier = MODIFIERS[NAMED[held]?.[0] ?? ""];
-      if (modifier !== undefined) modifiers[modifier] = true;
-    }
+    const modifiers = this.#modifiers();
+    const [key, keyCode] = keyOf(code, modifiers.shiftKey === true);
+    const side = /(?:Shift|Control|Alt|Meta)(?:Left|(Right))$/.exec(code);
+    const location = code.startsWith("Numpad") ? 3 : side === null ? 0 : side[1] === undefined ? 1 : 2;
+    const { KeyboardEvent, document } = this.#window;
     const how = {
       key,
       code,
       keyCode,
       which: keyCode,
+      location,
       bubbles: true,
       cancelable: true,
       composed: true,
       ...modifiers,
     };
-    const { document } = this.#window;
     const target = this.#focus.element ?? document;
-    const event = new this.#window.KeyboardEvent(type, how);
-    this.#dispatch(target, event);
-    if (type === "keydown" && key.length === 1 && !event.defaultPrevented) {
-      const charCode = key.charCodeAt(0);
-      this.#dispatch(
-        target,
-        new this.#window.KeyboardEvent("keypress", {
-          ...how,
-          charCode,
-          keyCode: charCode,
-        } as KeyboardEventInit),
-      );
+    if (!this.#dispatch(target, new KeyboardEvent(type, how))) return;
+    const isElement = target instanceof this.#window.Element;
+    if (type === "keyup") {
+      if (isElement) this.#actions.release(target, key);
+      return;
+    }
+    const hasNoCommand =
+      modifiers.ctrlKey !== true && modifiers.altKey !== true && modifiers.metaKey !== true;
+    if (key.length === 1 || key === "Enter") {
+      const charCode = key === "Enter" ? 13 : key.charCodeAt(0);
+      const pressed = { ...how, charCode, keyCode: charCode, which: charCode } as KeyboardEventInit;
+      if (!this.#dispatch(this.#focus.element ?? document, new KeyboardEvent("keypress", pressed))) return;
+    }
+    const focused = this.#focus.element;
+    if (hasNoCommand && focused !== null) this.#actions.press(focused, key, modifiers.shiftKey === true);
+  }
+
+  #modifiers(): Record<string, boolean> {
+    const modifiers: Record<string, boolean> = {};
+    for (const held of this.#held) {
+      const modifier = MODIFIERS[keyOf(held, false)[0]];
+      if (modifier !== undefined) modifiers[modifier] = true;
+    }
+    return modifiers;
+  }
+
+  /** What is under the pointer, in whatever shadow; what has captured it, or holds its lock. */
+  #target(): Element {
+    this.#capture();
+    if (this.#lock.element !== null) return this.#lock.element;
+    if (this.#captured !== null) return this.#captured;
+    const { document } = this.#window;
+    this.#beforeLooking();
+    const place = this.#point as [number, number];
+    let found = document.elementFromPoint(...place) ?? document.documentElement;
+    for (let inner = found.shadowRoot?.elementFromPoint(...place); inner && inner !== found; ) {
+      found = inner;
+      inner = found.shadowRoot?.elementFromPoint(...place);
+    }
+    return found;
+  }
+
+  /** What was asked for by `setPointerCapture` comes into force before the next event of the pointer. */
+  #capture(): void {
+    if (this.#wanted?.isConnected === false) this.#wanted = null;
+    const [before, now] = [this.#captured, this.#wanted];
+    if (before === now) return;
+    this.#captured = now;
+    if (before?.isConnected) this.#send("lostpointercapture", before);
+    if (now !== null) this.#send("gotpointercapture", now);
+  }
+
+  /** @returns whether nothing prevented what follows it. */
+  #pointer(type: "move" | "down" | "up", target: Element, more: MouseEventInit = {}): boolean {
+    this.#enter(target, more);
+    const isLocked = this.#lock.element !== null;
+    const move = type === "move" ? { ...more, ...(isLocked ? {} : { button: -1 }) } : more;
+    const isFree = this.#send(`pointer${type}`, target, move);
+    // After a press that the page has prevented come no mouse events until its release.
+    if (type === "down") this.#isSilent = !isFree;
+    const isSilent = this.#isSilent;
+    if (type === "up") this.#isSilent = false;
+    return isSilent || this.#mouse(`mouse${type}`, target, more);
+  }
+
+  /** Tells what the pointer leaves and what it comes to. */
+  #enter(target: Element, more: MouseEventInit): void {
+    const before = this.#over?.isConnected ? this.#over : null;
+    if (before === target) return;
+    this.#over = target;
+    const [left, entered] = [pathOf(before), pathOf(target)];
+    for (const kind of ["pointer", "mouse"] as const) {
+      const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
+        const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
+        if (kind === "pointer") this.#send(`pointer${name}`, to, how);
+        else this.#mouse(`mouse${name}`, to, how);
+      };
+      if (before !== null) send("out", before, target, true);
+      for (const one of left) if (!entered.includes(one)) send("leave", one, target, false);
+      send("over", target, before, true);
+      for (const one of entered.toReversed()) if (!left.includes(one)) send("enter", one, before, false);
     }
   }
 
-  #pointer(type: "move" | "down" | "up"): Element {
-    const { document, PointerEvent } = this.#window;
-    this.#beforeLooking();
-    const target = document.elementFromPoint(...(this.#point as [number, number])) ?? document.body;
-    const how = { ...this.#how(), pointerId: 1, isPrimary: true, pointerType: "mouse" };
-    this.#dispatch(target, new PointerEvent(`pointer${type}`, how));
-    this.#mouse(`mouse${type}`, target);
-    return target;
+  #send(type: string, target: Element, more: PointerEventInit = {}): boolean {
+    const how = {
+      pointerId: POINTER_ID,
+      isPrimary: true,
+      pointerType: "mouse",
+      pressure: this.#isDown ? 0.5 : 0,
+    };
+    return this.#dispatch(target, new this.#window.PointerEvent(type, { ...this.#how(), ...how, ...more }));
   }
 
-  #mouse(type: string, target: Element): void {
-    this.#dispatch(target, new this.#window.MouseEvent(type, this.#how()));
+  #mouse(type: string, target: Element, more: MouseEventInit = {}): boolean {
+    if (NOT_ON_DISABLED.test(type) && target.closest(":disabled") !== null) return true;
+    const detail = /down|up|click/.test(type) ? this.#clicks.count : 0;
+    const how = { ...this.#how(), detail, ...more };
+    if (type !== "click") return this.#dispatch(target, new this.#window.MouseEvent(type, how));
+    return this.#send("click", target, how);
+  }
+
+  /** A press soon after another one in the same place is the second of a double click. */
+  #count(target: Element): void {
+    const { at, point, count } = this.#clicks;
+    const isSoon = this.#time.now - at <= DOUBLE_MS && target === this.#clicks.target;
+    const isHere = Math.hypot(this.#point[0] - point[0], this.#point[1] - point[1]) <= DOUBLE_PX;
+    this.#clicks = {
+      count: isSoon && isHere ? count + 1 : 1,
+      at: this.#time.now,
+      point: this.#point,
+      target,
+    };
   }
 
   #how(): MouseEventInit {
     const [x, y] = this.#point;
-    const buttons = this.#isDown ? 1 : 0;
-    const place = { clientX: x, clientY: y, screenX: x, screenY: y };
     return {
-      ...place,
+      clientX: x,
+      clientY: y,
+      screenX: x,
+      screenY: y,
       button: 0,
-      buttons,
+      buttons: this.#isDown ? 1 : 0,
       bubbles: true,
       cancelable: true,
       composed: true,
       view: this.#window,
+      ...this.#modifiers(),
     };
   }
 
-  #dispatch(target: EventTarget, event: Event): void {
+  /** @returns whether nothing prevented what the browser does by itself. */
+  #dispatch(target: EventTarget, event: Event): boolean {
     stamps.set(event, this.#time.now);
+    this.#time.enter?.();
     // The browser reports a listener's error to the window.
-    target.dispatchEvent(event);
+    return target.dispatchEvent(event);
   }
+}
+
+/** An element and all that it lies in, also outside of its shadow. */
+function pathOf(element: Element | null): Element[] {
+  const path: Element[] = [];
+  for (let one = element; one !== null; one = parentOf(one)) path.push(one);
+  return path;
+}
+
+function parentOf(element: Element): Element | null {
+  const { parentElement } = element;
+  if (parentElement !== null) return parentElement;
+  const root = element.getRootNode();
+  return "host" in root ? (root as ShadowRoot).host : null;
 }
 
 /** The nearest element that holds both, or is one of them: browsers give it the click. Null: there is none any more. */
 function commonAncestor(one: Element | null, other: Element): Element | null {
-  let found = one;
-  while (found !== null && !found.contains(other)) found = found.parentElement;
-  return found;
-}
-
-function keyOf(code: string): readonly [string, number] {
-  const letter = /^Key([A-Z])$/.exec(code)?.[1];
-  if (letter !== undefined) return [letter.toLowerCase(), letter.charCodeAt(0)];
-  const digit = /^(?:Digit|Numpad)(\d)$/.exec(code)?.[1];
-  if (digit !== undefined) return [digit, digit.charCodeAt(0)];
-  const functionKey = /^F(\d+)$/.exec(code)?.[1];
-  return [code, functionKey === undefined ? 0 : 111 + Number(functionKey)];
+  const others = pathOf(other);
+  return pathOf(one).find((element) => others.includes(element)) ?? null;
 }

@@ -110,8 +110,6 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
   window.addEventListener("error", look, true);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
-    [window.FontFace.prototype, "load"],
-    [window.HTMLImageElement.prototype, "decode"],
     [window.WebAssembly, "compile"],
     [window.WebAssembly, "compileStreaming"],
     [window.WebAssembly, "instantiate"],

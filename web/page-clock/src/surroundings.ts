@@ -1,7 +1,9 @@
 /** The browser as a page sees it: always in front, never resized, without real input, without stored data. */
 
 import { answerDialogs } from "./dialogs.ts";
+import type { Lock } from "./input.ts";
 import { define, defineGetter, defineProperty } from "./overriding.ts";
+import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -37,6 +39,7 @@ const REAL_EVENTS = [
   "pointerover",
   "pointerup",
   "resize",
+  "scrollend",
   "touchend",
   "touchmove",
   "touchstart",
@@ -57,24 +60,32 @@ export interface Surroundings {
   isHuman: boolean;
   /** The page asked to be reloaded. The clock does not reload it: the player of the game takes a fresh page. */
   isReloadDue: boolean;
+  lock: Lock;
   /** As if nothing had ever been kept: storage and cookies are empty. */
   clearStorage(): void;
 }
 
 /**
+ * @param time in which what is asked for is told.
  * @param size of the window in CSS pixels.
  * @param kept what a page and the frames within it share.
  * @param isWhole whether this is the page itself, and no frame within it.
  */
 export function installSurroundings(
   window: Page,
+  time: VirtualTime,
   [width, height]: readonly [number, number],
   kept: Kept,
   isWhole: boolean,
 ): Surroundings {
-  const { document, navigator } = window;
+  const { navigator } = window;
   installStorage(window, kept);
-  const state = { isHuman: false, isReloadDue: false, clearStorage: () => kept.clear() };
+  const state: Surroundings = {
+    isHuman: false,
+    isReloadDue: false,
+    lock: { element: null },
+    clearStorage: () => kept.clear(),
+  };
   if (isWhole) holdReloads(window, state);
   for (const name of REAL_EVENTS) {
     const byHand = BY_HAND.test(name);
@@ -104,11 +115,52 @@ export function installSurroundings(
   defineGetter(window.Navigator.prototype, "hardwareConcurrency", () => 2);
   const answers: Record<string, unknown> = { getGamepads: () => [], vibrate: () => true };
   for (const name in answers) if (name in navigator) define(navigator, name, answers[name]);
-  // Full screen and pointer lock need a person: a game that asks for them goes on without.
-  for (const name of ["requestFullscreen", "requestPointerLock"])
-    if (name in window.Element.prototype) define(window.Element.prototype, name, async () => undefined);
-  if ("exitFullscreen" in document) define(documents, "exitFullscreen", async () => undefined);
+  state.lock = pretend(
+    window,
+    time,
+    "pointerLock",
+    "requestPointerLock",
+    "exitPointerLock",
+    "pointerlockchange",
+  );
+  pretend(window, time, "fullscreen", "requestFullscreen", "exitFullscreen", "fullscreenchange");
   return state;
+}
+
+/** What needs a person in a browser is granted: the game goes on as with one. */
+function pretend(
+  window: Page,
+  time: VirtualTime,
+  what: string,
+  ask: string,
+  leave: string,
+  change: string,
+): Lock {
+  const held: { element: Element | null } = { element: null };
+  const set = (element: Element | null): Promise<void> =>
+    new window.Promise((resolve) => {
+      const tell = (): void => {
+        if (held.element !== element) {
+          const target = element ?? held.element;
+          held.element = element;
+          target?.dispatchEvent(new window.Event(change, { bubbles: true, composed: true }));
+        }
+        resolve();
+      };
+      time.add(tell, 0, [], false, false);
+    });
+  define(window.Element.prototype, ask, function (this: Element) {
+    return set(this);
+  });
+  define(window.Document.prototype, leave, () => set(null));
+  const current = (): Element | null => (held.element?.isConnected ? held.element : null);
+  defineGetter(window.Document.prototype, `${what}Element`, current);
+  if (what === "fullscreen") defineGetter(window.Document.prototype, "fullscreenEnabled", () => true);
+  return {
+    get element() {
+      return current();
+    },
+  };
 }
 
 /** As far as it is needed of the Navigation API, which not every browser has. */
@@ -145,9 +197,10 @@ export class Kept {
 
 /** Storage in memory, of each page its own: pages of one origin would read each other's high scores. */
 function installStorage(window: Page, { areas, cookies }: Kept): void {
+  const values = storageValues(window);
   for (const name of ["localStorage", "sessionStorage"]) {
     defineGetter(window, name, () => {
-      const area = areas.get(name) ?? memoryStorage();
+      const area = areas.get(name) ?? memoryStorage(window, values);
       areas.set(name, area);
       return area;
     });
@@ -163,38 +216,78 @@ function installStorage(window: Page, { areas, cookies }: Kept): void {
   });
 }
 
-function memoryStorage(): Storage {
-  const kept = new Map<string, string>();
-  const methods = {
-    getItem: (key: unknown) => kept.get(String(key)) ?? null,
-    setItem: (key: unknown, value: unknown) => {
-      kept.set(String(key), String(value));
-    },
-    removeItem: (key: unknown) => {
-      kept.delete(String(key));
-    },
-    clear: () => kept.clear(),
-    key: (index: number) => [...kept.keys()][index] ?? null,
+/** Characters of all keys and values that fit, as in browsers. */
+const MAX_STORED = 5 * 2 ** 20;
+
+/** Gives `Storage` methods that read what is kept for an area: a page may add others to its prototype. */
+function storageValues(window: Page): WeakMap<Storage, Map<string, string>> {
+  const values = new WeakMap<Storage, Map<string, string>>();
+  const of = (area: Storage): Map<string, string> => {
+    const found = values.get(area);
+    if (found === undefined) throw new window.TypeError("Illegal invocation");
+    return found;
   };
-  return new Proxy(methods as unknown as Storage, {
-    get: (target, key) => {
-      if (key === "length") return kept.size;
-      if (key in methods || typeof key === "symbol") return Reflect.get(target, key);
-      return kept.get(key);
+  const methods: Record<string, (kept: Map<string, string>, ...args: string[]) => unknown> = {
+    getItem: (kept, key) => kept.get(key) ?? null,
+    setItem: (kept, key, value) => {
+      const others = [...kept].reduce(
+        (sum, [name, text]) => sum + (name === key ? 0 : name.length + text.length),
+        0,
+      );
+      if (others + key.length + value.length > MAX_STORED)
+        throw new window.DOMException(
+          `Setting the value of '${key}' exceeded the quota.`,
+          "QuotaExceededError",
+        );
+      kept.set(key, value);
     },
-    set: (_target, key, value) => {
-      kept.set(String(key), String(value));
-      return true;
-    },
-    has: (_target, key) => key in methods || kept.has(String(key)),
-    deleteProperty: (_target, key) => {
-      kept.delete(String(key));
-      return true;
-    },
-    ownKeys: () => [...kept.keys()],
-    getOwnPropertyDescriptor: (_target, key) =>
-      kept.has(String(key))
-        ? { value: kept.get(String(key)), writable: true, enumerable: true, configurable: true }
-        : undefined,
+    removeItem: (kept, key) => void kept.delete(key),
+    clear: (kept) => kept.clear(),
+    key: (kept, index) => [...kept.keys()][Number(index) >>> 0] ?? null,
+  };
+  const { prototype } = window.Storage;
+  for (const [name, method] of Object.entries(methods)) {
+    const least = method.length - 1;
+    define(prototype, name, function (this: Storage, ...args: unknown[]) {
+      const kept = of(this);
+      if (args.length < least)
+        throw new window.TypeError(
+          `${least} argument${least === 1 ? "" : "s"} required, but only ${args.length} present.`,
+        );
+      return method(kept, ...args.map(String));
+    });
+  }
+  defineGetter(prototype, "length", function (this: Storage) {
+    return of(this).size;
   });
+  return values;
+}
+
+function memoryStorage(window: Page, values: WeakMap<Storage, Map<string, string>>): Storage {
+  const kept = new Map<string, string>();
+  const has = (target: object, key: PropertyKey): key is string =>
+    typeof key === "string" && !(key in target) && kept.has(key);
+  const area: Storage = new Proxy(Object.create(window.Storage.prototype) as Storage, {
+    get: (target, key) => (has(target, key) ? kept.get(key) : Reflect.get(target, key, area)),
+    set: (target, key, value) => {
+      if (typeof key === "symbol") return Reflect.set(target, key, value);
+      area.setItem(key, value);
+      return true;
+    },
+    defineProperty: (target, key, how) => {
+      if (typeof key === "symbol") return Reflect.defineProperty(target, key, how);
+      area.setItem(key, how.value);
+      return true;
+    },
+    has: (target, key) => key in target || has(target, key),
+    deleteProperty: (target, key) =>
+      has(target, key) ? kept.delete(key) : Reflect.deleteProperty(target, key),
+    ownKeys: (target) => [...kept.keys(), ...Reflect.ownKeys(target)],
+    getOwnPropertyDescriptor: (target, key) =>
+      has(target, key)
+        ? { value: kept.get(key), writable: true, enumerable: true, configurable: true }
+        : Reflect.getOwnPropertyDescriptor(target, key),
+  });
+  values.set(area, kept);
+  return area;
 }

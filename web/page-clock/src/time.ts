@@ -4,6 +4,8 @@
 export const EPOCH_MS = Date.UTC(2024, 0, 1);
 /** A callback that reads the clock more often than this waits in a loop: then each read advances time a little. */
 const MAX_LOOKS = 20_000;
+/** Once it has waited so long, it may do some work between its looks, and is not kept waiting for as many again. */
+const WAITING_LOOKS = 50;
 /** Browsers let a timer that was set by a timer, and so on, wait for at least 4 ms. */
 const MAX_NESTING = 5;
 const NESTED_MS = 4;
@@ -30,6 +32,8 @@ export interface TimeOptions {
   evaluate(code: string): void;
   /** What callbacks have as `this`: the page's window. */
   self?: object;
+  /** Called before code of the page runs. */
+  enter?(): void;
   /** Called in each tick after the timers and before the frames' callbacks. */
   beforeFrames?(): void;
   /** Called at the end of each tick; reads `now`. */
@@ -51,6 +55,7 @@ export class VirtualTime {
   /** Callbacks of the current frame; one that another cancels does not run. */
   #due = new Map<number, Callback>();
   #looks = 0;
+  #maxLooks = MAX_LOOKS;
   #nextId = 1;
   #order = 0;
   #frame = 0;
@@ -72,8 +77,9 @@ export class VirtualTime {
 
   /** The time, as a page reads it. */
   readonly look = (): number => {
-    if (++this.#looks > MAX_LOOKS) {
+    if (++this.#looks > this.#maxLooks) {
       this.#looks = 0;
+      this.#maxLooks = WAITING_LOOKS;
       this.spins++;
       this.now++;
     }
@@ -129,9 +135,16 @@ export class VirtualTime {
     this.#frame = 0;
   }
 
+  /** Code of the page runs next. */
+  enter(): void {
+    this.#options.enter?.();
+  }
+
   /** Calls what a page left to be called; what it throws is reported. */
   call(callback: unknown, args: unknown[] = [], self: unknown = this.#options.self): void {
+    this.enter();
     this.#looks = 0;
+    this.#maxLooks = MAX_LOOKS;
     try {
       if (typeof callback === "function") callback.apply(self, args);
       else if (callback != null) this.#options.evaluate(String(callback));

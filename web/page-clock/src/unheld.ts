@@ -43,7 +43,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
   watchFrames(window, said);
   const open = window.IDBFactory.prototype.open;
   define(window.IDBFactory.prototype, "open", function (this: IDBFactory, ...args: Parameters<typeof open>) {
-    said.add("stores data in IndexedDB, which works in real time and is not cleared between episodes");
+    said.add("stores data in IndexedDB, which is not cleared between episodes");
     return open.apply(this, args);
   });
   if ("mediaDevices" in window.navigator)

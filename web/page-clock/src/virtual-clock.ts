@@ -1,6 +1,6 @@
 /** The clock of one page, as the trainer holds it: time, chance, input, storage, sound and drawing of that window. */
 
-import { type Animations, followAnimations } from "./animations.ts";
+import { Animations } from "./animations.ts";
 import { Chance, dateOf, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
 import { forgetAlerts } from "./dialogs.ts";
@@ -8,9 +8,11 @@ import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./draw
 import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
+import { installMessages, type Running } from "./messages.ts";
 import { NestedFrames } from "./nested-frames.ts";
 import { installObservers, type Observers } from "./observers.ts";
 import { define } from "./overriding.ts";
+import { holdOwnTurns } from "./own-turns.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
@@ -65,6 +67,7 @@ interface Common {
   readonly unheld: UnheldUses;
   readonly chance: Chance;
   readonly kept: Kept;
+  readonly running: Running;
   /** The page's time when the frame began, in ms. */
   readonly now: number;
 }
@@ -103,11 +106,17 @@ export class VirtualClock {
     this.#draws = options.draws;
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => keep(this.errors, error);
+    const running = common?.running ?? { window };
+    running.window = window;
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(
       {
-        report,
+        // As the browser does: the page's own handlers hear of it, and so does the listener below.
+        report: (error) => window.reportError(error),
         self: window,
+        enter: () => {
+          running.window = window;
+        },
         evaluate: (code) => window.eval(code),
         beforeFrames: () => this.#animations.advance(),
         afterFrames: () => {
@@ -118,14 +127,24 @@ export class VirtualClock {
       now,
     );
     this.#chance = common?.chance ?? new Chance(options.seed);
-    this.#animations = followAnimations(window, this.#time);
-    this.#input = new Input(window, this.#time, installFocus(window), () => {
+    this.#animations = new Animations(window, this.#time);
+    // Before the frames, which follow what gets the focus.
+    const focus = installFocus(window);
+    const look = (): void => {
       if (this.#followsAnimations) this.#animations.collect();
       else this.#animations.settle();
-    });
+    };
     this.#frames = new NestedFrames(window, (inner, size) => {
       const { errors, consoleErrors, unheld } = this;
-      const shared = { errors, consoleErrors, unheld, chance: this.#chance, kept, now: this.#time.now };
+      const shared = {
+        errors,
+        consoleErrors,
+        unheld,
+        chance: this.#chance,
+        kept,
+        running,
+        now: this.#time.now,
+      };
       const clock = new VirtualClock(inner, { ...options, size, draws: this.#draws }, shared);
       clock.isHuman = this.#surroundings.isHuman;
       clock.followsAnimations = this.#followsAnimations;
@@ -134,8 +153,11 @@ export class VirtualClock {
     this.#observers = installObservers(window, this.#time);
     this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
+    holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, options.size, kept, common === undefined);
+    this.#surroundings = installSurroundings(window, this.#time, options.size, kept, common === undefined);
+    this.#input = new Input(window, this.#time, focus, look, this.#surroundings.lock);
+    this.#input.installCapture();
     installChance(window, this.#chance);
     installSound(window, this.#time);
     watchUnheld(window, this.#time, this.unheld);
@@ -146,6 +168,7 @@ export class VirtualClock {
       writeError(...args);
     });
     // The last: all before may use what it replaces.
+    installMessages(window, this.#time, running);
     installTime(window, this.#time, options.dateSeed === null ? EPOCH_MS : dateOf(options.dateSeed));
     window.addEventListener("error", (event) => report(event.error ?? event.message));
     window.addEventListener("unhandledrejection", (event) => report(event.reason));

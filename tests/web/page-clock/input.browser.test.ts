@@ -1,0 +1,206 @@
+import { expect, test } from "vitest";
+import { heldPage } from "./held-page.ts";
+
+const AT = "position: absolute; width: 50px; height: 50px; top: 0; margin: 0; padding: 0; border: 0;";
+
+/** A page with that body; `said` has `tag type` of each of these events, in the order in which they come. */
+function page(html: string, ...events: string[]) {
+  const held = heldPage();
+  held.frame.width = "400";
+  held.run(`document.body.innerHTML = ${JSON.stringify(html)}; said = []; $ = (selector) => document.querySelector(selector);
+    hear = (target, ...names) => { for (const name of names) target.addEventListener(name, (event) => {
+      if (event.target === event.currentTarget || event.bubbles) said.push(((event.currentTarget.id || event.currentTarget.tagName) ?? "") + " " + name); }); };
+    for (const one of document.querySelectorAll("[id]")) hear(one, ...${JSON.stringify(events)});`);
+  const said = (): unknown => {
+    const heard = held.run("said.join(', ')");
+    held.run("said = []");
+    return heard;
+  };
+  const press = (...codes: string[]): void => {
+    for (const code of codes) {
+      held.clock.hold(code.startsWith("+") ? ["ShiftLeft", code.slice(1)] : [code]);
+      held.clock.hold([]);
+    }
+  };
+  return { ...held, said, press };
+}
+
+const click = ({ clock }: ReturnType<typeof page>, x: number, y = 20): void => {
+  clock.point([x, y], true);
+  clock.point([x, y], false);
+};
+
+test("a pointer that moves is told of what it leaves and comes to, in a browser's order", () => {
+  const events = ["over", "enter", "out", "leave", "move"].flatMap((name) => [
+    `pointer${name}`,
+    `mouse${name}`,
+  ]);
+  const made = page(`<p id="a" style="${AT} left: 0"></p><p id="b" style="${AT} left: 60px"></p>`, ...events);
+  made.run(
+    `document.addEventListener("mousemove", (event) => said.push(event.movementX + "," + event.movementY + " " + event.buttons))`,
+  );
+  made.clock.point([20, 20], false);
+  expect(made.said()).toBe(
+    "a pointerover, a pointerenter, a mouseover, a mouseenter, a pointermove, a mousemove, 20,20 0",
+  );
+  made.clock.point([80, 10], false);
+  expect(made.said()).toBe(
+    "a pointerout, a pointerleave, b pointerover, b pointerenter, a mouseout, a mouseleave, b mouseover, b mouseenter, " +
+      "b pointermove, b mousemove, 60,-10 0",
+  );
+});
+
+test("a click says which it is of several, and two are a double click where they are soon enough", () => {
+  const made = page(`<p id="a" style="${AT} left: 0"></p>`);
+  made.run(`for (const name of ["mousedown", "mouseup", "click", "dblclick"])
+    $("#a").addEventListener(name, (event) => said.push(name + event.detail + event.constructor.name[0] + event.button))`);
+  click(made, 20);
+  click(made, 20);
+  expect(made.said()).toBe(
+    "mousedown1M0, mouseup1M0, click1P0, mousedown2M0, mouseup2M0, click2P0, dblclick2M0",
+  );
+  for (let i = 0; i < 40; i++) made.clock.tick();
+  click(made, 20);
+  expect(made.said()).toBe("mousedown1M0, mouseup1M0, click1P0");
+});
+
+test("a control that is disabled is not pressed, and a press that is prevented moves no focus", () => {
+  const made = page(
+    `<button id="a" disabled style="${AT} left: 0"><b id="b">go</b></button><input id="c" style="${AT} left: 60px">`,
+    ...["pointerdown", "mousedown", "mouseup", "click"],
+  );
+  click(made, 20);
+  expect(made.said()).not.toMatch(/mouse|click/);
+  made.run(`$("#c").onmousedown = (event) => event.preventDefault()`);
+  click(made, 80);
+  expect(made.run("document.activeElement.tagName")).toBe("BODY");
+  made.run(
+    `$("#c").onmousedown = null; $("#c").onpointerdown = (event) => event.preventDefault(); said = []`,
+  );
+  click(made, 80);
+  expect(made.said()).toBe("c pointerdown, c click");
+});
+
+test("what has captured the pointer gets its moves and its release, wherever it is", () => {
+  const events = ["gotpointercapture", "lostpointercapture", "pointermove", "mousemove", "pointerup"];
+  const made = page(`<p id="a" style="${AT} left: 0"></p><p id="b" style="${AT} left: 60px"></p>`, ...events);
+  made.run(
+    `$("#a").onpointerdown = ({ pointerId }) => { $("#a").setPointerCapture(pointerId); said.push($("#a").hasPointerCapture(pointerId)); }`,
+  );
+  made.clock.point([20, 20], true);
+  made.said();
+  made.clock.point([80, 20], true);
+  made.clock.point([80, 20], false);
+  expect(made.said()).toBe(
+    "a gotpointercapture, a pointermove, a mousemove, a pointerup, a lostpointercapture",
+  );
+  expect(() => made.run(`$("#a").setPointerCapture(7)`)).toThrow(/No active pointer/);
+  made.clock.point([90, 20], false);
+  expect(made.said()).toBe("b pointermove, b mousemove");
+});
+
+test("a pointer that is locked moves what has the lock, by what it moves", () => {
+  const made = page(`<p id="a" style="${AT} left: 0"></p>`);
+  made.run(
+    `$("#a").requestPointerLock(); $("#a").addEventListener("mousemove", ({ movementX }) => said.push(movementX))`,
+  );
+  made.clock.tick();
+  made.clock.point([300, 100], false);
+  expect([made.said(), made.run("document.pointerLockElement.id")]).toEqual(["300", "a"]);
+});
+
+test("what lies in a shadow is under the pointer, and has the focus there", () => {
+  const made = page(`<p id="host" style="${AT} left: 0"></p>`, "click");
+  made.run(`shadow = $("#host").attachShadow({ mode: "open" });
+    shadow.innerHTML = '<button id="inner" style="${AT} left: 0"></button>'; hear(shadow.querySelector("button"), "click", "keydown")`);
+  click(made, 20);
+  made.press("KeyA");
+  expect([made.said(), made.run("[document.activeElement.id, shadow.activeElement.id].join()")]).toEqual([
+    "inner click, host click, inner keydown",
+    "host,inner",
+  ]);
+});
+
+test("keys write into the field that has the focus, as an American keyboard does", () => {
+  const made = page(
+    `<input id="a" maxlength="6"><textarea id="b"></textarea>`,
+    "beforeinput",
+    "input",
+    "change",
+  );
+  made.run(`$("#a").focus()`);
+  made.press("KeyA", "+KeyB", "+Digit1", "Slash");
+  expect([made.run(`$("#a").value`), made.said()]).toEqual([
+    "aB!/",
+    Array(4).fill("a beforeinput, a input").join(", "),
+  ]);
+  made.press("Backspace", "Home", "Delete", "KeyX", "KeyY", "KeyZ", "KeyZ", "KeyZ");
+  expect(made.run(`$("#a").value`)).toBe("xyzzB!");
+  made.said();
+  made.press("Tab");
+  expect([made.said(), made.run("document.activeElement.id")]).toEqual(["a change", "b"]);
+  made.press("KeyA", "Enter", "+KeyB");
+  expect(made.run(`$("#b").value`)).toBe("a\nB");
+  made.run(`addEventListener("keydown", (event) => event.preventDefault(), true)`);
+  made.press("KeyC");
+  made.press("+Tab");
+  expect(made.run(`[$("#b").value, document.activeElement.id]`)).toEqual(["a\nB", "b"]);
+});
+
+test("Enter and Space press what has the focus, and Enter sends a form", () => {
+  const made = page(
+    `<form id="form"><input id="name"><button id="go">Go</button></form><button id="own" type="button">x</button>
+     <input id="box" type="checkbox"><details id="more"><summary id="sum">more</summary>text</details>`,
+    ...["click", "submit", "keypress"],
+  );
+  made.run(`$("#form").addEventListener("submit", (event) => event.preventDefault()); $("#name").focus()`);
+  made.press("Enter");
+  expect(made.said()).toBe("name keypress, form keypress, go click, form click, form submit");
+  for (const [id, code] of [
+    ["own", "Enter"],
+    ["own", "Space"],
+    ["box", "Space"],
+    ["sum", "Enter"],
+  ]) {
+    made.run(`$("#${id}").focus()`);
+    made.press(code);
+  }
+  expect(made.said()).toBe(
+    "own keypress, own click, own keypress, own click, box keypress, box click, sum keypress, more keypress, sum click, more click",
+  );
+  expect(made.run(`[$("#box").checked, $("#more").open]`)).toEqual([true, true]);
+});
+
+test("arrows move a range, a choice and radio buttons; Escape closes a dialog that does not refuse", () => {
+  const made = page(
+    `<input id="range" type="range" value="50"><select id="pick"><option>1<option disabled>2<option>3</select>
+     <input type="radio" name="r" id="r1" checked><input type="radio" name="r" id="r2">
+     <dialog id="ask"><button id="ok">OK</button></dialog>`,
+    ...["input", "change", "cancel"],
+  );
+  made.run(`$("#range").focus()`);
+  made.press("ArrowRight");
+  made.run(`$("#pick").focus()`);
+  made.press("ArrowDown");
+  made.run(`$("#r1").focus()`);
+  made.press("ArrowDown");
+  expect(made.run(`[$("#range").value, $("#pick").value, $("#r2").checked]`)).toEqual(["51", "3", true]);
+  expect(made.said()).toBe("range input, range change, pick input, pick change, r2 input, r2 change");
+  made.run(`$("#range").focus(); $("#ask").showModal()`);
+  expect(made.run("document.activeElement.id")).toBe("ok");
+  made.press("Escape");
+  expect([made.said(), made.run(`[$("#ask").open, document.activeElement.id]`)]).toEqual([
+    "ask cancel",
+    [false, "range"],
+  ]);
+  made.run(`$("#ask").showModal(); $("#ask").oncancel = (event) => event.preventDefault()`);
+  made.press("Escape");
+  expect(made.run(`$("#ask").open`)).toBe(true);
+});
+
+test("what asks for the focus as the page is there has it", async () => {
+  const made = page(`<div id="a" tabindex="0" autofocus></div>`, "keydown");
+  made.run(`document.dispatchEvent(new Event("DOMContentLoaded"))`);
+  made.press("KeyA");
+  expect(made.said()).toBe("a keydown");
+});

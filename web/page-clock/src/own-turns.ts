@@ -1,0 +1,200 @@
+/** What the browser does in a turn of its own: time stands still until it has, so that it falls into the same tick each time. */
+
+import type { Loading } from "./loading.ts";
+import { define } from "./overriding.ts";
+import type { VirtualTime } from "./time.ts";
+
+type Page = Window & typeof globalThis;
+type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
+
+/** Functions whose promises the browser settles when it comes to it, by class. */
+const PROMISING: Readonly<Record<string, readonly string[]>> = {
+  Blob: ["arrayBuffer", "text", "bytes"],
+  Clipboard: ["readText", "writeText"],
+  FontFace: ["load"],
+  FontFaceSet: ["load"],
+  HTMLImageElement: ["decode"],
+  OffscreenCanvas: ["convertToBlob"],
+  Response: ["arrayBuffer", "blob", "json", "text", "bytes", "formData"],
+  StorageManager: ["estimate", "persist", "persisted"],
+  SubtleCrypto: [
+    ...["decrypt", "deriveBits", "deriveKey", "digest", "encrypt", "exportKey", "generateKey"],
+    ...["importKey", "sign", "unwrapKey", "verify", "wrapKey"],
+  ],
+};
+/** Functions after which an event comes, and where that is no matter of course the state in which it does. */
+const TOLD: readonly (readonly [
+  owner: string,
+  method: string,
+  event: string,
+  does: (one: never) => boolean,
+])[] = [
+  ["HTMLDialogElement", "close", "close", (one: HTMLDialogElement) => one.open],
+  [
+    "HTMLElement",
+    "showPopover",
+    "toggle",
+    (one: HTMLElement) => one.isConnected && !one.matches(":popover-open"),
+  ],
+  [
+    "HTMLElement",
+    "hidePopover",
+    "toggle",
+    (one: HTMLElement) => one.isConnected && one.matches(":popover-open"),
+  ],
+  ["FileReader", "readAsArrayBuffer", "loadend", () => true],
+  ["FileReader", "readAsBinaryString", "loadend", () => true],
+  ["FileReader", "readAsDataURL", "loadend", () => true],
+  ["FileReader", "readAsText", "loadend", () => true],
+];
+/** Where requests of a database are made: what they answer is an `IDBRequest`. */
+const REQUESTING: Readonly<Record<string, readonly string[]>> = {
+  IDBFactory: ["open", "deleteDatabase"],
+  IDBObjectStore: [
+    "add",
+    "put",
+    "get",
+    "getKey",
+    "getAll",
+    "getAllKeys",
+    "delete",
+    "clear",
+    "count",
+    "openCursor",
+    "openKeyCursor",
+  ],
+  IDBIndex: ["get", "getKey", "getAll", "getAllKeys", "count", "openCursor", "openKeyCursor"],
+};
+
+export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading): void {
+  const classes = window as unknown as Record<string, { prototype: Methods } | undefined>;
+  const wrap = (owner: string, name: string, around: (own: () => unknown, self: object) => unknown): void => {
+    const prototype = classes[owner]?.prototype;
+    const own = prototype?.[name];
+    if (prototype === undefined || own === undefined) return;
+    define(prototype, name, function (this: object, ...args: unknown[]) {
+      return around(() => own.apply(this, args), this);
+    });
+  };
+  for (const [owner, names] of Object.entries(PROMISING))
+    for (const name of names)
+      wrap(owner, name, (own) => {
+        const promise = own() as Promise<unknown>;
+        loading.begin(promise, `${name}()`);
+        const done = (): void => loading.end(promise);
+        promise.then(done, done);
+        return promise;
+      });
+  const until = (target: EventTarget, name: string, ...events: string[]): void => {
+    const key = {};
+    const done = (): void => loading.end(key);
+    loading.begin(key, name);
+    for (const event of events) target.addEventListener(event, done, { once: true });
+  };
+  for (const [owner, name, event, does] of TOLD)
+    wrap(owner, name, (own, self) => {
+      const isTold = does(self as never);
+      const answer = own();
+      if (isTold) until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
+      return answer;
+    });
+  for (const [owner, names] of Object.entries(REQUESTING))
+    for (const name of names)
+      wrap(owner, name, (own) => {
+        const request = own() as IDBRequest;
+        until(request, `${owner}.${name}()`, "success", "error", "blocked");
+        return request;
+      });
+  wrap("IDBDatabase", "transaction", (own) => {
+    const transaction = own() as IDBTransaction;
+    until(transaction, "a transaction", "complete", "abort", "error");
+    return transaction;
+  });
+  for (const name of ["advance", "continue", "continuePrimaryKey"])
+    wrap("IDBCursor", name, (own, self) => {
+      const answer = own();
+      until((self as IDBCursor).request, `${name}()`, "success", "error");
+      return answer;
+    });
+  const { toBlob } = window.HTMLCanvasElement.prototype;
+  define(
+    window.HTMLCanvasElement.prototype,
+    "toBlob",
+    function (this: HTMLCanvasElement, callback: BlobCallback, ...how: []) {
+      const key = {};
+      toBlob.call(
+        this,
+        (blob) => {
+          loading.end(key);
+          time.add(callback, 0, [blob], false, false);
+        },
+        ...how,
+      );
+      loading.begin(key, "toBlob()");
+    },
+  );
+  holdHistory(window, loading);
+  settleAtOnce(window, time);
+}
+
+/** `hashchange` and `popstate` come some turns after what causes them. */
+function holdHistory(window: Page, loading: Loading): void {
+  const { navigation } = window as unknown as { navigation?: EventTarget };
+  const keys = new Map<string, object>();
+  const hold = (event: string): void => {
+    const key = {};
+    keys.set(event, key);
+    loading.begin(key, event);
+  };
+  navigation?.addEventListener("navigate", (event) => {
+    const { navigationType, hashChange } = event as Event & { navigationType: string; hashChange: boolean };
+    if (hashChange) hold("hashchange");
+    else if (navigationType === "traverse") hold("popstate");
+  });
+  for (const name of ["hashchange", "popstate"])
+    window.addEventListener(name, () => {
+      const key = keys.get(name);
+      if (key !== undefined) loading.end(key);
+    });
+}
+
+/** What a browser draws on the way is there at once: scrolling and transitions of the whole view. */
+function settleAtOnce(window: Page, time: VirtualTime): void {
+  for (const prototype of [window, window.Element.prototype])
+    for (const name of ["scroll", "scrollTo", "scrollBy", "scrollIntoView"]) {
+      const own = (prototype as unknown as Methods)[name];
+      if (own === undefined) continue;
+      define(prototype, name, function (this: unknown, ...args: unknown[]) {
+        const [given] = args;
+        const isOptions = typeof given === "object" && given !== null;
+        own.apply(this ?? window, isOptions ? [{ ...given, behavior: "instant" }] : args);
+        const target = this === undefined || this === window ? window.document : (this as Element);
+        time.add(
+          () => target.dispatchEvent(new window.Event("scrollend", { bubbles: target === window.document })),
+          0,
+          [],
+          false,
+          false,
+        );
+      });
+    }
+  if ("startViewTransition" in window.Document.prototype)
+    define(
+      window.Document.prototype,
+      "startViewTransition",
+      (given?: (() => unknown) | { update?: () => unknown }) => {
+        const update = typeof given === "function" ? given : given?.update;
+        const updated = new window.Promise<void>((resolve, reject) => {
+          const change = async (): Promise<void> => void (await update?.());
+          time.add(() => void change().then(resolve, reject), 0, [], false, false);
+        });
+        return {
+          updateCallbackDone: updated,
+          ready: updated,
+          finished: updated,
+          skipTransition: () => undefined,
+          types: new Set(),
+        };
+      },
+    );
+}
