@@ -204,3 +204,24 @@ test("what asks for the focus as the page is there has it", async () => {
   made.press("KeyA");
   expect(made.said()).toBe("a keydown");
 });
+
+test("a press beside it, or Escape, closes what is open in front; what is in it or opened it does not", () => {
+  const made = page(
+    `<button id="menu" popovertarget="pop" style="${AT} left: 0">menu</button>
+     <div id="pop" popover style="${AT} left: 60px; inset: auto; margin: 0">pop</div>
+     <dialog id="ask" closedby="any" style="${AT} left: 200px">ask</dialog>`,
+    "cancel",
+  );
+  const open = (): unknown => made.run(`[$("#pop").matches(":popover-open"), $("#ask").open]`);
+  made.run(`$("#pop").showPopover()`);
+  const { left, top } = made.run(`$("#pop").getBoundingClientRect()`) as DOMRect;
+  click(made, left + 5, top + 5);
+  expect(open()).toEqual([true, false]);
+  click(made, 350, 100);
+  expect(open()).toEqual([false, false]);
+  made.run(`$("#ask").show(); $("#pop").showPopover()`);
+  made.press("Escape");
+  expect(open()).toEqual([false, true]);
+  click(made, 380, 100);
+  expect([open(), made.said()]).toEqual([[false, false], "ask cancel"]);
+});

@@ -51,7 +51,7 @@ export function installFocus(window: Page): Focus {
   }
   define(window, "focus", () => undefined);
   define(window, "blur", () => undefined);
-  // Of what lies in a shadow the document sees the host, and each shadow what lies in itself.
+  // The document sees the host of what lies in a shadow, and each shadow what lies in itself.
   const within = (root: Node): Element | null => {
     for (let one = current(); one !== null; ) {
       const own = one.getRootNode();
@@ -79,9 +79,10 @@ export function installFocus(window: Page): Focus {
     define(prototype, name, function (this: HTMLElement, ...args: unknown[]) {
       const from = focused;
       own.apply(this, args);
-      const to = this.querySelector<HTMLElement>("[autofocus]") ?? (isDialog ? (first(this) ?? this) : null);
-      if (to === null) return;
+      const asking = this.matches("[autofocus]") ? this : this.querySelector<HTMLElement>("[autofocus]");
+      const to = asking ?? (isDialog ? (first(this) ?? this) : null);
       before.set(this, from);
+      if (to === null) return;
       if (to === this) move(this);
       else to.focus();
     });

@@ -1,6 +1,7 @@
 /** Keys and a pointer as the policy holds them: the events of a browser in its order, stamped with virtual time. */
 
 import { stamps } from "./clock-functions.ts";
+import { Dismissal } from "./dismissal.ts";
 import type { Focus } from "./focus.ts";
 import { KeyActions } from "./key-actions.ts";
 import { keyOf, MODIFIERS } from "./key-codes.ts";
@@ -32,6 +33,7 @@ export class Input {
   readonly #time: InputTime;
   readonly #focus: Focus;
   readonly #actions: KeyActions;
+  readonly #dismissal: Dismissal;
   readonly #held = new Set<string>();
   #point: Point = [0, 0];
   #isDown = false;
@@ -68,7 +70,9 @@ export class Input {
     this.#focus = focus;
     this.#beforeLooking = beforeLooking;
     this.#lock = lock;
-    this.#actions = new KeyActions(window, focus, (target, event) => this.#dispatch(target, event));
+    const dispatch = (target: EventTarget, event: Event): boolean => this.#dispatch(target, event);
+    this.#dismissal = new Dismissal(window, dispatch);
+    this.#actions = new KeyActions(window, focus, dispatch, this.#dismissal);
     focus.onLeave = (element) => this.#actions.leave(element);
   }
 
@@ -130,6 +134,7 @@ export class Input {
       return;
     }
     this.#pointer("up", target);
+    if (this.#pressed !== null) this.#dismissal.press(this.#pressed, target, this.#point);
     const clicked = commonAncestor(this.#pressed, target);
     this.#pressed = null;
     this.#wanted = null;

@@ -1,5 +1,6 @@
 /** What keys do by themselves where the page lets them: they write, press buttons, send forms, choose and move the focus. */
 
+import type { Dismissal } from "./dismissal.ts";
 import type { Focus } from "./focus.ts";
 
 type Page = Window & typeof globalThis;
@@ -15,19 +16,26 @@ export class KeyActions {
   readonly #window: Page;
   readonly #focus: Focus;
   readonly #dispatch: (target: EventTarget, event: Event) => void;
+  readonly #dismissal: Dismissal;
   /** What a field held when it got the focus or was changed last. */
   readonly #known = new WeakMap<Element, string>();
 
-  constructor(window: Page, focus: Focus, dispatch: (target: EventTarget, event: Event) => void) {
+  constructor(
+    window: Page,
+    focus: Focus,
+    dispatch: (target: EventTarget, event: Event) => void,
+    dismissal: Dismissal,
+  ) {
     this.#window = window;
     this.#focus = focus;
     this.#dispatch = dispatch;
+    this.#dismissal = dismissal;
   }
 
   /** After a `keydown` and a `keypress` on `target` that nothing prevented. */
   press(target: Element, key: string, isShifted: boolean): void {
     if (key === "Tab") this.#focus.next?.(isShifted ? -1 : 1);
-    else if (key === "Escape") this.#close();
+    else if (key === "Escape") this.#dismissal.escape();
     else if (target.matches(TEXT_FIELDS)) this.#edit(target as Field, key);
     else if ((target as HTMLElement).isContentEditable) this.#write(target, key);
     else if (key === "Enter" && target.matches(ACTIVATED)) this.#click(target);
@@ -43,20 +51,6 @@ export class KeyActions {
 
   #click(target: Element): void {
     (target as HTMLElement).click();
-  }
-
-  /** Closes what is open in front: a dialog, if it does not refuse, or a popover. */
-  #close(): void {
-    const { document, Event } = this.#window;
-    const [dialog] = [...document.querySelectorAll<HTMLDialogElement>("dialog:modal")].slice(-1);
-    if (dialog === undefined) {
-      const [popover] = [...document.querySelectorAll<HTMLElement>("[popover]:popover-open")].slice(-1);
-      popover?.hidePopover();
-      return;
-    }
-    const cancel = new Event("cancel", { cancelable: true });
-    this.#dispatch(dialog, cancel);
-    if (!cancel.defaultPrevented) dialog.close();
   }
 
   #edit(field: Field, key: string): void {

@@ -187,7 +187,7 @@ export function shownInGroups(window: PageWindow): Place[] {
   });
 }
 
-/** Whether the words beside it say that it is about somebody else than the player. */
+/** Whether the words beside it name an opponent of the player. */
 function isOpponents(element: Element): boolean {
   const near = [element, element.previousSibling, element.previousElementSibling, element.parentElement];
   const words = near.map((one) => one?.textContent ?? "");
