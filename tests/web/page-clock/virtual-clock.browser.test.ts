@@ -325,7 +325,7 @@ test("what the page waits for from outside is counted until it is there", async 
   expect(run(page, "[got, image.naturalWidth]")).toEqual([[1, 2], 1]);
 });
 
-test("sound is silent, runs on virtual time, and ends when it would", () => {
+test("sound is silent, runs on virtual time, and ends when it would", async () => {
   const { page, clock } = opened();
   run(
     page,
@@ -336,6 +336,7 @@ test("sound is silent, runs on virtual time, and ends when it would", () => {
      music = new Audio("music.mp3"); music.addEventListener("canplaythrough", () => said.push("music")); music.play();
      context.createGain().gain.setValueAtTime(1, 0).linearRampToValueAtTime(0, 1);`,
   );
+  await expect.poll(() => clock.numLoading).toBe(0);
   for (let i = 0; i < 6; i++) clock.tick();
   expect(run(page, "[said, context.currentTime, context.state]")).toEqual([
     ["music", "ended 100"],

@@ -1,216 +1,344 @@
-/** Silent sound on virtual time: contexts run, buffers end when they would, elements play at once. */
+/** Silent sound on virtual time: the browser's own nodes in a context that is never rendered, and elements that play nothing. */
 
+import type { Loading } from "./loading.ts";
 import { define, defineGetter, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
-const PARAMETERS = [
-  "attack",
-  "delayTime",
-  "detune",
-  "frequency",
-  "gain",
-  "knee",
-  "offset",
-  "orientationX",
-  "orientationY",
-  "orientationZ",
-  "pan",
-  "playbackRate",
-  "positionX",
-  "positionY",
-  "positionZ",
-  "Q",
-  "ratio",
-  "reduction",
-  "release",
-  "threshold",
-];
-const PARAMETER_METHODS = [
-  "setValueAtTime",
-  "linearRampToValueAtTime",
-  "exponentialRampToValueAtTime",
-  "setTargetAtTime",
-  "setValueCurveAtTime",
-  "cancelScheduledValues",
-  "cancelAndHoldAtTime",
-];
-const NODES = [
-  "Analyser",
-  "BiquadFilter",
-  "BufferSource",
-  "ChannelMerger",
-  "ChannelSplitter",
-  "ConstantSource",
-  "Convolver",
-  "Delay",
-  "DynamicsCompressor",
-  "Gain",
-  "IIRFilter",
-  "MediaElementSource",
-  "MediaStreamDestination",
-  "MediaStreamSource",
-  "Oscillator",
-  "Panner",
-  "ScriptProcessor",
-  "StereoPanner",
-  "WaveShaper",
-];
 const SAMPLE_RATE = 44_100;
+/** Where `timeupdate` comes while an element plays, in ms. */
+const UPDATE_MS = 250;
 
-export function installSound(window: Page, time: VirtualTime): void {
-  installContexts(window, time);
-  installMedia(window, time);
+/** What is known of a sound once one page has decoded it: others of the same server need not. */
+interface Length {
+  readonly channels: number;
+  readonly samples: number;
+  readonly rate: number;
 }
 
-function installContexts(window: Page, time: VirtualTime): void {
+/** By address, or by size and some bytes; null: it is no sound. */
+type Lengths = Map<string, Length | null>;
+
+export function installSound(window: Page, time: VirtualTime, loading: Loading): void {
+  const lengths = lengthsOf(window);
+  const { OfflineAudioContext } = window;
+  const { decodeAudioData } = OfflineAudioContext.prototype;
+  const decode = async (data: ArrayBuffer, key: string): Promise<AudioBuffer | null> => {
+    const known = lengths.get(key);
+    if (known === null) return null;
+    if (known !== undefined) {
+      const { channels: numberOfChannels, samples: length, rate: sampleRate } = known;
+      return new window.AudioBuffer({ numberOfChannels, length, sampleRate });
+    }
+    const asking = new OfflineAudioContext(1, 1, SAMPLE_RATE);
+    const decoded = await decodeAudioData.call(asking, data).catch(() => null);
+    if (decoded === null) lengths.set(key, null);
+    else
+      lengths.set(key, {
+        channels: decoded.numberOfChannels,
+        samples: decoded.length,
+        rate: decoded.sampleRate,
+      });
+    return decoded;
+  };
+  installContexts(window, time, loading, decode);
+  installMedia(window, time, loading, async (address) => {
+    const known = lengths.get(address);
+    if (known !== undefined) return known === null ? null : known.samples / known.rate;
+    const response = await window.fetch(address);
+    if (!response.ok) return null;
+    return (await decode(await response.arrayBuffer(), address))?.duration ?? null;
+  });
+}
+
+/** Of all pages in the document that holds this one. */
+function lengthsOf(window: Page): Lengths {
+  const holder = window.parent as unknown as { attractSounds?: Lengths };
+  holder.attractSounds ??= new Map();
+  return holder.attractSounds;
+}
+
+function installContexts(
+  window: Page,
+  time: VirtualTime,
+  loading: Loading,
+  decode: (data: ArrayBuffer, key: string) => Promise<AudioBuffer | null>,
+): void {
   // Some pages put something of their own in its place.
-  const { Event } = window;
-  class NullParameter {
-    value = 1;
-    defaultValue = 1;
-    minValue = -3.4e38;
-    maxValue = 3.4e38;
-  }
-  for (const name of PARAMETER_METHODS)
-    define(NullParameter.prototype, name, function (this: NullParameter) {
-      return this;
+  const { Event, OfflineAudioContext, AudioContext, AudioBuffer, GainNode } = window;
+  const { ConstantSourceNode, DOMException } = window;
+  const seconds = (): number => time.now / 1000;
+  const states = new WeakMap<object, AudioContextState>();
+  const context = function (options?: AudioContextOptions): AudioContext {
+    if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
+    const made = new OfflineAudioContext(2, 1, options?.sampleRate ?? SAMPLE_RATE) as unknown as AudioContext;
+    Object.setPrototypeOf(made, new.target.prototype);
+    states.set(made, "running");
+    return made;
+  };
+  // Its methods ask for a context of the browser's own that is heard.
+  const { prototype } = AudioContext;
+  const become = function (this: AudioContext, state: AudioContextState): Promise<void> {
+    if (states.get(this) === "closed")
+      return Promise.reject(new DOMException("Cannot change a closed AudioContext.", "InvalidStateError"));
+    if (states.get(this) !== state)
+      time.add(() => this.dispatchEvent(new Event("statechange")), 0, [], false, false);
+    states.set(this, state);
+    return Promise.resolve();
+  };
+  for (const [name, state] of [
+    ["resume", "running"],
+    ["suspend", "suspended"],
+    ["close", "closed"],
+  ] as const)
+    define(prototype, name, function (this: AudioContext) {
+      return become.call(this, state);
     });
-
-  class NullBuffer {
-    readonly numberOfChannels: number;
-    readonly length: number;
-    readonly sampleRate: number;
-    constructor(channels = 2, length = SAMPLE_RATE, rate = SAMPLE_RATE) {
-      this.numberOfChannels = channels;
-      this.length = length;
-      this.sampleRate = rate;
-    }
-    get duration(): number {
-      return this.length / this.sampleRate;
-    }
-    getChannelData(): Float32Array {
-      return new Float32Array(this.length);
-    }
-    copyToChannel(): void {}
-    copyFromChannel(): void {}
-  }
-
-  class NullNode extends window.EventTarget {
-    readonly context: unknown;
-    buffer: NullBuffer | null = null;
-    loop = false;
-    onended: EventListener | null = null;
-    #ending = 0;
-    constructor(context: unknown) {
-      super();
-      this.context = context;
-      for (const name of PARAMETERS) define(this, name, new NullParameter());
-    }
-    connect(to: unknown): unknown {
-      return to;
-    }
-    disconnect(): void {}
-    start(when = 0, offset = 0, duration?: number): void {
-      if (this.loop) return;
-      const seconds = duration ?? Math.max(0, (this.buffer?.duration ?? 0) - offset);
-      if (this.buffer !== null || duration !== undefined)
-        this.#endIn(Math.max(0, when - time.now / 1000) + seconds);
-    }
-    stop(when = 0): void {
-      this.#endIn(Math.max(0, when - time.now / 1000));
-    }
-    #endIn(seconds: number): void {
-      time.remove(this.#ending);
-      const end = (): void => {
-        const event = new Event("ended");
-        if (this.onended !== null) time.call(this.onended, [event], this);
-        this.dispatchEvent(event);
-      };
-      this.#ending = time.add(end, seconds * 1000, [], false, false);
-    }
-  }
+  for (const name of ["baseLatency", "outputLatency", "playbackStats"])
+    defineGetter(prototype, name, () => 0);
+  defineGetter(prototype, "sinkId", () => "");
+  define(prototype, "setSinkId", async () => undefined);
+  define(prototype, "getOutputTimestamp", () => ({ contextTime: seconds(), performanceTime: time.now }));
   for (const name of [
-    "setPosition",
-    "setOrientation",
-    "getByteFrequencyData",
-    "getByteTimeDomainData",
-    "getFloatFrequencyData",
-    "getFloatTimeDomainData",
-    "setPeriodicWave",
+    "MediaElementSource",
+    "MediaStreamSource",
+    "MediaStreamTrackSource",
+    "MediaStreamDestination",
   ])
-    define(NullNode.prototype, name, () => undefined);
-
-  class NullContext extends window.EventTarget {
-    state = "running";
-    readonly sampleRate = SAMPLE_RATE;
-    readonly baseLatency = 0;
-    readonly outputLatency = 0;
-    readonly destination = new NullNode(this);
-    readonly listener = new NullNode(this);
-    readonly audioWorklet = { addModule: async () => undefined };
-    get currentTime(): number {
-      return time.now / 1000;
-    }
-    async resume(): Promise<void> {
-      this.state = "running";
-    }
-    async suspend(): Promise<void> {
-      this.state = "suspended";
-    }
-    async close(): Promise<void> {
-      this.state = "closed";
-    }
-    createBuffer(channels: number, length: number, rate: number): NullBuffer {
-      return new NullBuffer(channels, length, rate);
-    }
-    createPeriodicWave(): object {
-      return {};
-    }
-    async decodeAudioData(_data: ArrayBuffer, done?: (buffer: NullBuffer) => void): Promise<NullBuffer> {
-      const buffer = new NullBuffer();
-      if (done !== undefined) time.add(done, 0, [buffer], false, false);
-      return buffer;
-    }
-  }
-  for (const name of NODES)
-    define(NullContext.prototype, `create${name}`, function (this: NullContext) {
-      return new NullNode(this);
+    define(prototype, `create${name}`, function (this: AudioContext, source: unknown) {
+      const node = new GainNode(this);
+      for (const field of ["mediaElement", "mediaStream", "stream"])
+        define(node, field, source ?? new window.MediaStream());
+      return node;
     });
-  for (const name of ["AudioContext", "webkitAudioContext", "OfflineAudioContext"])
-    define(window, name, NullContext);
+  const base = Object.getPrototypeOf(prototype) as object;
+  const own = (name: string) => Object.getOwnPropertyDescriptor(base, name)?.get as (this: object) => unknown;
+  const [currentTime, stateOf] = [own("currentTime"), own("state")];
+  defineGetter(base, "currentTime", function () {
+    return states.has(this) ? seconds() : currentTime.call(this);
+  });
+  defineGetter(base, "state", function () {
+    return states.get(this) ?? stateOf.call(this);
+  });
+  define(base, "decodeAudioData", function (this: object, data: ArrayBuffer, done?: DecodeSuccessCallback) {
+    const bytes = new Uint8Array(data);
+    const some = Array.from({ length: 64 }, (_, i) => bytes[Math.floor((i * bytes.length) / 64)]);
+    // A browser without the codec plays on as one that has it.
+    const silent = { length: SAMPLE_RATE, sampleRate: SAMPLE_RATE };
+    const decoding = decode(data, `${bytes.length} ${some.join(" ")}`).then(
+      (buffer) => buffer ?? new AudioBuffer(silent),
+    );
+    loading.begin(decoding, "decodeAudioData()");
+    const end = (): void => loading.end(decoding);
+    decoding.then(end, end);
+    if (done !== undefined) decoding.then((buffer) => time.add(done, 0, [buffer], false, false));
+    return decoding;
+  });
+  const AudioContexts = Object.assign(context, { prototype });
+  define(prototype, "constructor", AudioContexts);
+  for (const name of ["AudioContext", "webkitAudioContext"]) define(window, name, AudioContexts);
+  installSources(window, time, states);
+  define(window.AudioWorklet.prototype, "addModule", async () => undefined);
+  const { AudioWorkletNode, MessageChannel } = window;
+  const worklet = function (within: AudioContext): AudioWorkletNode {
+    if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
+    const node = new GainNode(within) as unknown as AudioWorkletNode;
+    Object.setPrototypeOf(node, AudioWorkletNode.prototype);
+    const parameters = new Map<string, AudioParam>();
+    const get = (name: string): AudioParam => {
+      const parameter = parameters.get(name) ?? new ConstantSourceNode(within).offset;
+      parameters.set(name, parameter);
+      return parameter;
+    };
+    defineProperty(node, "parameters", { value: Object.assign(new Map<string, AudioParam>(), { get }) });
+    defineProperty(node, "port", { value: new MessageChannel().port1 });
+    return node;
+  };
+  define(window, "AudioWorkletNode", Object.assign(worklet, { prototype: AudioWorkletNode.prototype }));
 }
 
-function installMedia(window: Page, time: VirtualTime): void {
+/** Sources that are over when they would be heard no more. */
+function installSources(window: Page, time: VirtualTime, contexts: WeakMap<object, unknown>): void {
+  const { Event, AudioBufferSourceNode } = window;
+  const ends = new WeakMap<AudioNode, number>();
+  const endAt = (node: AudioScheduledSourceNode, at: number): void => {
+    time.remove(ends.get(node));
+    ends.set(
+      node,
+      time.add(
+        () => node.dispatchEvent(new Event("ended")),
+        Math.max(0, at * 1000 - time.now),
+        [],
+        false,
+        false,
+      ),
+    );
+  };
+  const isHeld = (node: AudioNode): boolean => contexts.has(node.context);
+  const { prototype } = window.AudioScheduledSourceNode;
+  const { stop } = prototype;
+  define(prototype, "stop", function (this: AudioScheduledSourceNode, when = 0) {
+    stop.call(this, when);
+    if (isHeld(this)) endAt(this, Math.max(when, time.now / 1000));
+  });
+  const { start } = AudioBufferSourceNode.prototype;
+  define(
+    AudioBufferSourceNode.prototype,
+    "start",
+    function (this: AudioBufferSourceNode, ...given: [number?, number?, number?]) {
+      start.apply(this, given);
+      const [when = 0, offset = 0, duration] = given;
+      if (this.loop || !isHeld(this) || (this.buffer === null && duration === undefined)) return;
+      const whole = Math.max(0, (this.buffer?.duration ?? 0) - offset);
+      const rate = Math.abs(this.playbackRate.value) || 1;
+      endAt(
+        this,
+        Math.max(when, time.now / 1000) +
+          Math.min(duration ?? whole, this.buffer === null ? Infinity : whole) / rate,
+      );
+    },
+  );
+}
+
+/** How an element plays: from `at` seconds on, since the page's time `since`; null: it stands. */
+interface Play {
+  at: number;
+  since: number | null;
+  /** Null until it is known, which begins as it is asked for. */
+  duration: number | null;
+  isAsked: boolean;
+  address: string;
+  timer: number;
+}
+
+function installMedia(
+  window: Page,
+  time: VirtualTime,
+  loading: Loading,
+  durationOf: (address: string) => Promise<number | null>,
+): void {
   // Some pages put something of their own in its place.
   const { Event } = window;
   const media = window.HTMLMediaElement.prototype;
-  const sources = new WeakMap<object, string>();
-  const paused = new WeakMap<object, boolean>();
-  const dispatch = (element: HTMLMediaElement, ...names: string[]): void => {
+  const plays = new WeakMap<HTMLMediaElement, Play>();
+  const tell = (element: HTMLMediaElement, ...names: string[]): void => {
     const send = (): void => {
       for (const name of names) element.dispatchEvent(new Event(name));
     };
     time.add(send, 0, [], false, false);
   };
+  const written = (element: HTMLMediaElement): string => {
+    const address = element.getAttribute("src") ?? element.querySelector("source")?.getAttribute("src") ?? "";
+    return address === "" ? "" : new window.URL(address, window.document.baseURI).href;
+  };
+  const playOf = (element: HTMLMediaElement): Play => {
+    const known = plays.get(element) ?? {
+      at: 0,
+      since: null,
+      duration: null,
+      isAsked: false,
+      address: written(element),
+      timer: 0,
+    };
+    plays.set(element, known);
+    return known;
+  };
+  const timeOf = (element: HTMLMediaElement): number => {
+    const play = playOf(element);
+    const at =
+      play.since === null ? play.at : play.at + ((time.now - play.since) / 1000) * element.playbackRate;
+    return Math.min(at, play.duration ?? Infinity);
+  };
+  const stand = (element: HTMLMediaElement, at: number): void => {
+    const play = playOf(element);
+    time.remove(play.timer);
+    Object.assign(play, { at, since: null });
+  };
+  const go = (element: HTMLMediaElement): void => {
+    const play = playOf(element);
+    Object.assign(play, { at: timeOf(element), since: time.now });
+    time.remove(play.timer);
+    const left = ((play.duration ?? Infinity) - play.at) * (1000 / (element.playbackRate || 1));
+    const step = (): void => {
+      const at = timeOf(element);
+      element.dispatchEvent(new Event("timeupdate"));
+      if (at < (play.duration ?? Infinity)) {
+        if (play.since !== null) go(element);
+        return;
+      }
+      stand(element, element.loop ? 0 : at);
+      if (element.loop) go(element);
+      else for (const name of ["pause", "ended"]) element.dispatchEvent(new Event(name));
+    };
+    play.timer = time.add(step, Math.min(UPDATE_MS, Math.ceil(left)), [], false, false);
+  };
+  const load = (element: HTMLMediaElement, address: string): void => {
+    stand(element, 0);
+    const play = playOf(element);
+    Object.assign(play, { address, duration: null, isAsked: true });
+    if (address === "") return;
+    const looked = durationOf(address).catch(() => null);
+    loading.begin(looked, address);
+    looked.then((duration) => {
+      loading.end(looked);
+      if (play.address !== address) return;
+      // A film without a sound, or what is not to be had, is as long as a short sound.
+      play.duration = duration ?? 1;
+      tell(
+        element,
+        "loadstart",
+        "durationchange",
+        "loadedmetadata",
+        "loadeddata",
+        "canplay",
+        "canplaythrough",
+      );
+      if (play.since !== null) go(element);
+    });
+  };
   define(media, "play", function (this: HTMLMediaElement) {
-    paused.set(this, false);
-    dispatch(this, "play", "playing");
+    const play = playOf(this);
+    if (!play.isAsked && play.address !== "") load(this, play.address);
+    if (play.since === null) {
+      if (play.duration !== null && play.at >= play.duration) play.at = 0;
+      go(this);
+      tell(this, "play", "playing");
+    }
     return Promise.resolve();
   });
   define(media, "pause", function (this: HTMLMediaElement) {
-    if (paused.get(this) === false) dispatch(this, "pause");
-    paused.set(this, true);
+    if (playOf(this).since === null) return;
+    stand(this, timeOf(this));
+    tell(this, "timeupdate", "pause");
   });
   define(media, "load", function (this: HTMLMediaElement) {
-    dispatch(this, "loadedmetadata", "loadeddata", "canplay", "canplaythrough");
+    load(this, playOf(this).address || written(this));
   });
   defineGetter(media, "paused", function (this: HTMLMediaElement) {
-    return paused.get(this) ?? true;
+    return playOf(this).since === null;
+  });
+  defineGetter(media, "ended", function (this: HTMLMediaElement) {
+    const { since, at, duration } = playOf(this);
+    return since === null && duration !== null && at >= duration;
   });
   defineGetter(media, "readyState", () => 4);
-  defineGetter(media, "duration", () => 1);
+  defineGetter(media, "duration", function (this: HTMLMediaElement) {
+    return playOf(this).duration ?? Number.NaN;
+  });
+  defineProperty(media, "currentTime", {
+    get(this: HTMLMediaElement) {
+      return timeOf(this);
+    },
+    set(this: HTMLMediaElement, value: unknown) {
+      const isPlaying = playOf(this).since !== null;
+      stand(this, Math.max(0, Number(value) || 0));
+      if (isPlaying) go(this);
+      tell(this, "seeking", "timeupdate", "seeked");
+    },
+    configurable: true,
+    enumerable: true,
+  });
   // The constructor's own source would be loaded, at real times.
   const audio = function (this: unknown, source?: string): HTMLAudioElement {
     const element = window.document.createElement("audio");
@@ -221,11 +349,11 @@ function installMedia(window: Page, time: VirtualTime): void {
   define(window, "Audio", audio);
   defineProperty(media, "src", {
     get(this: HTMLMediaElement) {
-      return sources.get(this) ?? "";
+      return playOf(this).address;
     },
     set(this: HTMLMediaElement, value: unknown) {
-      sources.set(this, String(value));
-      this.load();
+      const address = String(value);
+      load(this, address === "" ? "" : new window.URL(address, window.document.baseURI).href);
     },
     configurable: true,
     enumerable: true,

@@ -11,7 +11,6 @@ type Page = Window & typeof globalThis;
 const CONSTRUCTORS: Readonly<Record<string, string>> = {
   Worker: "runs code in a web worker, which reads real time: its results are not reproducible",
   SharedWorker: "runs code in a shared worker, which reads real time: its results are not reproducible",
-  AudioWorkletNode: "plays sound in an audio worklet, which does not run here",
   BroadcastChannel: "sends messages to other pages through a channel, which works in real time",
   RTCPeerConnection: "connects to other browsers, which run in real time",
 };

@@ -159,7 +159,7 @@ export class VirtualClock {
     this.#input = new Input(window, this.#time, focus, look, this.#surroundings.lock);
     this.#input.installCapture();
     installChance(window, this.#chance);
-    installSound(window, this.#time);
+    installSound(window, this.#time, this.#loading);
     watchUnheld(window, this.#time, this.unheld);
     const { console } = window;
     const writeError = console.error.bind(console);
