@@ -202,6 +202,16 @@ class GameReport(WireModel):
     """Workers that it came from; 0: no worker's."""
     episode_id: str | None = None
     """The episode that failed, which the run keeps; None: none is kept."""
+    fault_id: str = ""
+    """The same for every report of one fault, and in every session of the run; empty: an older run's."""
+    place: Text | None = None
+    """The first position in the author's own files, such as `glass.ts:8:51`; None: unknown."""
+    repeated: Count = 0
+    """Failures in a row that ended a worker: this is the last, sent again and not counted. 0: a new one."""
+    worker_lost: bool = False
+    """Whether a worker of the admin's own ended by it and is not restarted."""
+    run_error: Text | None = None
+    """The run's `error` where this fault is its cause."""
 
 
 class CheckFinding(WireModel):

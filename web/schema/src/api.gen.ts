@@ -469,6 +469,26 @@ export interface GameReport {
    * The episode that failed, which the run keeps; None: none is kept.
    */
   episode_id: string | null;
+  /**
+   * The same for every report of one fault, and in every session of the run; empty: an older run's.
+   */
+  fault_id: string;
+  /**
+   * The first position in the author's own files, such as `glass.ts:8:51`; None: unknown.
+   */
+  place: string | null;
+  /**
+   * Failures in a row that ended a worker: this is the last, sent again and not counted. 0: a new one.
+   */
+  repeated: number;
+  /**
+   * Whether a worker of the admin's own ended by it and is not restarted.
+   */
+  worker_lost: boolean;
+  /**
+   * The run's `error` where this fault is its cause.
+   */
+  run_error: string | null;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.

@@ -73,6 +73,11 @@ const REPORT: GameReport = {
   count: 1,
   num_workers: 1,
   episode_id: null,
+  fault_id: "",
+  place: null,
+  repeated: 0,
+  worker_lost: false,
+  run_error: null,
 };
 
 const row = (update: number, value: number) => ({

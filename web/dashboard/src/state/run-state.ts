@@ -230,8 +230,8 @@ function mergeReports(old: readonly GameReport[], more: readonly GameReport[]): 
 }
 
 /** Two reports with the same key are the same fault seen again. */
-export function reportKey(report: GameReport): string {
-  return `${report.kind}\n${report.name}\n${report.text}`;
+export function reportKey({ fault_id, kind, name, text }: GameReport): string {
+  return fault_id || `${kind}\n${name}\n${text}`;
 }
 
 function laterThan(steps: number, rows: readonly MetricsRow[]): readonly MetricsRow[] {

@@ -10,15 +10,7 @@ import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { episodeRoute, formatRoute } from "../routes.ts";
-import {
-  covers,
-  type Fault,
-  faultsOf,
-  firstSeenText,
-  isNotice,
-  issueText,
-  timesText,
-} from "../state/faults.ts";
+import { firstSeenText, isNotice, issueText, whereText } from "../state/faults.ts";
 import { plural } from "../state/format.ts";
 import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
@@ -56,11 +48,11 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
   const newest = reports.filter(isNotice).at(-1);
   useAnnounce(newest === undefined ? null : titleOf(newest));
   if (reports.length === 0) return null;
-  const faults = faultsOf(reports);
+  const faults = reports.filter((report) => !isNotice(report));
   return (
     <section aria-label="Reports" id="reports" className="reports">
-      {faults.map((fault, index) => (
-        <FaultCard key={reportKey(fault.report)} fault={fault} run={run} isFirst={index === 0} />
+      {faults.map((report, index) => (
+        <FaultCard key={reportKey(report)} report={report} run={run} isFirst={index === 0} />
       ))}
       {reports.filter(isNotice).map((report) => (
         <div key={reportKey(report)} className="card notice">
@@ -80,12 +72,12 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
 
 /** The newest fault in one line, where its card is further down. */
 export function FaultStrip({ reports }: { reports: readonly GameReport[] }) {
-  const [fault, ...others] = faultsOf(reports);
+  const [fault, ...others] = reports.filter((report) => !isNotice(report));
   if (fault === undefined) return null;
-  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+  const where = whereText(fault);
   return (
     <p className="fault-strip" data-testid="fault-strip">
-      <strong>{titleOf(fault.report)}</strong>
+      <strong>{titleOf(fault)}</strong>
       {where !== "" && <span>{where}</span>}
       {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
       <button type="button" onClick={showReports}>
@@ -100,9 +92,8 @@ function showReports(): void {
 }
 
 /** One fault, however often it came. Only the first is an alert, and its count is no part of that. */
-function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirst: boolean }) {
-  const { report } = fault;
-  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView; isFirst: boolean }) {
+  const where = whereText(report);
   const firstSeen = firstSeenText(report);
   return (
     <div className="card report" data-testid="fault">
@@ -111,11 +102,13 @@ function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirs
         <strong>{wordsOf(report)}</strong>
       </p>
       {where !== "" && <p data-testid="fault-place">{where}</p>}
-      {run.error !== null && run.state === "failed" && covers(fault, run.error) && <p>It ended the run.</p>}
-      {fault.endsWorkers && <p>A worker ended because of it and is not started again.</p>}
+      {run.error !== null && run.state === "failed" && report.run_error === run.error && (
+        <p>It ended the run.</p>
+      )}
+      {report.worker_lost && <p>A worker ended because of it and is not started again.</p>}
       {firstSeen !== "" && <p className="soft">First seen: {firstSeen}</p>}
       {report.step_values !== null && <p className="soft">{report.step_values}</p>}
-      {fault.fix !== null && <p>{fault.fix}</p>}
+      {report.fix !== null && <p>{report.fix}</p>}
       {report.stack !== null ? (
         <pre>{ownStack(report.stack)}</pre>
       ) : (
@@ -124,17 +117,17 @@ function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirs
         )
       )}
       <div className="report-actions">
-        {fault.episodeId !== null && (
+        {report.episode_id !== null && (
           <Button
             size="xs"
             variant="default"
             component="a"
-            href={formatRoute(episodeRoute(run.run_id, fault.episodeId, -LEAD_SECONDS))}
+            href={formatRoute(episodeRoute(run.run_id, report.episode_id, -LEAD_SECONDS))}
           >
             Watch it fail
           </Button>
         )}
-        <CopyText text={issueText(fault, run)} name="for an issue" />
+        <CopyText text={issueText(report, run)} name="for an issue" />
       </div>
     </div>
   );

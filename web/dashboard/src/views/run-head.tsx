@@ -13,7 +13,7 @@ import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
-import { covers, faultsOf } from "../state/faults.ts";
+import { isErrorShown } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, lookOf, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
@@ -122,9 +122,9 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
         </ConfirmDialog>
       )}
       {error !== null && <ErrorNotice error={error} />}
-      {(run.state === "failed" || run.state === "paused") &&
-        run.error !== null &&
-        !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
+      {(run.state === "failed" || run.state === "paused") && run.error !== null && !isErrorShown(run) && (
+        <ErrorNotice error={new Error(run.error)} />
+      )}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" data-testid="beginning">
           Before the first update: {beginningText(run.beginning)}.
@@ -140,11 +140,6 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
       )}
     </>
   );
-}
-
-/** Whether the card of a fault says the same. */
-function isCovered(run: RunView, error: string): boolean {
-  return faultsOf(run.reports).some((fault) => covers(fault, error));
 }
 
 /** No worker plays: what would change that. */
