@@ -41,7 +41,7 @@ NUMBERS: Final[Mapping[str, Field]] = {
     "updates": lambda run: run.summary.updates,
     "episodes": lambda run: run.summary.episodes,
     "seconds": lambda run: run.summary.elapsed_seconds,
-    "speed": lambda run: run.summary.steps_per_second,
+    "speed": lambda run: run.speed,
     "version": lambda run: run.summary.policy_version,
     "seed": lambda run: run.summary.seed,
     "goal": lambda run: run.summary.goal,
