@@ -8,7 +8,6 @@ import {
   type DrawnLine,
   drawnLine,
   extremesOf,
-  isNearly,
   nearestPoint,
   pointBefore,
   smoothed,
@@ -171,31 +170,5 @@ describe("bandOver", () => {
     ]);
     expect(bandOver([line("a", [0, 1], [0, 0]), line("b", [5, 6], [0, 0])], style)).toBeNull();
     expect(bandOver([], style)).toBeNull();
-  });
-});
-
-describe("isNearly", () => {
-  const upTo = (last: number) => [line("a", [0, last / 2, last], [1, 2, 3])];
-  const look = { lines: upTo(1000), range: null, smooth: 0, isCut: false, marks: [{ x: 5 }] };
-
-  it("holds while the x-axis has hardly grown", () => {
-    expect(isNearly(look, { ...look, lines: upTo(1015), marks: [{ x: 5 }] })).toBe(true);
-    expect(isNearly(look, { ...look, lines: upTo(1030) })).toBe(false);
-  });
-
-  it("goes by the range that is shown", () => {
-    const zoomed = { ...look, range: [100, 200] as const };
-    expect(isNearly(zoomed, { ...zoomed, lines: upTo(5000) })).toBe(true);
-    expect(isNearly(zoomed, { ...zoomed, range: [103, 203] })).toBe(false);
-    expect(isNearly(look, zoomed)).toBe(false);
-  });
-
-  it.each([{ smooth: 0.6 }, { isCut: true }, { marks: [{ x: 6 }] }, { levels: [{ value: 1 }] }])(
-    "does not hold after a choice or with another mark: %o",
-    (change) => expect(isNearly(look, { ...look, ...change })).toBe(false),
-  );
-
-  it("does not hold for the first points", () => {
-    expect(isNearly({ ...look, lines: [] }, look)).toBe(false);
   });
 });

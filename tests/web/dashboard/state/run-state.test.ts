@@ -141,6 +141,15 @@ describe("metrics", () => {
     const late = reduceRun(ahead, { type: "metrics", rows: [row(2, 7)] });
     expect(late.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
   });
+
+  it("N22: say the same in headline and curve, also where a view is of between two updates", () => {
+    const known = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(5, 44)] });
+    const between = { ...RUN, agent_steps: 6000, updates: 6, episode_return_mean: 47 };
+    const later = reduceRun(known, { type: "run", run: between });
+    expect(later.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
+    const over = reduceRun(later, { type: "run", run: { ...between, state: "finished" } });
+    expect(over.run).toMatchObject({ agent_steps: 6000, updates: 6, episode_return_mean: 47 });
+  });
 });
 
 describe("reports", () => {

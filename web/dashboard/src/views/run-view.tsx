@@ -124,6 +124,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           {tab === "overview" ? (
             <ReturnChart {...charts} mark={marked}>
               <VersionSlider
+                run={run}
                 versions={versions}
                 chosen={version}
                 onChoose={setVersion}
