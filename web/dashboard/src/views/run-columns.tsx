@@ -2,13 +2,11 @@
 
 import type { EditLabels, RunRow } from "@attract/schema";
 import type { Column, Opening } from "../components/data-table.tsx";
-import { EditedText } from "../components/edited-text.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
-import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
-import { formatRoute, runRoute } from "../routes.ts";
-import { formatAge, formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
+import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
 import { isLive, type Node, settingText, shortName, summaryOf } from "../state/run-table.ts";
+import { Action, Note, RunName, Star, Tags } from "./run-labels.tsx";
 
 interface ColumnsOptions {
   /** Paths of settings that have a column each. */
@@ -54,19 +52,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "star",
       title: "(Star)",
-      cell: (node) =>
-        node.kind === "one" && (
-          <button
-            type="button"
-            className="star"
-            aria-label={`Star ${labelOf(node)}`}
-            aria-pressed={node.row.starred}
-            disabled={editOf(node.row) === null}
-            onClick={() => edit(node.row, { starred: !node.row.starred })}
-          >
-            {node.row.starred ? "★" : "☆"}
-          </button>
-        ),
+      cell: (node) => node.kind === "one" && <Star run={node.row} edit={editOf(node.row)} />,
     },
     {
       id: "run",
@@ -146,14 +132,6 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
         ),
     });
   return columns;
-}
-
-function Action({ title, ...rest }: { title: string; disabled?: boolean; onClick: () => void }) {
-  return (
-    <ServerButton size="compact-xs" variant="subtle" color="gray" {...rest}>
-      {title}
-    </ServerButton>
-  );
 }
 
 function number(
@@ -245,78 +223,5 @@ function GroupName({ label, count, opening }: { label: string; count: number; op
       <span aria-hidden="true">{opening.isOpen ? "▾" : "▸"}</span> {label}{" "}
       <span className="soft">{plural(count, "run")}</span>
     </button>
-  );
-}
-
-interface LabelProps {
-  run: RunRow;
-  /** null: it may only be read. */
-  edit: ((run: RunRow, change: Partial<EditLabels>) => void) | null;
-}
-
-function RunName({ run, now, edit }: LabelProps & { now: number }) {
-  const title = run.name || run.title;
-  const name = run.is_deleted ? (
-    <span className="run-name">{title}</span>
-  ) : (
-    <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
-      {title}
-    </a>
-  );
-  return (
-    <>
-      {edit === null ? (
-        name
-      ) : (
-        <EditedText
-          label={`name of ${run.run_id}`}
-          value={run.name}
-          maxLength={120}
-          onSave={(text) => edit(run, { name: text })}
-        >
-          {name}
-        </EditedText>
-      )}
-      <small className="soft">
-        {run.name !== "" && `${run.title}, `}
-        {formatAge(run.created, now)}, <span className="mono">{run.run_id}</span>
-        {run.archived && ", archived"}
-      </small>
-      {run.error !== null && <small className="bad">{run.error}</small>}
-    </>
-  );
-}
-
-function Tags({ run, edit }: LabelProps) {
-  const tags = run.tags.map((tag) => (
-    <a
-      key={tag}
-      className="tag"
-      href={formatRoute({ view: "runs", search: `q=tag:${encodeURIComponent(tag)}` })}
-    >
-      {tag}
-    </a>
-  ));
-  if (edit === null) return <>{tags}</>;
-  const save = (text: string) => edit(run, { tags: text.split(/[\s,"]+/).filter((tag) => tag !== "") });
-  return (
-    <EditedText label={`tags of ${run.run_id}`} value={run.tags.join(" ")} maxLength={800} onSave={save}>
-      {tags}
-    </EditedText>
-  );
-}
-
-function Note({ run, edit }: LabelProps) {
-  const note = <span className="note">{run.note}</span>;
-  if (edit === null) return note;
-  return (
-    <EditedText
-      label={`note of ${run.run_id}`}
-      value={run.note}
-      maxLength={4000}
-      onSave={(text) => edit(run, { note: text })}
-    >
-      {note}
-    </EditedText>
   );
 }

@@ -1,18 +1,23 @@
-/** Buttons beside the parts of a run: be told when something happens, and let others look. */
+/** Buttons beside the parts of a run: be told when something happens, let others look, put the run away. */
 
-import type { RunView } from "@attract/schema";
+import type { RunRow, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { ServerButton } from "../components/server-button.tsx";
 import { useNotices } from "../hooks/use-notices.ts";
 import { isOver } from "../state/run-state.ts";
+import { Action } from "./run-labels.tsx";
 
 interface RunToolsProps {
   run: RunView;
+  /** null: not known yet. */
+  row: RunRow | null;
+  onArchive: () => void;
+  onDelete: () => void;
   isSharing: boolean;
   onShare: () => void;
 }
 
-export function RunTools({ run, isSharing, onShare }: RunToolsProps) {
+export function RunTools({ run, row, isSharing, onShare, onArchive, onDelete }: RunToolsProps) {
   const notices = useNotices(run);
   return (
     <span className="run-tools">
@@ -36,6 +41,12 @@ export function RunTools({ run, isSharing, onShare }: RunToolsProps) {
       <ServerButton size="xs" variant="subtle" color="gray" aria-expanded={isSharing} onClick={onShare}>
         Share
       </ServerButton>
+      {row !== null && (
+        <>
+          <Action title={row.archived ? "Unarchive" : "Archive"} onClick={onArchive} />
+          <Action title="Delete" disabled={!isOver(run.state)} onClick={onDelete} />
+        </>
+      )}
     </span>
   );
 }

@@ -5,11 +5,13 @@ import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
+import { ServerButton } from "../components/server-button.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
+import { useRunRow } from "../hooks/use-run-row.ts";
 import { useTabTitle } from "../hooks/use-tab-title.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route, type RunTab } from "../routes.ts";
@@ -46,9 +48,13 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const mayChange = useMayChange();
   const [isSharing, setSharing] = useState(false);
+  const [row, edit] = useRunRow(route.runId);
+  /** Its id in the trash once it is there. */
+  const [trashId, setTrashId] = useState<string | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
   const isWaiting = live.run !== null && waitsForWorkers(live.run, live.fleet);
   useTabTitle(
-    live.run === null ? null : titleOf(live.run, isWaiting),
+    live.run === null ? null : titleOf(live.run, isWaiting, row?.name),
     live.run === null ? null : iconOf(toneOf(live.run, isWaiting)),
   );
   const { run } = live;
@@ -69,6 +75,12 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
+  const name = row?.name || run.title;
+  if (trashId !== null)
+    return (
+      <InTrash name={name} restore={() => api.restoreRun(trashId).then(() => setTrashId(null), setFailure)} />
+    );
+  const remove = () => api.deleteRun(run.run_id).then(({ trash_id }) => setTrashId(trash_id), setFailure);
   const isRunning = !isOver(run.state);
   // A run that was killed has exported nothing: its last version is the one to watch.
   const [model, last] = [newestModel(live), versions.at(-1)?.policy_version ?? null];
@@ -92,6 +104,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     <main id="content" className="run-page" data-tab={tab}>
       <RunHead
         run={run}
+        row={row}
+        edit={edit}
         fleet={live.fleet}
         connection={isRunning ? live.connection : "live"}
         workersHref={at("workers")}
@@ -99,8 +113,16 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         onRestart={live.restart}
       />
       <RunTabs route={route} marks={{ play: live.episodes.length, workers: numWorkers(live.fleet) ?? 0 }}>
-        <RunTools run={run} isSharing={isSharing} onShare={() => setSharing(!isSharing)} />
+        <RunTools
+          run={run}
+          row={row}
+          isSharing={isSharing}
+          onShare={() => setSharing(!isSharing)}
+          onArchive={() => edit({ archived: row?.archived !== true }).catch(setFailure)}
+          onDelete={remove}
+        />
       </RunTabs>
+      {failure !== null && <ErrorNotice error={failure} />}
       {isSharing && mayChange && (
         <div className="card run-share">
           <ViewerLink runId={run.run_id} />
@@ -169,6 +191,18 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "settings" && <RunSettings run={run} />}
       {tab === "log" && <RunLog runId={run.run_id} isOver={!isRunning} />}
+    </main>
+  );
+}
+
+function InTrash({ name, restore }: { name: string; restore: () => void }) {
+  return (
+    <main id="content">
+      <h1>{name} is in the trash</h1>
+      <div className="join-row" role="status">
+        <ServerButton onClick={restore}>Restore it</ServerButton>
+        <Anchor href={formatRoute({ view: "runs" })}>See all runs</Anchor>
+      </div>
     </main>
   );
 }

@@ -1,0 +1,51 @@
+"""What one says of a run, and how one looks at it, in a real browser: it is there one click later."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from dashboard_page import chromium, open_page, serve
+from indexed_runs import run_on_disk
+
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("runs")
+    for day in range(1, 6):
+        returns = [float(day * update) for update in range(20)]
+        created = f"2026-11-2{day}T10:00:00+00:00"
+        run_on_disk(folder, f"run-{day}", returns, settings={"seed": day}, created=created)
+    with serve(folder) as url:
+        yield url
+
+
+async def go(page: Page, fragment: str) -> None:
+    await expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+    await page.evaluate("(hash) => { location.hash = hash; }", fragment)
+
+
+async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await go(page, "#/runs/run-1")
+        for field, text in (("name", "hero"), ("tags", "good"), ("note", "wider net")):
+            await page.get_by_role("button", name=f"Edit {field} of run-1").click()
+            await page.get_by_role("textbox", name=f"{field} of run-1").fill(text)
+            await page.keyboard.press("Enter")
+        await page.get_by_role("button", name="Star hero").click()
+        await expect(page.get_by_role("heading", name="hero", level=1)).to_be_visible()
+        await expect(page).to_have_title(re.compile("hero$"))
+        await go(page, "#/")
+        row = page.locator(".run-rows li", has_text="hero")
+        await expect(row).to_contain_text("good")
+        await expect(row).to_contain_text("★")
+        await row.get_by_role("link").click()
+        await expect(page.locator(".run-head")).to_contain_text("wider net")
+        await page.get_by_role("button", name="Delete", exact=True).click()
+        await expect(page.get_by_role("heading", name="hero is in the trash")).to_be_visible()
+        await page.get_by_role("button", name="Restore it").click()
+        await expect(page.get_by_role("heading", name="hero", level=1, exact=True)).to_be_visible()
