@@ -49,3 +49,40 @@ async def test_n5_a_run_is_named_tagged_noted_and_put_away_on_its_own_page(addre
         await expect(page.get_by_role("heading", name="hero is in the trash")).to_be_visible()
         await page.get_by_role("button", name="Restore it").click()
         await expect(page.get_by_role("heading", name="hero", level=1, exact=True)).to_be_visible()
+
+
+async def test_n6_n12_how_one_looks_is_kept_from_run_to_run(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await go(page, "#/runs/run-1/charts")
+        await page.get_by_role("slider", name="Smoothing").first.fill("0.8")
+        await expect(page).to_have_url(re.compile("smooth=0.8"))
+        await go(page, "#/runs")
+        await page.get_by_role("combobox", name="Group by").select_option("state")
+        await page.get_by_role("button", name="finished").click()
+        await page.get_by_role("checkbox", name="Tick run-5").check()
+        await page.get_by_role("checkbox", name="Tick run-3").click(modifiers=["Shift"])
+        await expect(page.get_by_role("region", name="Ticked runs")).to_contain_text("3 runs ticked")
+        await page.get_by_role("checkbox", name="Tick all runs").check()
+        await expect(page.get_by_role("region", name="Ticked runs")).to_contain_text("5 runs ticked")
+        await page.locator('tr[data-id="run-2"] a.run-name').click()
+        await expect(page).to_have_url(re.compile("run-2.*smooth=0.8"))
+        await page.get_by_role("link", name="Runs", exact=True).click()
+        await expect(page).to_have_url(re.compile("group=state$"))
+
+
+async def test_n7_the_chart_on_the_overview_is_enlarged_and_pinned_there(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await go(page, "#/runs/run-1")
+        await page.get_by_role("button", name="Enlarge Return").click()
+        window = page.get_by_role("dialog", name="Chart")
+        await window.get_by_role("slider", name="Smoothing").fill("0.6")
+        for name in ("Log axis", "Table"):
+            await window.get_by_role("checkbox", name=name).check()
+        for name in ("Save CSV", "Save PNG"):
+            await expect(window.get_by_role("button", name=name)).to_be_visible()
+        await window.get_by_role("button", name="Close Return").click()
+        await expect(window).to_have_count(0)
+        await page.get_by_role("button", name="Pin Return").click()
+        await expect(page).to_have_url(re.compile("pin="))
+        await page.get_by_role("link", name="Charts").click()
+        await expect(page.get_by_role("heading", name="Pinned")).to_be_visible()

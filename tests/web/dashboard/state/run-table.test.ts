@@ -14,6 +14,7 @@ import {
   type Node,
   nextSort,
   parseTableView,
+  rangeOf,
   settingText,
   shortName,
   summaryOf,
@@ -108,6 +109,17 @@ describe("completions", () => {
     ["learning_rate:", []],
   ])("of %s", (text, expected) => {
     expect(completions(text, settings)).toEqual(expected);
+  });
+});
+
+describe("N12: a range of rows", () => {
+  const nodes = groupRuns([run("a"), run("b", { state: "stopped" }), run("c"), run("d")], "state");
+  const ids = (from: string, to: string) => rangeOf(nodes, from, to).map(({ id }) => id);
+
+  it("goes from one to the other in the order of the table, either way", () => {
+    expect(ids("c", "b")).toEqual(["c", "d", "group stopped", "b"]);
+    expect(ids("b", "c")).toEqual(ids("c", "b"));
+    expect(ids("gone", "d")).toEqual(["d"]);
   });
 });
 

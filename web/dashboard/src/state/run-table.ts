@@ -74,6 +74,23 @@ export function groupRuns(runs: readonly RunRow[], group: string): Node<RunRow>[
   });
 }
 
+/** The runs of a row of the table. */
+export function runsOf(node: Node<RunRow>): readonly RunRow[] {
+  return node.kind === "group" ? node.rows : [node.row];
+}
+
+/** The rows from one to another, in the order of the table; the last one alone where the first is not there. */
+export function rangeOf(
+  nodes: readonly Node<RunRow>[],
+  from: string,
+  to: string | undefined,
+): Node<RunRow>[] {
+  const rows = nodes.flatMap((node) => (node.kind === "group" ? [node, ...node.children] : [node]));
+  const [start, end] = [from, to].map((id) => rows.findIndex((row) => row.id === id));
+  if (start === undefined || end === undefined || end < 0) return [];
+  return start < 0 ? rows.slice(end, end + 1) : rows.slice(Math.min(start, end), Math.max(start, end) + 1);
+}
+
 function nodeOf(row: RunRow): Node<RunRow> {
   return { kind: "one", id: row.run_id, row };
 }

@@ -5,7 +5,7 @@ import type { Column, Opening } from "../components/data-table.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { isLive, type Node, settingText, shortName, summaryOf } from "../state/run-table.ts";
+import { isLive, type Node, runsOf, settingText, shortName, summaryOf } from "../state/run-table.ts";
 import { Action, Note, RunName, Star, Tags } from "./run-labels.tsx";
 
 interface ColumnsOptions {
@@ -22,7 +22,10 @@ interface ColumnsOptions {
   /** For runs in the trash, as is `erase`. */
   restore: (run: RunRow) => void;
   erase: (run: RunRow) => void;
-  tick: (node: Node<RunRow>) => void;
+  /** `isRange`: from the one ticked before. */
+  tick: (node: Node<RunRow>, isRange: boolean) => void;
+  tickAll: () => void;
+  areAllTicked: boolean;
 }
 
 /** A title in brackets is read and not shown. */
@@ -33,8 +36,16 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "tick",
       title: "(Tick)",
+      head: (
+        <input
+          type="checkbox"
+          aria-label="Tick all runs"
+          checked={options.areAllTicked}
+          onChange={options.tickAll}
+        />
+      ),
       cell: (node) => {
-        const rows = rowsOf(node);
+        const rows = runsOf(node);
         const count = rows.filter(({ run_id }) => ticked.has(run_id)).length;
         return (
           <input
@@ -44,7 +55,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
             ref={(box) => {
               if (box !== null) box.indeterminate = count > 0 && count < rows.length;
             }}
-            onChange={() => tick(node)}
+            onChange={({ nativeEvent }) => tick(node, (nativeEvent as MouseEvent).shiftKey)}
           />
         );
       },
@@ -69,7 +80,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "curve",
       title: "Curve",
-      cell: (node) => <ReturnCurve curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
+      cell: (node) => <ReturnCurve curves={runsOf(node).map(({ sparkline }) => sparkline)} />,
     },
     {
       id: "state",
@@ -87,13 +98,13 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
       title: "Seed",
       sort: "seed",
       isNumber: true,
-      cell: (node) => shared(rowsOf(node).map(({ seed }) => String(seed))),
+      cell: (node) => shared(runsOf(node).map(({ seed }) => String(seed))),
     },
     {
       id: "preset",
       title: "Preset",
       sort: "preset",
-      cell: (node) => shared(rowsOf(node).map(({ preset }) => preset ?? "–")),
+      cell: (node) => shared(runsOf(node).map(({ preset }) => preset ?? "–")),
     },
     {
       id: "tags",
@@ -171,7 +182,7 @@ function setting(path: string): Column<RunRow> {
     sort: path,
     isNumber: true,
     cell: (node) => {
-      const rows = rowsOf(node);
+      const rows = runsOf(node);
       const text = shared(rows.map((run) => settingText(run.settings[path])));
       const isChanged = rows.some((run) => run.changed.includes(path));
       return isChanged ? (
@@ -183,10 +194,6 @@ function setting(path: string): Column<RunRow> {
       );
     },
   };
-}
-
-function rowsOf(node: Node<RunRow>): readonly RunRow[] {
-  return node.kind === "group" ? node.rows : [node.row];
 }
 
 function labelOf(node: Node<RunRow>): string {

@@ -21,7 +21,7 @@ import { isOver, newestModel, numWorkers, waitsForWorkers } from "../state/run-s
 import { RETURN, spanOf } from "../state/series.ts";
 import { iconOf, titleOf, toneOf } from "../state/tab-title.ts";
 import { placedVersions, standingAt } from "../state/versions.ts";
-import { Charts, ReturnChart } from "./charts.tsx";
+import { Charts, PinnedCharts, ReturnChart } from "./charts.tsx";
 import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
@@ -162,6 +162,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "overview" && (
         <>
+          <PinnedCharts {...charts} />
           <RunStats run={run} fleet={live.fleet} />
           <FindingsCard run={run} />
           <Reports reports={live.reports} run={run} onChange={live.accept} />
@@ -174,7 +175,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
               Progress
             </h2>
           </div>
-          <Charts {...charts} hasReturn />
+          <Charts {...charts} />
         </section>
       )}
       {tab === "play" && (

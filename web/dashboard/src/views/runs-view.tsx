@@ -12,6 +12,7 @@ import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { useRunList } from "../hooks/use-run-list.ts";
 import { compareRoute, formatRoute, runRoute } from "../routes.ts";
 import { plural } from "../state/format.ts";
+import { keepTable } from "../state/kept-view.ts";
 import {
   completions,
   formatTableView,
@@ -20,6 +21,8 @@ import {
   type Node,
   nextSort,
   parseTableView,
+  rangeOf,
+  runsOf,
   shortName,
   type TableView,
   TRASH,
@@ -48,7 +51,8 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const isTrash = isOfTrash(query);
   const show = (change: Partial<TableView>) => {
     const text = formatTableView({ ...parseTableView(searchNow()), ...change });
-    replaceRoute(text === "" ? { view: "runs" } : { view: "runs", search: text });
+    keepTable(text);
+    replaceRoute({ view: "runs", search: text });
   };
   const act = (action: Promise<unknown>) => {
     setFailure(null);
@@ -96,19 +100,24 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
       }),
     );
   };
-  const tick = (node: Node<RunRow>) => {
-    const ids = (node.kind === "group" ? node.rows : [node.row]).map(({ run_id }) => run_id);
-    const isTicked = ids.every((id) => ticked.includes(id));
-    show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...ticked, ...ids] });
-  };
-
   const runs = list?.runs;
   const nodes = useMemo(() => groupRuns(runs ?? [], group), [runs, group]);
+  /** Where a range of ticks begins. */
+  const lastTicked = useRef("");
+  const tick = (chosen: readonly Node<RunRow>[], isRange = false) => {
+    const range = isRange ? rangeOf(nodes, lastTicked.current, chosen[0]?.id) : chosen;
+    const ids = range.flatMap(runsOf).map(({ run_id }) => run_id);
+    lastTicked.current = chosen[0]?.id ?? "";
+    const isTicked = !isRange && ids.every((id) => ticked.includes(id));
+    show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...new Set([...ticked, ...ids])] });
+  };
+  const tickAll = () => tick(nodes);
   const settings = list?.settings.join(",") ?? "";
   // The columns are made once for each set of settings: what they call is looked up when it is called.
-  const calls = useRef({ act, edit, remove, archive, restore, tick });
-  calls.current = { act, edit, remove, archive, restore, tick };
+  const calls = useRef({ act, edit, remove, archive, restore, tick, tickAll });
+  calls.current = { act, edit, remove, archive, restore, tick, tickAll };
   const tickedText = ticked.join(",");
+  const areAllTicked = (runs ?? []).every(({ run_id }) => ticked.includes(run_id));
   const columns = useMemo(
     () =>
       runColumns({
@@ -121,9 +130,11 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         archive: (run) => calls.current.archive([run]),
         restore: (run) => calls.current.restore([run]),
         erase: (run) => setErasing([run]),
-        tick: (node) => calls.current.tick(node),
+        tick: (node, isRange) => calls.current.tick([node], isRange),
+        tickAll: () => calls.current.tickAll(),
+        areAllTicked,
       }),
-    [settings, tickedText, isAdmin],
+    [settings, tickedText, isAdmin, areAllTicked],
   );
   const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
   const isEmpty = list !== null && list.num_unread === 0 && list.num_found === 0;
@@ -261,7 +272,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
             ticked: ticked.includes(node.id),
           })}
           onEnter={(run) => run.is_deleted || goTo(runRoute(run.run_id))}
-          onTick={tick}
+          onTick={(node) => tick([node])}
         />
       )}
     </main>
