@@ -153,6 +153,7 @@ def _game_checked(state: CoreState, event: inputs.GameChecked, now: float) -> No
             text=finding.text,
             stack=finding.stack,
             fix=finding.fix,
+            severity=finding.severity,
             run_error=error if event.unplayable and finding is first else None,
         )
         state.out.append(effects.Report(report))

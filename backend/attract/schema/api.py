@@ -202,6 +202,8 @@ class GameReport(WireModel):
     """Workers that it came from; 0: no worker's."""
     episode_id: str | None = None
     """The episode that failed, which the run keeps; None: none is kept."""
+    severity: Literal["error", "warning"] = "error"
+    """Of what a check found: `warning` is advice."""
     fault_id: str = ""
     """The same for every report of one fault, and in every session of the run; empty: an older run's."""
     place: Text | None = None

@@ -470,6 +470,10 @@ export interface GameReport {
    */
   episode_id: string | null;
   /**
+   * Of what a check found: `warning` is advice.
+   */
+  severity: "error" | "warning";
+  /**
    * The same for every report of one fault, and in every session of the run; empty: an older run's.
    */
   fault_id: string;

@@ -31,6 +31,7 @@ const THROWN: GameReport = {
   episode_id: null,
   fault_id: "f1",
   place: "glass.ts:13:85",
+  severity: "error",
   repeated: 0,
   worker_lost: false,
   run_error: null,
@@ -69,8 +70,16 @@ describe("one fault", () => {
   });
 });
 
+it("N14: an issue has no path of the machine", () => {
+  for (const game of ["/home/ann/week/glass.ts", "C:\\Users\\ann\\glass.ts", "glass.ts"])
+    expect(issueText(THROWN, { ...RUN, game })).toContain("- game `glass.ts`, run");
+  expect(issueText(THROWN, { ...RUN, game: "my/glass.ts" })).toContain("- game `my/glass.ts`, run");
+});
+
 describe("a notice", () => {
-  it("is no fault", () => {
-    expect([THROWN, { ...THROWN, kind: "quarantine" }].map(isNotice)).toEqual([false, true]);
+  it("is no fault, and neither is a check's advice (N13)", () => {
+    const advice = { ...THROWN, kind: "check", severity: "warning" as const };
+    const all = [THROWN, { ...THROWN, kind: "check" }, { ...THROWN, kind: "quarantine" }, advice];
+    expect(all.map(isNotice)).toEqual([false, false, true, true]);
   });
 });

@@ -75,6 +75,7 @@ const REPORT: GameReport = {
   episode_id: null,
   fault_id: "",
   place: null,
+  severity: "error",
   repeated: 0,
   worker_lost: false,
   run_error: null,

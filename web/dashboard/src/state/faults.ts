@@ -14,8 +14,9 @@ const NOTICES = new Set([
   "federated",
 ]);
 
-export function isNotice(report: Pick<GameReport, "kind">): boolean {
-  return NOTICES.has(report.kind);
+/** Advice of a check is one, too. */
+export function isNotice({ kind, severity }: Pick<GameReport, "kind" | "severity">): boolean {
+  return NOTICES.has(kind) || severity === "warning";
 }
 
 /** Whether a fault's card says what the run's error is. */
@@ -51,8 +52,13 @@ export function issueText(report: GameReport, run: Pick<RunView, "title" | "game
     ...(where === "" ? [] : [`- ${where}`]),
     ...(firstSeen === "" ? [] : [`- first seen: ${firstSeen}`]),
     ...(report.step_values === null ? [] : [`- ${report.step_values}`]),
-    `- game \`${run.game}\`, run \`${run.run_id}\``,
+    `- game \`${withoutFolders(run.game)}\`, run \`${run.run_id}\``,
     ...(report.stack === null ? [] : ["", "```", ownStack(report.stack), "```"]),
   ];
   return lines.join("\n");
+}
+
+/** An absolute path says who somebody is: its last part does. */
+function withoutFolders(path: string): string {
+  return path.replace(/^(?:[A-Za-z]:)?[\\/].*[\\/]/, "");
 }

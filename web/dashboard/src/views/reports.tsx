@@ -59,6 +59,7 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
           <h2>{titleOf(report)}</h2>
           <p>
             <Sentence text={withoutRules(report.text)} />
+            {report.place !== null && <span className="soft"> {report.place}</span>}
           </p>
           {report.fix !== null && <p>{report.fix}</p>}
           {typeof report.rollback_to === "number" && (
@@ -127,6 +128,7 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
             Watch it fail
           </Button>
         )}
+        {report.place !== null && <CopyText text={report.place} name={report.place} />}
         <CopyText text={issueText(report, run)} name="for an issue" />
       </div>
     </div>
@@ -179,5 +181,6 @@ function RollBack({
 }
 
 function titleOf(report: GameReport): string {
+  if (report.severity === "warning") return "Advice from a check of the game";
   return TITLES[report.kind] ?? "The game broke";
 }
