@@ -78,7 +78,7 @@ def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> 
         report = report.model_copy(update={"run_error": text})
     state.out.append(effects.Report(report, effect.method, effect.recorded if state.trains else None))
     if report.worker_lost:
-        state.out.append(effects.Publish("finding", state.progress.worker_lost(report)))
+        state.progress.worker_lost(report)
         state.changed()
     if effect.fatal:
         # One that no worker could load was refused before anything was trained.

@@ -161,7 +161,7 @@ class RunProgress:
         """What keeps it from learning now."""
         return self._with_lost_workers([] if self._diagnosis is None else self._diagnosis.findings)
 
-    def worker_lost(self, report: GameReport) -> Finding:
+    def worker_lost(self, report: GameReport) -> None:
         """A worker broke so often that no other takes its place; `report`: its last failure."""
         before = self._lost_workers
         self._lost_workers = Finding(
@@ -174,7 +174,6 @@ class RunProgress:
             first_update=self.counters.updates if before is None else before.first_update,
             first_agent_steps=self.counters.agent_steps if before is None else before.first_agent_steps,
         )
-        return self._lost_workers
 
     def _with_lost_workers(self, findings: list[Finding]) -> list[Finding]:
         return findings if self._lost_workers is None else [*findings, self._lost_workers]

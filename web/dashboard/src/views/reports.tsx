@@ -61,7 +61,11 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
             <Sentence text={withoutRules(report.text)} />
             {report.place !== null && <span className="soft"> {report.place}</span>}
           </p>
-          {report.fix !== null && <p>{report.fix}</p>}
+          {report.fix !== null && (
+            <p>
+              <Sentence text={report.fix} />
+            </p>
+          )}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
           )}
