@@ -9,6 +9,7 @@ import {
   drawnLine,
   extremesOf,
   nearestPoint,
+  pointAt,
   pointBefore,
   smoothed,
   tableOf,
@@ -154,6 +155,18 @@ describe("csvOf", () => {
     expect(csvOf(lines, "steps")).toBe(
       'steps,"a, ""b""","a, ""b"" min","a, ""b"" max",\'=SUM(A1)\r\n1,0.5,0,1,\r\n2,,0,1,7\r\n',
     );
+  });
+});
+
+describe("N17: a point that is read", () => {
+  const x = [0, 10, 20, 30, 40];
+  const ended = [1, 2, 3, undefined, undefined];
+
+  it("is the nearest within the line, and none beyond its end", () => {
+    expect([0, 13, 20, 29].map((place) => pointAt(x, ended, place))).toEqual([0, 1, 2, 2]);
+    expect([31, 40].map((place) => pointAt(x, ended, place))).toEqual([-1, -1]);
+    expect(pointAt(x, [undefined, undefined, 3, 4, 5], 5)).toBe(-1);
+    expect(pointAt(x, [], 5)).toBe(-1);
   });
 });
 

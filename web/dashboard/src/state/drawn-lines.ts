@@ -162,6 +162,15 @@ export function nearestPoint(x: readonly number[], values: Values, place: number
   return found;
 }
 
+/** As `nearestPoint`; -1 also where the line has not begun or has ended, but for as much as its points are apart there. */
+export function pointAt(x: readonly number[], values: Values, place: number): number {
+  const own = x.filter((_, i) => values[i] !== null && values[i] !== undefined);
+  const [first = 0, second = first] = own;
+  const [last = 0, before = last] = own.slice(-2).reverse();
+  if (place > 2 * last - before || place < 2 * first - second) return -1;
+  return nearestPoint(x, values, place);
+}
+
 /** Index of the last point at or before a place; -1: it has none. */
 export function pointBefore(x: readonly number[], values: Values, place: number): number {
   for (let i = x.length - 1; i >= 0; i--)

@@ -7,7 +7,14 @@ import { useInSight } from "../hooks/use-in-sight.ts";
 import type { ChartCursor } from "../state/chart-cursor.ts";
 import { formatPlace, plotText } from "../state/chart-text.ts";
 import type { ChartAxis } from "../state/chart-view.ts";
-import { type DrawnLine, type DrawnTable, nearestPoint, pointBefore, tableOf } from "../state/drawn-lines.ts";
+import {
+  type DrawnLine,
+  type DrawnTable,
+  nearestPoint,
+  pointAt,
+  pointBefore,
+  tableOf,
+} from "../state/drawn-lines.ts";
 import { formatNumber } from "../state/format.ts";
 import { type Painted, plotOptions } from "./plot-options.ts";
 
@@ -214,8 +221,8 @@ function readings(
       values[columns.findIndex((column) => column.line === line && column.kind === kind)];
     const main = of("main") ?? [];
     // An evaluation holds until the next one.
-    const find = hasDots && !isScatter ? pointBefore : nearestPoint;
-    const at = find(x, main, place ?? Number.POSITIVE_INFINITY);
+    const find = hasDots && !isScatter ? pointBefore : pointAt;
+    const at = place === null ? nearestPoint(x, main, Number.POSITIVE_INFINITY) : find(x, main, place);
     const read = (kind: string) => of(kind)?.[at] ?? null;
     return { x: x[at], value: main[at] ?? null, raw: read("raw"), low: read("low"), high: read("high") };
   });
