@@ -67,6 +67,8 @@ class Problem(WireModel):
     fix: Text | None = None
     problems: list[SettingProblem] = []
     """Setting by setting, where settings were refused."""
+    suggestion: Text | None = None
+    """The search that was probably meant."""
 
 
 class PresetView(WireModel):

@@ -266,3 +266,17 @@ def test_n11_the_speed_of_a_run_that_is_over_is_its_mean() -> None:
     found = [run.summary.run_id for run in (over, live, unborn) if parse_query("speed>=50").matches(run)]
     assert found == ["over", "live"]
     assert [row_of(run, {}, []).steps_per_second for run in (over, live, unborn)] == [125.0, 50.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("game:snake retrun>3 x", "game:snake return>3 x"),
+        ("-statee:failed", "-state:failed"),
+        ("zzz:3", None),
+    ],
+)
+def test_n19_a_misspelt_name_brings_the_query_that_was_meant(text: str, meant: str | None) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query(text)
+    assert caught.value.suggestion == meant

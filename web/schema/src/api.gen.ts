@@ -1568,6 +1568,10 @@ export interface Problem {
    * Setting by setting, where settings were refused.
    */
   problems: SettingProblem[];
+  /**
+   * The search that was probably meant.
+   */
+  suggestion: string | null;
 }
 /**
  * The problem with one setting.

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api } from "../api/client.ts";
 import { useLoaded } from "./use-loaded.ts";
 
-type Edit = (change: Partial<EditLabels>) => Promise<void>;
+export type Edit = (change: Partial<EditLabels>) => Promise<void>;
 
 /** The row is null until it is known. */
 export function useRunRow(runId: string): readonly [row: RunRow | null, edit: Edit] {

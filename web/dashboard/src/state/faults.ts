@@ -1,7 +1,7 @@
 /** Faults of a game, and notices, which are no faults; the server says which reports are one fault. */
 
 import type { GameReport, RunView } from "@attract/schema";
-import { ownStack, wordsOf } from "./report-text.ts";
+import { wordsOf } from "./report-text.ts";
 
 /** Said by the server: there is no stack, and no game that broke. */
 const NOTICES = new Set([
@@ -53,7 +53,7 @@ export function issueText(report: GameReport, run: Pick<RunView, "title" | "game
     ...(firstSeen === "" ? [] : [`- first seen: ${firstSeen}`]),
     ...(report.step_values === null ? [] : [`- ${report.step_values}`]),
     `- game \`${withoutFolders(run.game)}\`, run \`${run.run_id}\``,
-    ...(report.stack === null ? [] : ["", "```", ownStack(report.stack), "```"]),
+    ...(report.stack === null ? [] : ["", "```", report.stack, "```"]),
   ];
   return lines.join("\n");
 }

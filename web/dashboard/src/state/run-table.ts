@@ -66,11 +66,15 @@ export function groupRuns(runs: readonly RunRow[], group: string): Node<RunRow>[
     if (known === undefined) groups.set(key, { label, rows: [run] });
     else known.rows.push(run);
   }
+  const labelIn = (label: string, rows: readonly RunRow[]) => {
+    const sameGame = runs.filter(({ game }) => game === rows[0]?.game);
+    return group === "seeds" ? [label, ...differencesOf(rows, sameGame)].join(", ") : label;
+  };
   return [...groups].map(([key, { label, rows }]) => {
     const [only] = rows;
     return rows.length === 1 && only !== undefined && group === "seeds"
       ? nodeOf(only)
-      : { kind: "group", id: `group ${key}`, label, rows, children: rows.map(nodeOf) };
+      : { kind: "group", id: `group ${key}`, label: labelIn(label, rows), rows, children: rows.map(nodeOf) };
   });
 }
 
@@ -105,7 +109,7 @@ function groupOf(run: RunRow, group: string): { key: string; label: string } {
     .filter(([path]) => path !== "evaluation.seed")
     .map(([path, value]) => `${path}=${settingText(value)}`)
     .sort();
-  return { key: [run.game, run.preset, ...own].join(" "), label: run.name || run.title };
+  return { key: [run.game, run.preset, ...own].join(" "), label: run.title };
 }
 
 function labelled(text: string): { key: string; label: string } {
@@ -227,6 +231,15 @@ export function differentSettings(rows: readonly RunRow[]): string[] {
   const paths = new Set(rows.flatMap(({ settings }) => Object.keys(settings)));
   const textsOf = (path: string) => new Set(rows.map(({ settings }) => settingText(settings[path])));
   return [...paths].filter((path) => textsOf(path).size > 1);
+}
+
+/** What tells runs of equal settings from the others of `all`, such as "gamma 0.9". */
+export function differencesOf([first]: readonly RunRow[], all: readonly RunRow[]): string[] {
+  if (first === undefined) return [];
+  const paths = differentSettings(all).filter((path) => path !== "evaluation.seed");
+  const parts = paths.map((path) => `${shortName(path)} ${settingText(first.settings[path])}`);
+  const isMixed = new Set(all.map(({ preset }) => preset)).size > 1;
+  return isMixed ? [first.preset ?? "no preset", ...parts] : parts;
 }
 
 /** A setting of several runs: one text for each run. */

@@ -12,7 +12,7 @@ import { useAnnounce } from "../hooks/use-announce.ts";
 import { episodeRoute, formatRoute } from "../routes.ts";
 import { firstSeenText, isNotice, issueText, whereText } from "../state/faults.ts";
 import { plural } from "../state/format.ts";
-import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
+import { withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -115,7 +115,7 @@ function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView;
       {report.step_values !== null && <p className="soft">{report.step_values}</p>}
       {report.fix !== null && <p>{report.fix}</p>}
       {report.stack !== null ? (
-        <pre>{ownStack(report.stack)}</pre>
+        <pre>{report.stack}</pre>
       ) : (
         report.kind !== "check" && (
           <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>

@@ -10,6 +10,7 @@ import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
+import type { Edit } from "../hooks/use-run-row.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
 import { beginningText } from "../state/beginning-text.ts";
@@ -26,7 +27,7 @@ interface RunHeadProps {
   run: RunView;
   /** Its labels; null: not known yet. */
   row: RunRow | null;
-  edit: (change: Partial<EditLabels>) => Promise<void>;
+  edit: Edit;
   fleet: FleetView | null;
   connection: Connection;
   /** Address of the part that has the workers. */

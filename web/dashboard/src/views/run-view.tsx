@@ -5,7 +5,6 @@ import { useMemo, useState } from "react";
 import { ApiError, api, isNoAnswer } from "../api/client.ts";
 import "../styles/run-page.css";
 import { ErrorNotice } from "../components/notice.tsx";
-import { ServerButton } from "../components/server-button.tsx";
 import { useChartView } from "../hooks/use-chart-view.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
@@ -49,8 +48,6 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const mayChange = useMayChange();
   const [isSharing, setSharing] = useState(false);
   const [row, edit] = useRunRow(route.runId);
-  /** Its id in the trash once it is there. */
-  const [trashId, setTrashId] = useState<string | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const isWaiting = live.run !== null && waitsForWorkers(live.run, live.fleet);
   useTabTitle(
@@ -75,12 +72,6 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
-  const name = row?.name || run.title;
-  if (trashId !== null)
-    return (
-      <InTrash name={name} restore={() => api.restoreRun(trashId).then(() => setTrashId(null), setFailure)} />
-    );
-  const remove = () => api.deleteRun(run.run_id).then(({ trash_id }) => setTrashId(trash_id), setFailure);
   const isRunning = !isOver(run.state);
   // A run that was killed has exported nothing: its last version is the one to watch.
   const [model, last] = [newestModel(live), versions.at(-1)?.policy_version ?? null];
@@ -118,8 +109,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           row={row}
           isSharing={isSharing}
           onShare={() => setSharing(!isSharing)}
-          onArchive={() => edit({ archived: row?.archived !== true }).catch(setFailure)}
-          onDelete={remove}
+          edit={edit}
+          onError={setFailure}
         />
       </RunTabs>
       {failure !== null && <ErrorNotice error={failure} />}
@@ -192,18 +183,6 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "settings" && <RunSettings run={run} />}
       {tab === "log" && <RunLog runId={run.run_id} isOver={!isRunning} />}
-    </main>
-  );
-}
-
-function InTrash({ name, restore }: { name: string; restore: () => void }) {
-  return (
-    <main id="content">
-      <h1>{name} is in the trash</h1>
-      <div className="join-row" role="status">
-        <ServerButton onClick={restore}>Restore it</ServerButton>
-        <Anchor href={formatRoute({ view: "runs" })}>See all runs</Anchor>
-      </div>
     </main>
   );
 }

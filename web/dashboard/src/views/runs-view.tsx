@@ -1,9 +1,9 @@
 /** Every run of the runs directory in a table: searched, sorted, grouped, labelled, compared, deleted. */
 
-import type { EditLabels, RunRow } from "@attract/schema";
-import { Button, Loader } from "@mantine/core";
+import type { EditLabels, RunList, RunRow } from "@attract/schema";
+import { Anchor, Button, Loader } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api } from "../api/client.ts";
+import { ApiError, api } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -43,7 +43,14 @@ interface Done {
 export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean }) {
   const view = useMemo(() => parseTableView(search), [search]);
   const { query, sort, group, hidden, ticked } = view;
-  const { list, error, reload, replace } = useRunList(query, sort);
+  const { list: found, error, reload, replace } = useRunList(query, sort);
+  const [isTyping, setTyping] = useState(false);
+  /** The last rows that there were: a search that is half typed keeps them. */
+  const kept = useRef<RunList | null>(null);
+  const unread = error instanceof ApiError && error.status === 400 ? error : null;
+  const isNone = unread !== null || found?.num_found === 0;
+  if (!isNone) kept.current = found;
+  const list = isTyping && isNone ? kept.current : found;
   const [failure, setFailure] = useState<unknown>(null);
   const [done, setDone] = useState<Done | null>(null);
   /** Runs that are erased once the question is answered. */
@@ -137,12 +144,17 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
     [settings, tickedText, isAdmin, areAllTicked],
   );
   const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
-  const isEmpty = list !== null && list.num_unread === 0 && list.num_found === 0;
+  const isEmpty = list !== null && unread === null && list.num_unread === 0 && list.num_found === 0;
 
   return (
     <main id="content" className="runs-view">
       <h1>Runs</h1>
-      <Search query={query} settings={list?.settings ?? []} onSearch={(text) => show({ query: text })} />
+      <Search
+        query={query}
+        settings={list?.settings ?? []}
+        onSearch={(text) => show({ query: text })}
+        onTyping={setTyping}
+      />
       <div className="runs-tools">
         <label>
           Group by{" "}
@@ -161,8 +173,15 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         </label>
         <ColumnChooser columns={columns} hidden={hidden} onChange={(names) => show({ hidden: names })} />
         <span className="soft" role="status">
-          {list !== null && countText(list.num_found, list.num_hidden, list.num_unread)}
+          {unread !== null
+            ? [unread.message, unread.fix].filter(Boolean).join("; ")
+            : found !== null && countText(found.num_found, found.num_hidden, found.num_unread)}
         </span>
+        {unread?.suggestion && (
+          <button type="button" className="link" onClick={() => show({ query: unread.suggestion ?? "" })}>
+            {unread.suggestion}
+          </button>
+        )}
         {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
           <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
             Show hidden runs
@@ -178,7 +197,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
           </button>
         )}
       </div>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
       {failure !== null && <ErrorNotice error={failure} />}
       <div role="status">
         {done !== null && (
@@ -289,9 +308,11 @@ interface SearchProps {
   /** Paths of the settings that are offered. */
   settings: readonly string[];
   onSearch: (query: string) => void;
+  /** Whether the query is being typed. */
+  onTyping: (isTyping: boolean) => void;
 }
 
-function Search({ query, settings, onSearch }: SearchProps) {
+function Search({ query, settings, onSearch, onTyping }: SearchProps) {
   const [text, setText] = useState(query);
   const asked = useRef(query);
   // A query that came from elsewhere, a link for example, is shown; one's own is not put over what was typed since.
@@ -316,8 +337,15 @@ function Search({ query, settings, onSearch }: SearchProps) {
         list="search-terms"
         placeholder="game:snake return>20 lr<0.001 tag:good"
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          onTyping(true);
+        }}
+        onBlur={() => onTyping(false)}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === "Escape") currentTarget.blur();
+          if (key === "Enter") onTyping(false);
+        }}
       />
       <datalist id="search-terms">
         {completions(text, settings).map((term) => (
@@ -393,13 +421,14 @@ function Nothing({ query }: { query: string }) {
   if (query === TRASH)
     return (
       <p className="card">
-        The trash is empty. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+        The trash is empty. <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
       </p>
     );
   if (query !== "")
     return (
       <p className="card">
-        No run is found by <code>{query}</code>. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+        No run is found by <code>{query}</code>.{" "}
+        <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
       </p>
     );
   return (
