@@ -101,3 +101,31 @@ async def test_n19_a_query_that_is_half_typed_keeps_the_rows_and_raises_no_alarm
         await page.get_by_role("button", name="return>15", exact=True).click()
         await expect(page.get_by_text("No run is found by")).to_be_visible()
         await expect(search).to_have_value("return>15")
+
+
+async def test_n21_two_fingers_zoom_a_chart_and_one_moves_it(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await go(page, "#/runs/run-1")
+        over = page.locator(".u-over").first
+        box = await over.bounding_box()
+        assert box is not None
+        touch = await page.context.new_cdp_session(page)
+
+        async def drag(*fingers: tuple[float, float]) -> None:
+            """Each from one share of the chart's width to another."""
+            for kind, share in (
+                ("touchStart", 0.0),
+                ("touchMove", 0.5),
+                ("touchMove", 1.0),
+                ("touchEnd", 0.0),
+            ):
+                at = [box["x"] + box["width"] * (begin + (end - begin) * share) for begin, end in fingers]
+                points = [{"x": x, "y": box["y"] + 50, "id": place} for place, x in enumerate(at)]
+                event = {"type": kind, "touchPoints": [] if kind == "touchEnd" else points}
+                await touch.send("Input.dispatchTouchEvent", event)
+
+        # Of 1,900 steps: 0.4 to 0.6 of them come to lie at 0.2 and 0.8, so a third is seen.
+        await drag((0.4, 0.2), (0.6, 0.8))
+        await expect(page).to_have_url(re.compile(r"from=6\d\d.*&to=12\d\d"))
+        await drag((0.7, 0.4))
+        await expect(page).to_have_url(re.compile(r"from=8\d\d.*&to=14\d\d"))
