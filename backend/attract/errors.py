@@ -95,8 +95,8 @@ class FileError(ConfigurationError):
 class QueryError(ConfigurationError):
     """A search of the runs, their order or a page of them cannot be read.
 
-    `at` is the place of the mistake in the search, counted from 0; None: it is not in the search. `meant`: the
-    name in place of the one there; `suggestion`: the whole search with it, once that is known.
+    `at` is the place of the mistake in the search, counted from 0; None: it is not in the search. `meant`:
+    the name in place of the one there; `suggestion`: the whole search with it, once that is known.
     """
 
     suggestion: str | None = None

@@ -124,7 +124,7 @@ async def test_n21_two_fingers_zoom_a_chart_and_one_moves_it(address: str) -> No
                 event = {"type": kind, "touchPoints": [] if kind == "touchEnd" else points}
                 await touch.send("Input.dispatchTouchEvent", event)
 
-        # Of 1,900 steps: 0.4 to 0.6 of them come to lie at 0.2 and 0.8, so a third is seen.
+        # There are 1,900 steps: 0.4 to 0.6 of them come to lie at 0.2 and 0.8, so a third is seen.
         await drag((0.4, 0.2), (0.6, 0.8))
         await expect(page).to_have_url(re.compile(r"from=6\d\d.*&to=12\d\d"))
         await drag((0.7, 0.4))

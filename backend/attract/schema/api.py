@@ -205,7 +205,7 @@ class GameReport(WireModel):
     episode_id: str | None = None
     """The episode that failed, which the run keeps; None: none is kept."""
     severity: Literal["error", "warning"] = "error"
-    """Of what a check found: `warning` is advice."""
+    """`warning`: advice of a check."""
     fault_id: str = ""
     """The same for every report of one fault, and in every session of the run; empty: an older run's."""
     place: Text | None = None
@@ -362,6 +362,8 @@ class BeginningView(FiniteModel):
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
     """Time limit of the stage; None: none."""
+    text: str = ""
+    """All of this in words."""
 
 
 class RunSummary(FiniteModel):

@@ -69,6 +69,10 @@ export interface BeginningView {
    * Time limit of the stage; None: none.
    */
   max_seconds: number | null;
+  /**
+   * All of this in words.
+   */
+  text: string;
 }
 /**
  * One thing that a check found out about a game, in its author's own places.
@@ -470,7 +474,7 @@ export interface GameReport {
    */
   episode_id: string | null;
   /**
-   * Of what a check found: `warning` is advice.
+   * `warning`: advice of a check.
    */
   severity: "error" | "warning";
   /**

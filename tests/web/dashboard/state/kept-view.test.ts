@@ -2,8 +2,8 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { compareRoute, formatRoute, parseRoute, runRoute } from "../../../../web/dashboard/src/routes.ts";
-import { PLAIN_VIEW } from "../../../../web/dashboard/src/state/chart-view.ts";
 import { keepCharts, keepTable, keptTable } from "../../../../web/dashboard/src/state/kept-view.ts";
+import { PLAIN_VIEW } from "../../../support/plain-view.ts";
 
 beforeEach(() => {
   keepCharts(PLAIN_VIEW);

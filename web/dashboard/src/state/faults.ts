@@ -58,7 +58,7 @@ export function issueText(report: GameReport, run: Pick<RunView, "title" | "game
   return lines.join("\n");
 }
 
-/** An absolute path says who somebody is: its last part does. */
+/** The last part of an absolute path: the folders have the name of the user. */
 function withoutFolders(path: string): string {
   return path.replace(/^(?:[A-Za-z]:)?[\\/].*[\\/]/, "");
 }

@@ -13,7 +13,6 @@ import { useMayChange } from "../hooks/use-role.ts";
 import type { Edit } from "../hooks/use-run-row.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
-import { beginningText } from "../state/beginning-text.ts";
 import { isErrorShown } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, lookOf, numWorkers, waitsForWorkers } from "../state/run-state.ts";
@@ -145,7 +144,7 @@ export function RunHead(props: RunHeadProps) {
       )}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" data-testid="beginning">
-          Before the first update: {beginningText(run.beginning)}.
+          Before the first update: {run.beginning.text}.
         </p>
       )}
       {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
