@@ -159,8 +159,8 @@ def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, er
     state = run_state()
     state.life.happened(Event.LEASED)
     failure = broken("throw", name, text, fatal=True)
-    told = failure.report.model_copy(update={"run_error": error})
-    assert handled(state, failure)[0] == effects.Report(told, None), "pages show the fault, not both"
+    sent = failure.report.model_copy(update={"run_error": error})
+    assert handled(state, failure)[0] == effects.Report(sent, None), "pages show the fault, not both"
     assert (state.life.is_ending, state.life.error) == (True, error)
 
 
