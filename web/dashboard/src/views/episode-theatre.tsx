@@ -62,7 +62,7 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
               episode={episode}
               advisers={advisers}
               stage={stages[index]}
-              name={shown.length === 1 ? null : (name ?? `episode ${index + 1}`)}
+              name={shown.length === 1 ? null : `${index + 1}: ${name ?? "episode"}`}
               isAtEnd={transport.seconds >= secondsOf(episode)}
             />
           ))}
