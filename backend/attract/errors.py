@@ -95,13 +95,23 @@ class FileError(ConfigurationError):
 class QueryError(ConfigurationError):
     """A search of the runs, their order or a page of them cannot be read.
 
-    `at` is the place of the mistake in the search, counted from 0; None: it is not in the search.
+    `at` is the place of the mistake in the search, counted from 0; None: it is not in the search. `meant`:
+    the name in place of the one there; `suggestion`: the whole search with it, once that is known.
     """
 
+    suggestion: str | None = None
+
     def __init__(
-        self, problem: str, at: int | None, *, setting: str = "query", fix: str | None = None
+        self,
+        problem: str,
+        at: int | None,
+        *,
+        setting: str = "query",
+        fix: str | None = None,
+        meant: str | None = None,
     ) -> None:
         self.at = at
+        self.meant = meant
         place = "" if at is None else f"character {at + 1}: "
         super().__init__(f"{place}{problem}", setting=setting, fix=fix)
 

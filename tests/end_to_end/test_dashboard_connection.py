@@ -116,7 +116,9 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path)
             await expect(get).to_be_visible()
             await proxy.cut()
             strip = page.get_by_test_id("server-strip")
-            await expect(strip).to_have_text("The server has ended. Start it: attract serve")
+            await expect(strip).to_have_text(
+                "No answer from the server; trying again. If it has ended, start it: attract serve"
+            )
             # Nothing leads to "connection refused", and no run is said to be live.
             await expect(get).to_have_count(0)
             for name in ("Get policy", "Train again", "agent.js", "policy.json", "Log out"):

@@ -250,6 +250,8 @@ async def test_two_side_by_side(address: str, episodes: dict[str, dict[str, Any]
         await open_episode(page, address, f"{circle}?at=12&with={zigzag}", 120)
         await expect(page.get_by_test_id("episode")).to_have_count(2)
         await expect(page.get_by_text("Both have the same seed.")).to_be_visible()
+        for name in ("1: Played by hand", "2: Played by hand"):
+            await expect(page.locator(".replayed", has_text=name)).to_have_count(1)
         await stop_at(page, 30)
         steps = page.get_by_test_id("hud-step")
         await expect(steps.nth(0)).to_have_text("300 of 600")

@@ -1,7 +1,13 @@
 /** One thread of a fleet without browsers: the same step server as in a browser's worker, over a pipe. */
 
 import { decodeToBrowser, encodeForSend, type FromBrowser, type WelcomeWorker } from "@attract/schema";
-import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "@attract/worker/game/failures";
+import {
+  type FailureReport,
+  FatalGameError,
+  gameFailed,
+  NOWHERE,
+  reportOf,
+} from "@attract/worker/game/failures";
 import { replay } from "@attract/worker/rollout/replay";
 import { StepServer } from "@attract/worker/stepping/step-server";
 import type { GameDefinition } from "attract/contract";
@@ -22,8 +28,7 @@ export interface StepperOptions {
 export async function runStepper(options: StepperOptions): Promise<void> {
   const { pipe, runId, sha256, workerIndex } = options;
   const send = (message: FromBrowser): void => pipe.write(encodeForSend(message));
-  const failed = (report: FailureReport): void =>
-    send({ type: "game_failed", run_id: runId, worker_index: workerIndex, ...report });
+  const failed = (report: FailureReport): void => send(gameFailed(runId, workerIndex, report));
   try {
     let definition: GameDefinition;
     try {
@@ -39,7 +44,7 @@ export async function runStepper(options: StepperOptions): Promise<void> {
     await serve(pipe, definition, send, failed);
   } catch (error) {
     if (error instanceof PipeClosed) return;
-    if (error instanceof FatalGameError) failed({ ...error.report, kind: "crash" });
+    if (error instanceof FatalGameError) failed(error.report);
     else failed(reportOf(error, NOWHERE, "crash"));
   }
 }

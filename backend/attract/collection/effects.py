@@ -134,8 +134,6 @@ class GameBroken:
     """The method that failed, whose place stands in for a stack."""
     recorded: RecordedEpisode | None = None
     """The episode that failed."""
-    worker_lost: bool = False
-    """Whether a worker of the admin's own broke so often that no other takes its place."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameFailed
 
-WORKER_LOST: Final = "WorkerLost"
-"""Name of the failure by which a host says that no other worker takes the place of this one."""
 STAND_IN_SECONDS: Final = 30.0
 """So long a host of the admin's own is waited for before a stranger may say what the game is."""
 
@@ -111,11 +109,10 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             if state.described is None and is_asked and message.sha256 == state.config.game.sha256:
                 learn_game(state, message.description)
         case messages.GameFailed():
-            report = report_of(message, host.host_id, message.worker_index)
+            report = report_of(message, host, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
             recorded = recordings.of_failure(state, host, message)
-            is_lost = message.name == WORKER_LOST and host.tier == "local"
-            state.emit(GameBroken(report, is_fatal, message.method, recorded, is_lost))
+            state.emit(GameBroken(report, is_fatal, message.method, recorded))
             if state.described is None and not is_fatal:
                 state.failed_to_describe.add(host.identity)
                 if state.describing == host.connection_id:
@@ -130,7 +127,7 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
 
 
-def report_of(message: GameFailed, host_id: str, worker_index: int | None) -> GameReport:
+def report_of(message: GameFailed, host: Host, worker_index: int | None) -> GameReport:
     """The report a person reads."""
     seed = message.seed
     return GameReport(
@@ -138,7 +135,7 @@ def report_of(message: GameFailed, host_id: str, worker_index: int | None) -> Ga
         name=message.name,
         text=message.text,
         stack=message.stack,
-        host_id=host_id,
+        host_id=host.host_id,
         worker_index=worker_index,
         slot_id=message.slot_id,
         instance_id=message.instance_id,
@@ -146,6 +143,9 @@ def report_of(message: GameFailed, host_id: str, worker_index: int | None) -> Ga
         tick=message.tick,
         step_values=message.step_values,
         seed=None if seed is None else f"{seed.high:08x}{seed.low:08x}",
+        repeated=message.repeated,
+        # A guest's word brings no finding about the run.
+        worker_lost=message.worker_lost and host.tier == "local",
     )
 
 
@@ -176,7 +176,7 @@ def handle_worker_message(state: CollectionState, worker: Worker, message: FromB
                 _evaluated(state, lease, message, now)
         case messages.GameFailed():
             worker.failures += 1
-            worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
+            worker.last_report = report_of(message, worker.host, worker.worker_index)
             recorded = recordings.of_failure(state, worker, message)
             state.emit(GameBroken(worker.last_report, False, message.method, recorded))
         case messages.EpisodeRecorded():

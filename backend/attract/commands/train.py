@@ -214,6 +214,7 @@ async def _watch(
     standing, plan = _Standing(display), _Plan(display, order.settings.run, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
     before = BeforeFirstUpdate(display, time.monotonic())
+    reported: dict[str, int] = {}
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -226,8 +227,9 @@ async def _watch(
             display.say(lesson_text(body))
         elif isinstance(body, Finding):
             display.say(finding_text(body))
-        elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
+        elif isinstance(body, GameReport) and body.count >= 2 * reported.get(body.fault_id, 0):
             # A game that fails in every episode is reported at 1, 2, 4, 8, ... failures.
+            reported[body.fault_id] = body.count
             display.reported(body)
         elif isinstance(body, LogLine):
             display.say(log_text(body))

@@ -1,9 +1,9 @@
 """Output of `attract train` before the first update: no worker, warm-up, first batch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from attract.commands.train_display import Display, duration
-from attract.schema.api import BeginningStage, BeginningView, RunView
+from attract.schema.api import RunView
 
 STARTING_SECONDS = 30.0
 """A browser of our own may take so long to start on a busy machine."""
@@ -12,14 +12,6 @@ FIRST_LINE_SECONDS = 5.0
 """So long may nothing be said before the first update ..."""
 NEXT_LINE_SECONDS = 10.0
 """... and so long between two lines of that."""
-STAGES: Mapping[BeginningStage, str] = {
-    "game": "loading the game",
-    "learner": "starting the learner",
-    "workers": "waiting for the rest of the workers",
-    "warmup": "warming up",
-    "batch": "playing the first batch",
-    "update": "learning from the first batch",
-}
 
 
 class BeforeFirstUpdate:
@@ -35,26 +27,7 @@ class BeforeFirstUpdate:
         if run.beginning is None or run.waiting_seconds is not None or now < self._due:
             return
         self._due = now + NEXT_LINE_SECONDS
-        self._display.say(beginning_text(run.beginning))
-
-
-def beginning_text(beginning: BeginningView) -> str:
-    """The stage, with steps, speed and time left where it is measured by steps.
-
-    `beginningText` of the dashboard does the same; `tests/contract/golden/beginnings.json` tests both.
-    """
-    stage = STAGES[beginning.stage]
-    if not beginning.total_steps:
-        return f"{stage}: {beginning.seconds:.0f} s so far"
-    parts = [f"{stage}: {beginning.steps:,} of {beginning.total_steps:,} steps"]
-    left = [] if beginning.max_seconds is None else [beginning.max_seconds - beginning.seconds]
-    if beginning.steps and beginning.seconds:
-        speed = beginning.steps / beginning.seconds
-        parts.append(f"{speed:,.0f} steps/s")
-        left.append((beginning.total_steps - beginning.steps) / speed)
-    if left:
-        parts.append(f"{max(0.0, min(left)):.0f} s left")
-    return ", ".join(parts)
+        self._display.say(run.beginning.text)
 
 
 class WaitingForWorkers:

@@ -65,6 +65,8 @@ EXTERNAL_ADVICE = re.compile(
     re.MULTILINE,
 )
 """A paragraph of esbuild's: it ends with an empty line."""
+EXPORTS = re.compile(rb"(?:^|[;}/])\s*export default\b", re.MULTILINE)
+"""The statement, and not words in a message of the SDK, which bundles have."""
 DEFINES = re.compile(rb"(?<!function )\b(?:defineGame|definePageGame)[<(]")
 """Call that marks a module as a game; the SDK's own module declares it."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
@@ -311,7 +313,7 @@ class GameLibrary:
             inputs = json.loads(meta.read_bytes())["inputs"]
             self._check_inputs(game, inputs)
             check_globs(game, out.read_bytes(), self._project_dir, inputs)
-            source_map = _readable_map(out.with_suffix(".js.map"), game, self._project_dir)
+            source_map = _readable_map(out.with_suffix(".js.map"), self._web_dir, self._project_dir)
             return self._keep(game, out.read_bytes(), source_map)
 
     def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
@@ -425,7 +427,7 @@ def _is_game(path: Path) -> bool:
         text = read_start(path, 200_000)
     except FileError:
         return False
-    return b"export default" in text and DEFINES.search(text) is not None
+    return EXPORTS.search(text) is not None and DEFINES.search(text) is not None
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
@@ -447,32 +449,26 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             yield from _walk(path, depth - 1)
 
 
-def _readable_map(path: Path, game: str, project_dir: Path) -> bytes | None:
+def _readable_map(path: Path, web_dir: Path, project_dir: Path) -> bytes | None:
     """The map with its sources named from the project directory, not from the bundle's temporary folder."""
     if not path.is_file():
         return None
     data = json.loads(path.read_bytes())
-    top = Path(game).parent
+    sdk = find_sdk(web_dir).resolve().parent
+    sdk = sdk if sdk.name == "sdk" else sdk.parent
     data["sources"] = [
-        _short_source(str(source), top) or _in_project(path.parent / source, project_dir)
-        for source in data["sources"]
+        _source_name(path.parent / str(source), project_dir, sdk) for source in data["sources"]
     ]
     return json.dumps(data).encode()
 
 
-def _short_source(source: str, top: Path) -> str | None:
-    """Its path from the module's own folder, or a package's; None: it is elsewhere."""
-    parts = [part for part in Path(source).parts if part != ".."]
-    name = top.name
+def _source_name(source: Path, project_dir: Path, sdk: Path) -> str:
+    """Its path from the folder of packages, from that of the SDK, or from the project's."""
+    parts, place = source.parts, source.resolve()
     if PACKAGES in parts:
         return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
-    if name and name in parts:
-        return "/".join(parts[len(parts) - parts[::-1].index(name) - 1 :])
-    return "/".join(parts[-2:]) if "sdk" in parts else None
-
-
-def _in_project(source: Path, project_dir: Path) -> str:
-    place = source.resolve()
+    if place.is_relative_to(sdk):
+        return f"sdk/{place.relative_to(sdk).as_posix()}"
     return place.relative_to(project_dir).as_posix() if place.is_relative_to(project_dir) else place.name
 
 

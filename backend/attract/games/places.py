@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from attract.games.source_maps import FRAME, SourceMap
 from attract.schema.game_messages import MethodSource
 
-SDK_SOURCES = ("sdk/attract.js", "sdk/page.js", "sdk/src/")
+SDK_SOURCES = ("sdk/attract.js", "sdk/page.js", "sdk/src/", "page-clock/src/")
 """Beginnings of what a source map calls our SDK."""
 PACKAGES = "node_modules"
 """The folder that packages of others lie in."""

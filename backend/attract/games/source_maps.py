@@ -11,6 +11,8 @@ DIGITS = {
     for value, character in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
 MAX_SHIFT = 60
+OUTSIDE = re.compile(r"^(?:\.\./)+(?:web/)?((?:page-)?games/)?")
+"""How the map of a bundled game begins a source's name: the way from its build to the repository."""
 FRAME = re.compile(r"(?:\w+://)?(?:[^\s()@]*/)?games/([0-9a-f]{64})\.js:(\d+):(\d+)")
 """A position in a game bundle, as V8, SpiderMonkey and JavaScriptCore print it."""
 
@@ -34,7 +36,7 @@ class SourceMap:
             or not isinstance(data.get("sources", []), list)
         ):
             raise ValueError("not a version 3 source map")
-        self.sources = [str(source) for source in data.get("sources", [])]
+        self.sources = [OUTSIDE.sub(_own_folder, str(source)) for source in data.get("sources", [])]
         self._lines = [
             [fields for fields in line if len(fields) >= 4] for line in _decode_mappings(data["mappings"])
         ]
@@ -51,6 +53,10 @@ class SourceMap:
         if not 0 <= source < len(self.sources):
             return None
         return self.sources[source], source_line + 1, source_column + 1
+
+
+def _own_folder(outside: re.Match[str]) -> str:
+    return "bundled/" if outside[1] else ""
 
 
 def _decode_mappings(mappings: str) -> Iterator[list[tuple[int, ...]]]:

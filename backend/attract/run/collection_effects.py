@@ -72,14 +72,15 @@ def describe(state: CoreState, description: GameDescription, now: float) -> None
 def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> None:
     """The game failed: everyone is told; where it is fatal the run ends."""
     report = effect.report
+    said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
+    text = f"the game failed ({report.kind}): {said}"
+    if effect.fatal:
+        report = report.model_copy(update={"run_error": text})
     state.out.append(effects.Report(report, effect.method, effect.recorded if state.trains else None))
-    if effect.worker_lost:
-        state.progress.worker_lost(report.text)
+    if report.worker_lost:
+        state.progress.worker_lost(report)
         state.changed()
     if effect.fatal:
-        said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
-        # A worker that gave up counts the failures itself.
-        text = said if "the game failed" in said else f"the game failed ({report.kind}): {said}"
         # One that no worker could load was refused before anything was trained.
         refused = report.kind == "load" and state.progress.description is None
         state.fail(text, now, refused=refused)

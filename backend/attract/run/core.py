@@ -144,14 +144,21 @@ def _game_checked(state: CoreState, event: inputs.GameChecked, now: float) -> No
         return
     state.progress.check = list(event.findings)
     state.collect(event, now)
+    first = next((finding for finding in event.findings if finding.severity == "error"), None)
+    error = "the game cannot be played" + ("" if first is None else f": {first.text}")
     for finding in event.findings:
         report = GameReport(
-            kind="check", name=finding.id, text=finding.text, stack=finding.stack, fix=finding.fix
+            kind="check",
+            name=finding.id,
+            text=finding.text,
+            stack=finding.stack,
+            fix=finding.fix,
+            severity=finding.severity,
+            run_error=error if event.unplayable and finding is first else None,
         )
         state.out.append(effects.Report(report))
     if event.unplayable:
-        first = next((finding for finding in event.findings if finding.severity == "error"), None)
-        state.fail("the game cannot be played" + ("" if first is None else f": {first.text}"), now)
+        state.fail(error, now)
 
 
 def _played_at_random(state: CoreState, play: RandomPlay, now: float) -> None:

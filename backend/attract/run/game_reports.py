@@ -1,9 +1,11 @@
-"""Reports of a game that broke: in its author's own places, the same one counted and not repeated."""
+"""Reports of a game that broke: in its author's own places, all of one fault counted as one."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Final
 
+from attract.games.places import first_place
 from attract.schema.api import GameReport
 from attract.schema.game_messages import MethodSource
 
@@ -11,8 +13,6 @@ MAX_REPORTS = 50
 
 NAMES_VISITOR: Final = frozenset({"audit", "bounds", "quarantine", "conduct"})
 """Kinds whose text names who it is about: two of them that differ are two."""
-REPEATED = re.compile(r"^the game failed \d+ times \(\w+\), the last time with: ")
-"""What a worker that gives up puts before the words of the failure."""
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d.]*(?:e[+-]?\d+)?(?!\w)")
 
 OwnStack = Callable[[str | None, MethodSource | None], str | None]
@@ -31,29 +31,32 @@ class GameReports:
     def add(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
         """Take a report; the one to show: mapped, with how often it came. Past 50 kinds the oldest goes.
 
-        Two are the same fault where their texts differ in numbers alone.
+        Two are the same fault where they differ in numbers alone, or where one is what a check says of it.
         """
         own = None if report.kind == "check" else self._own_stack(report.stack, method)
         # What a check found is mapped already; a crash without a frame of the game's is ours to mend.
         if own is not None or report.kind not in ("check", "crash"):
             report = report.model_copy(update={"stack": own})
-        worker = None if report.worker_index is None else (report.host_id, report.worker_index)
+        place = first_place(report.stack)
+        report = report.model_copy(update={"place": None if place is None else str(place)})
+        worker = set() if report.worker_index is None else {(report.host_id, report.worker_index)}
         for index, known in enumerate(self._reports):
             if _is_same(known, report):
-                self._workers[index] |= set() if worker is None else {worker}
-                update = {"count": known.count + report.count, "num_workers": len(self._workers[index])}
-                self._reports[index] = known.model_copy(update=update)
-                return self._reports[index]
-        report = report.model_copy(update={"num_workers": int(worker is not None)})
+                self._workers[index] |= worker
+                joined = _joined(known, report, num_workers=len(self._workers[index]))
+                self._reports[index] = joined
+                return joined
+        fault_id = hashlib.sha256(repr(_key(report)).encode()).hexdigest()[:16]
+        report = report.model_copy(update={"num_workers": len(worker), "fault_id": fault_id})
         self._reports.append(report)
-        self._workers.append(set() if worker is None else {worker})
+        self._workers.append(worker)
         del self._reports[:-MAX_REPORTS], self._workers[:-MAX_REPORTS]
         return report
 
     def with_episode(self, report: GameReport, episode_id: str) -> GameReport | None:
         """The report as it stands now, with the episode that failed; None: it is shown no more."""
         for index, known in enumerate(self._reports):
-            if _is_same(known, report):
+            if known.fault_id == report.fault_id:
                 self._reports[index] = known.model_copy(update={"episode_id": episode_id})
                 return self._reports[index]
         return None
@@ -64,17 +67,35 @@ class GameReports:
 
 
 def _is_same(one: GameReport, other: GameReport) -> bool:
-    if (one.kind, one.name) != (other.kind, other.name) or _place(one) != _place(other):
+    if (one.kind == "check") is (other.kind == "check"):
+        return _key(one) == _key(other)
+    if None not in (one.place, other.place) and one.place != other.place:
         return False
-    return one.text == other.text or (
-        one.kind not in NAMES_VISITOR and _without_numbers(one.text) == _without_numbers(other.text)
-    )
+    short, long = sorted((_without_numbers(one.text), _without_numbers(other.text)), key=len)
+    return short in long
+
+
+def _joined(known: GameReport, report: GameReport, *, num_workers: int) -> GameReport:
+    """One report of what was known and came again; what a game threw says more than the check of it."""
+    first, is_counted = known, report.kind != "check" and report.repeated == 0
+    count = known.count + report.count * is_counted
+    if known.kind == "check" and report.kind != "check":
+        first, count = report, report.count
+    update = {
+        "count": count,
+        "num_workers": num_workers,
+        "fault_id": known.fault_id,
+        "fix": known.fix or report.fix,
+        "worker_lost": known.worker_lost or report.worker_lost,
+        "run_error": report.run_error or known.run_error,
+    }
+    return first.model_copy(update=update)
+
+
+def _key(report: GameReport) -> tuple[str | None, ...]:
+    text = report.text if report.kind in NAMES_VISITOR else _without_numbers(report.text)
+    return (report.kind, report.name, report.place, text)
 
 
 def _without_numbers(text: str) -> str:
-    return NUMBER.sub("#", REPEATED.sub("", text))
-
-
-def _place(report: GameReport) -> str | None:
-    """The line that threw."""
-    return None if report.stack is None else report.stack.strip().splitlines()[0]
+    return NUMBER.sub("#", text)

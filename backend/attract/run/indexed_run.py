@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from attract.curriculum.window import RETURN
+from attract.run.archive import UNFINISHED
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary
 from attract.schema.base import FiniteModel, Text
@@ -39,6 +40,14 @@ class IndexedRun(FiniteModel):
         """Share of the steps that the run is to make, in [0, 1]; None: it has no limit."""
         total = self.summary.total_steps
         return None if not total else min(1.0, self.summary.agent_steps / total)
+
+    @property
+    def speed(self) -> float:
+        """Agent steps per second: those now, and of a run that is over the mean over all of it."""
+        now, seconds = self.summary.steps_per_second, self.summary.elapsed_seconds
+        if self.summary.state in UNFINISHED or seconds <= 0:
+            return now
+        return self.summary.agent_steps / seconds
 
 
 def flat_settings(nested: Mapping[str, Any]) -> dict[str, SettingValue]:

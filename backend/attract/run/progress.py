@@ -161,13 +161,14 @@ class RunProgress:
         """What keeps it from learning now."""
         return self._with_lost_workers([] if self._diagnosis is None else self._diagnosis.findings)
 
-    def worker_lost(self, text: str) -> None:
-        """A worker broke so often that no other takes its place; `text`: what its host says of it."""
+    def worker_lost(self, report: GameReport) -> None:
+        """A worker broke so often that no other takes its place; `report`: its last failure."""
         before = self._lost_workers
         self._lost_workers = Finding(
             finding_id="worker-lost",
             kind="speed",
-            text=text,
+            text=f"worker {report.worker_index} failed three times within a minute and is not restarted; "
+            f"last: {report.text}",
             value=1.0 if before is None else before.value + 1.0,
             advice=LOST_ADVICE,
             first_update=self.counters.updates if before is None else before.first_update,

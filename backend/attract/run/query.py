@@ -41,7 +41,7 @@ NUMBERS: Final[Mapping[str, Field]] = {
     "updates": lambda run: run.summary.updates,
     "episodes": lambda run: run.summary.episodes,
     "seconds": lambda run: run.summary.elapsed_seconds,
-    "speed": lambda run: run.summary.steps_per_second,
+    "speed": lambda run: run.speed,
     "version": lambda run: run.summary.policy_version,
     "seed": lambda run: run.summary.seed,
     "goal": lambda run: run.summary.goal,
@@ -130,7 +130,12 @@ def parse_query(text: str) -> Query:
             term = _word(value)
         else:
             name, operator = key[1], key[2].strip()
-            term = _term(name, operator, value, start, key.end())
+            try:
+                term = _term(name, operator, value, start, key.end())
+            except QueryError as error:
+                if error.meant is not None:
+                    error.suggestion = text[: key.start()] + error.meant + text[key.end(1) :]
+                raise
             if name == "is" and not is_negated:
                 shows.update(SHOWS_HIDDEN.get(value, ()))
         terms.append(_negated(term) if is_negated else term)
@@ -328,4 +333,10 @@ def _path(name: str, at: int | None, *, setting: str = "query") -> str:
     close = difflib.get_close_matches(name, known, 1, 0.7)
     as_text = 'put it in "quotes" to search for it as text' if setting == "query" else None
     fix = f"did you mean {close[0]}?" if close else as_text
-    raise QueryError(f"there is no field or setting {name[:80]!r}", at, setting=setting, fix=fix)
+    raise QueryError(
+        f"there is no field or setting {name[:80]!r}",
+        at,
+        setting=setting,
+        fix=fix,
+        meant=close[0] if close else None,
+    )

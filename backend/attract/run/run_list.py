@@ -114,7 +114,7 @@ def row_of(run: IndexedRun, own: Mapping[str, SettingValue], columns: Sequence[s
         if path not in WITH_COLUMN and setting_value(run, path) != own.get(path, DEFAULTS.get(path))
     ]
     return RunRow(
-        **run.summary.model_dump(),
+        **(run.summary.model_dump() | {"steps_per_second": run.speed}),
         **run.labels.model_dump(),
         is_deleted=run.is_deleted,
         preset=run.preset,

@@ -89,7 +89,13 @@ def dropped(state: CoreState, dropped: Dropped, now: float) -> None:
         # First: else the core would begin another at once.
         state.pause(PauseReason.DROPPED_UPDATES, now, text)
     state.collect(dropped, now)
-    report = GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None)
+    report = GameReport(
+        kind="update",
+        name="UpdateDropped",
+        text=dropped.reason,
+        stack=None,
+        run_error=text if pauses else None,
+    )
     state.out.append(effects.Report(report))
     if pauses:
         state.out.append(collecting.Note("paused", text))

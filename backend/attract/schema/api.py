@@ -67,6 +67,8 @@ class Problem(WireModel):
     fix: Text | None = None
     problems: list[SettingProblem] = []
     """Setting by setting, where settings were refused."""
+    suggestion: Text | None = None
+    """The search that was probably meant."""
 
 
 class PresetView(WireModel):
@@ -202,6 +204,18 @@ class GameReport(WireModel):
     """Workers that it came from; 0: no worker's."""
     episode_id: str | None = None
     """The episode that failed, which the run keeps; None: none is kept."""
+    severity: Literal["error", "warning"] = "error"
+    """`warning`: advice of a check."""
+    fault_id: str = ""
+    """The same for every report of one fault, and in every session of the run; empty: an older run's."""
+    place: Text | None = None
+    """The first position in the author's own files, such as `glass.ts:8:51`; None: unknown."""
+    repeated: Count = 0
+    """Failures in a row that ended a worker: this is the last, sent again and not counted. 0: a new one."""
+    worker_lost: bool = False
+    """Whether a worker of the admin's own ended by it and is not restarted."""
+    run_error: Text | None = None
+    """The run's `error` where this fault is its cause."""
 
 
 class CheckFinding(WireModel):
@@ -348,6 +362,8 @@ class BeginningView(FiniteModel):
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
     """Time limit of the stage; None: none."""
+    text: str = ""
+    """All of this in words."""
 
 
 class RunSummary(FiniteModel):

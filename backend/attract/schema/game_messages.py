@@ -38,6 +38,10 @@ class GameFailed(FiniteModel):
     name: Text
     """The error's class name."""
     text: Text
+    repeated: Count = 0
+    """Failures of this kind in a row that ended the worker: this is the last, sent again. 0: a new one."""
+    worker_lost: bool = False
+    """From a host: the worker failed three times within a minute and is not restarted."""
     stack: Text | None
     """Stack of the game's own exception, source-mapped at the server; None where the game threw nothing."""
     method: MethodSource | None = None

@@ -372,13 +372,18 @@ def _number(text: str) -> int | None:
 
 
 def _problem(
-    status: int, error: str, fix: str | None = None, problems: Sequence[SettingProblem] = ()
+    status: int,
+    error: str,
+    fix: str | None = None,
+    problems: Sequence[SettingProblem] = (),
+    suggestion: str | None = None,
 ) -> JSONResponse:
     """An answer of bounded size, even where it quotes a request."""
     body = Problem(
         error=shortened(error),
         fix=None if fix is None else shortened(fix),
         problems=list(problems[:MAX_PROBLEMS]),
+        suggestion=suggestion,
     )
     return JSONResponse(body.model_dump(mode="json"), status)
 
@@ -456,7 +461,8 @@ def _add_problems(app: FastAPI) -> None:
             text = error.problem if isinstance(error, ConfigurationError) else str(error)
             setting = error.setting if isinstance(error, ConfigurationError) else None
             problems = setting_problems(error) if isinstance(error, ConfigurationError) else []
-            return _problem(status, f"{setting}: {text}" if setting else text, fix, problems)
+            meant = error.suggestion if isinstance(error, QueryError) else None
+            return _problem(status, f"{setting}: {text}" if setting else text, fix, problems, meant)
 
         return handle
 

@@ -1,10 +1,18 @@
 """How far a run is with what comes before its first update."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from attract.collection.beginning import beginning_text
 from attract.collection.config import MAX_WARMUP_SECONDS
+from attract.schema.api import BeginningView
 from attract.schema.messages import Progress
 from driven_core import DrivenCore, small_config
+
+BEGINNINGS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "beginnings.json").read_text())
 
 
 def stage(driven: DrivenCore) -> tuple[str, int, int] | None:
@@ -66,3 +74,10 @@ def warming_up(**changes: Any) -> DrivenCore:
     driven.wait(100.0)
     driven.ready(needs_warmup=True)
     return driven
+
+
+@pytest.mark.parametrize("case", BEGINNINGS, ids=[case["text"] for case in BEGINNINGS])
+def test_what_comes_before_the_first_update_is_told_with_steps_speed_and_time_left(
+    case: dict[str, Any],
+) -> None:
+    assert beginning_text(BeginningView.model_validate(case["beginning"])) == case["text"]

@@ -3,6 +3,7 @@
 import pytest
 
 from attract.collection import effects, inputs
+from attract.collection.fleet import Host
 from attract.collection.message_handlers import (
     STAND_IN_SECONDS,
     choose_describer,
@@ -249,7 +250,7 @@ def test_a_report_keeps_what_a_person_needs_to_see_it_again() -> None:
         tick=1000,
         seed=Seed(low=0xABCDEF01, high=0x23456789),
     )
-    report = report_of(message, "a" * 32, 2)
+    report = report_of(message, Host("a" * 32, 0), 2)
     assert (report.seed, report.slot_id, report.tick, report.worker_index) == ("23456789abcdef01", 7, 1000, 2)
     assert report.stack == "at update (snake.ts:12)"
 
@@ -261,5 +262,5 @@ def test_only_a_host_of_ones_own_says_that_a_worker_is_lost(tier: str, is_lost: 
     driven.join(10)
     crashed = game_failure("crash", 0)
     driven.give(inputs.MessageReceived(HOST, crashed))
-    driven.give(inputs.MessageReceived(HOST, crashed.model_copy(update={"name": "WorkerLost"})))
-    assert [broken.worker_lost for broken in driven.wanted(effects.GameBroken)] == [False, is_lost]
+    driven.give(inputs.MessageReceived(HOST, crashed.model_copy(update={"worker_lost": True})))
+    assert [broken.report.worker_lost for broken in driven.wanted(effects.GameBroken)] == [False, is_lost]

@@ -1,19 +1,12 @@
 """What `attract train` says while nobody plays."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
-import pytest
 from typing_extensions import override
 
 from attract.commands.train_display import Display
-from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers, beginning_text
+from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.schema.api import BeginningView, GameReport, RunState, RunView
-
-GOLDEN = Path(__file__).resolve().parents[2] / "contract" / "golden"
-BEGINNINGS: list[dict[str, Any]] = json.loads((GOLDEN / "beginnings.json").read_text())
 
 
 class Said(Display):
@@ -77,13 +70,6 @@ def test_scale_03_nobody_is_there_where_a_run_is_stopped_before_anybody_came() -
     waiting.update(run(464.0), last_left_seconds=None, has_workers=False)
     waiting.update(run(None), last_left_seconds=None, has_workers=False)
     assert len(said.lines) == 1
-
-
-@pytest.mark.parametrize("case", BEGINNINGS, ids=[case["text"] for case in BEGINNINGS])
-def test_what_comes_before_the_first_update_is_told_with_steps_speed_and_time_left(
-    case: dict[str, Any],
-) -> None:
-    assert beginning_text(BeginningView.model_validate(case["beginning"])) == case["text"]
 
 
 def test_before_the_first_update_there_is_a_line_at_least_every_ten_seconds() -> None:

@@ -7,6 +7,7 @@ import pytest
 from attract.commands.new import create_project
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import GameLibrary
+from attract.playtest.playwright_test import WEB, write_player
 from attract.schema.game_messages import MethodSource
 
 GAME = """import { defineGame, box, discrete } from "attract";
@@ -184,6 +185,16 @@ async def test_an_import_from_beside_names_the_folder_that_would_do(project: Pat
     assert json.loads(module.source_map)["sources"] == ["src dir/rules.ts", "games/g.ts"]
 
 
+@pytest.mark.parametrize("given", ["own.ts", "absolute"])
+async def test_n14_sources_are_named_from_the_project(project: Path, given: str):
+    """As an editor that has the project open takes them, however the game was named."""
+    own = project / "own.ts"
+    own.write_text('import { box } from "attract"; export default [box];')
+    module = await GameLibrary(project).resolve(given if given != "absolute" else str(own))
+    assert module.source_map is not None
+    assert json.loads(module.source_map)["sources"] == ["sdk/attract.js", "own.ts"]
+
+
 async def test_a_module_that_cannot_be_bundled_says_where_and_why(project: Path, web: Path):
     (project / "bad.ts").write_text("export default defineGame({ id: \n")
     with pytest.raises(GameError, match=r"bad\.ts:2:0"):
@@ -211,6 +222,17 @@ async def test_of_a_new_project_its_game_alone_is_listed(project: Path, web: Pat
     (show / "game.js").write_text(GAME)
     names = {entry.name for entry in await GameLibrary(project, web).entries()}
     assert names == {"pong", "games/boom.ts", "my-game/src/game.ts"}
+
+
+async def test_n4_what_ci_and_exports_write_is_no_game(project: Path, web: Path):
+    """Bundles with our SDK have the words of its messages: `write export default defineGame({ ... })`."""
+    findings = project / "any-name"
+    findings.mkdir()
+    write_player(findings, None)
+    for name in ("exported-page", "exported-episode"):
+        (findings / f"{name}.js").write_bytes((WEB / name / "page.js").read_bytes())
+    names = {entry.name for entry in await GameLibrary(project, web).entries()}
+    assert names == {"pong", "games/boom.ts"}
 
 
 async def test_a_folder_of_a_project_says_which_module_is_its_game(project: Path, web: Path):

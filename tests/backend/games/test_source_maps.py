@@ -42,3 +42,23 @@ def test_what_is_no_version_3_map_is_refused(bad: str):
 def test_a_digit_outside_base_64_is_refused():
     with pytest.raises(ValueError, match="!"):
         SourceMap(json.dumps({"version": 3, "sources": [], "mappings": "A!"}))
+
+
+def test_n14_sources_of_bundled_games_say_so_and_have_no_way_out_of_a_folder():
+    sources = [
+        "../../../../../web/games/lander/game.ts",
+        "../../../../../../web/page-games/moles/game.page.ts",
+    ]
+    sources += [
+        "../../../../../web/sdk/src/errors.ts",
+        "../../../../../node_modules/planck/src/a.ts",
+        "own/a.ts",
+    ]
+    named = SourceMap(json.dumps({"version": 3, "sources": sources, "mappings": ""})).sources
+    assert named == [
+        "bundled/lander/game.ts",
+        "bundled/moles/game.page.ts",
+        "sdk/src/errors.ts",
+        "node_modules/planck/src/a.ts",
+        "own/a.ts",
+    ]

@@ -152,21 +152,27 @@ def test_a_failure_that_is_not_fatal_is_only_told() -> None:
     [
         ("TypeError", "x is undefined", "the game failed (throw): TypeError: x is undefined"),
         ("Error", "no such level", "the game failed (throw): no such level"),
-        ("Error", "the game failed 8 times in a row: x", "the game failed 8 times in a row: x"),
+        ("Error", "the game failed to load", "the game failed (throw): the game failed to load"),
     ],
 )
 def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, error: str) -> None:
     state = run_state()
     state.life.happened(Event.LEASED)
     failure = broken("throw", name, text, fatal=True)
-    assert handled(state, failure)[0] == effects.Report(failure.report, None)
+    sent = failure.report.model_copy(update={"run_error": error})
+    assert handled(state, failure)[0] == effects.Report(sent, None), "pages show the fault, not both"
     assert (state.life.is_ending, state.life.error) == (True, error)
 
 
 def test_a_worker_that_is_not_restarted_is_among_the_findings_that_pages_see() -> None:
     state = run_state()
-    report = GameReport(kind="crash", name="WorkerLost", text="worker 0 is not restarted", stack=None)
+    report = GameReport(kind="throw", name="Error", text="boom", stack=None, worker_index=0)
     assert CHANGED not in handled(state, collecting.GameBroken(report, fatal=False))
     assert state.progress.findings == []
-    assert CHANGED in handled(state, collecting.GameBroken(report, fatal=False, worker_lost=True))
-    assert [finding.finding_id for finding in state.progress.findings] == ["worker-lost"]
+    lost = report.model_copy(update={"worker_lost": True, "repeated": 10})
+    assert CHANGED in handled(state, collecting.GameBroken(lost, fatal=False))
+    (found,) = state.progress.findings
+    assert (found.finding_id, found.text) == (
+        "worker-lost",
+        "worker 0 failed three times within a minute and is not restarted; last: boom",
+    )

@@ -50,10 +50,28 @@ def test_texts_that_differ_in_numbers_alone_are_one_failure_of_several_workers()
     reports = GameReports(own)
     reports.add(report("gives 3 at tick 17", host_id="a", worker_index=0))
     reports.add(report("gives -4.5e-3 at tick 18", host_id="a", worker_index=0))
-    repeated = "the game failed 10 times (throw), the last time with: gives 5 at tick 19"
-    shown = reports.add(report(repeated, host_id="b", worker_index=0))
+    shown = reports.add(report("gives 5 at tick 19", host_id="b", worker_index=0))
     assert (shown.text, shown.count, shown.num_workers) == ("gives 3 at tick 17", 3, 2)
     assert reports.add(report("gives x3 at tick 17", host_id="c", worker_index=0)).count == 1
+
+
+def test_one_fault_told_by_check_worker_and_host_is_one_report():
+    """A: who gives up tells of the failure once more, in fields; it is not counted again."""
+    reports = GameReports(own)
+    words = "update() threw: boom"
+    checked = reports.add(
+        report(f"{words} (tick 5)", kind="check", name="contract", fix="mend it", stack="    at snake.ts:3:4")
+    )
+    for _ in range(10):
+        thrown = report(words, stack="    at games/x.js:3:4", seed="0" * 16, worker_index=0, host_id="a")
+        assert reports.add(thrown).fault_id == checked.fault_id
+    given_up = thrown.model_copy(update={"repeated": 10, "worker_lost": True})
+    shown = reports.add(given_up)
+    assert reports.all() == [shown]
+    assert (shown.kind, shown.text, shown.place, shown.fix) == ("throw", words, "snake.ts:3:4", "mend it")
+    assert (shown.count, shown.num_workers, shown.worker_lost) == (10, 1, True)
+    reports.add(report(words, stack="    at games/x.js:9:1"))
+    assert [known.count for known in reports.all()] == [10, 1], "another line is another fault"
 
 
 def test_two_visitors_and_two_lines_are_told_apart():
@@ -61,7 +79,7 @@ def test_two_visitors_and_two_lines_are_told_apart():
     for visitor in ("192.0.2.1", "192.0.2.2"):
         assert reports.add(report(f"{visitor} is banned", kind="quarantine")).count == 1
     for line in (1, 2):
-        assert reports.add(report(stack=f"at games/x.js:{line}:1")).count == 1
+        assert reports.add(report(stack=f"    at games/x.js:{line}:1")).count == 1
 
 
 def test_of_too_many_kinds_the_oldest_go():

@@ -67,10 +67,10 @@ def report(**changes: Any) -> GameReport:
 
 async def test_a_view_has_the_fleet_and_the_reports_as_they_stand(world: World):
     world.progress.life.phase = Phase.TRAINING
-    world.one.report(report())
+    shown = world.one.report(report())
     view = world.one.view()
     assert (view.run_id, view.state, view.steps_per_second) == ("run-1", "running", 7.0)
-    assert view.reports == [report()]
+    assert view.reports == [shown]
 
 
 async def test_a_change_is_kept_and_told(world: World):

@@ -9,7 +9,7 @@ from attract.collection.core import CollectionCore
 from attract.diagnosis.verdict import UNMEASURED, Measured
 from attract.run.life import PauseReason
 from attract.run.progress import WAITING_SECONDS, RunProgress
-from attract.schema.api import EvaluationView, FleetView, MetricsRow, PolicyView, RandomPlay
+from attract.schema.api import EvaluationView, FleetView, GameReport, MetricsRow, PolicyView, RandomPlay
 from attract.schema.episodes import Episode
 from attract.schema.learner import Counters
 from driven_core import DrivenCore, ready_learner, small_config
@@ -281,8 +281,8 @@ def test_workers_that_are_not_restarted_are_a_finding_of_the_result() -> None:
     one.described(counting_description(), num_cores=2)
     assert one.findings == []
     one.counters = COUNTERS
-    one.worker_lost("worker 1 failed three times within a minute and is not restarted; last: out of memory")
-    one.worker_lost("worker 0 failed three times within a minute and is not restarted; last: boom")
+    for worker, text in ((1, "out of memory"), (0, "boom")):
+        one.worker_lost(GameReport(kind="throw", name="E", text=text, stack=None, worker_index=worker))
     (found,) = one.result(None, None, 9.0).findings
     assert found == one.findings[0]
     assert (found.finding_id, found.kind, found.value) == ("worker-lost", "speed", 2.0)

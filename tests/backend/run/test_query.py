@@ -19,6 +19,7 @@ from attract.run.query import (
     setting_text,
     sort_key,
 )
+from attract.run.run_list import row_of
 from attract.schema.run_list import RunLabels
 from indexed_runs import indexed
 
@@ -255,3 +256,27 @@ def test_a_sort_that_is_no_field_is_named():
         assert str(caught.value).splitlines()[0] == text
         # The search has no mistake, and quotes would not help.
         assert caught.value.at is None and '"quotes"' not in str(caught.value)
+
+
+def test_n11_the_speed_of_a_run_that_is_over_is_its_mean() -> None:
+    """What it plays now is 0: 1,000 steps in 8 s are 125 a second."""
+    over = indexed("over", state="finished", steps_per_second=0.0, agent_steps=1000, elapsed_seconds=8.0)
+    live = indexed("live", state="running", steps_per_second=50.0)
+    unborn = indexed("unborn", state="failed", steps_per_second=0.0, elapsed_seconds=0.0)
+    found = [run.summary.run_id for run in (over, live, unborn) if parse_query("speed>=50").matches(run)]
+    assert found == ["over", "live"]
+    assert [row_of(run, {}, []).steps_per_second for run in (over, live, unborn)] == [125.0, 50.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("game:snake retrun>3 x", "game:snake return>3 x"),
+        ("-statee:failed", "-state:failed"),
+        ("zzz:3", None),
+    ],
+)
+def test_n19_a_misspelt_name_brings_the_query_that_was_meant(text: str, meant: str | None) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query(text)
+    assert caught.value.suggestion == meant

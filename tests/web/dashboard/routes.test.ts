@@ -9,7 +9,7 @@ import {
   type Route,
   tokenInFragment,
 } from "../../../web/dashboard/src/routes.ts";
-import { PLAIN_VIEW } from "../../../web/dashboard/src/state/chart-view.ts";
+import { PLAIN_VIEW } from "../../support/plain-view.ts";
 
 const ROUTES: [string, Route][] = [
   ["#/", { view: "start", game: null, from: null }],

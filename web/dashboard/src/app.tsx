@@ -24,6 +24,7 @@ import { goTo, useRoute } from "./hooks/use-route.ts";
 import { useServerAway } from "./hooks/use-server-away.ts";
 import { useTabTitle } from "./hooks/use-tab-title.ts";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
+import { keptTable } from "./state/kept-view.ts";
 import type { KeyCommand } from "./state/keys.ts";
 import { AccessView } from "./views/access-view.tsx";
 import { CompareView } from "./views/compare-view.tsx";
@@ -164,7 +165,7 @@ function Marquee({ route, activeRun, isAdmin, isViewer, onKeys }: MarqueeProps) 
             Home
           </a>
           <a
-            href="#/runs"
+            href={formatRoute({ view: "runs", search: keptTable() })}
             aria-current={route.view === "runs" || route.view === "compare" ? "page" : undefined}
           >
             Runs
@@ -334,6 +335,7 @@ function goByKey(command: Exclude<KeyCommand, "help">, runId: string | null): vo
     field?.focus();
     field?.select();
   } else if (command === "home") goTo({ view: "start", game: null, from: null });
+  else if (command === "runs") goTo({ view: command, search: keptTable() });
   else if (command !== "live") goTo({ view: command });
   else if (runId !== null) goTo(runRoute(runId));
 }

@@ -1,6 +1,7 @@
 /** Where the page is, kept in the URL's fragment so that reload, back and links work under any prefix. */
 
-import { type ChartView, chartViewIn, PLAIN_VIEW, putChartView } from "./state/chart-view.ts";
+import { type ChartView, chartViewIn, putChartView } from "./state/chart-view.ts";
+import { keptCharts } from "./state/kept-view.ts";
 import { RETURN } from "./state/series.ts";
 
 /** Which picture the cabinet of a run shows. */
@@ -123,14 +124,14 @@ export function formatRoute(route: Route): string {
   return withSearch(`#/runs/${encodeURIComponent(route.runId)}${part}`, search);
 }
 
-/** The route to a comparison of runs as it is first seen. */
+/** The route to a comparison of runs; charts are as they were looked at last. */
 export function compareRoute(runs: readonly string[]): Route {
-  return { view: "compare", runs, metric: RETURN, charts: PLAIN_VIEW };
+  return { view: "compare", runs, metric: RETURN, charts: keptCharts() };
 }
 
-/** The route to a run as it is first seen, or to a part of its page. */
+/** The route to a run or a part of its page; charts are as they were looked at last. */
 export function runRoute(runId: string, tab: RunTab = "overview"): Route {
-  return { view: "run", runId, tab, stage: "watch", charts: PLAIN_VIEW, version: null };
+  return { view: "run", runId, tab, stage: "watch", charts: keptCharts(), version: null };
 }
 
 /** The route to the page of a game. */

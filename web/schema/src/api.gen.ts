@@ -69,6 +69,10 @@ export interface BeginningView {
    * Time limit of the stage; None: none.
    */
   max_seconds: number | null;
+  /**
+   * All of this in words.
+   */
+  text: string;
 }
 /**
  * One thing that a check found out about a game, in its author's own places.
@@ -469,6 +473,30 @@ export interface GameReport {
    * The episode that failed, which the run keeps; None: none is kept.
    */
   episode_id: string | null;
+  /**
+   * `warning`: advice of a check.
+   */
+  severity: "error" | "warning";
+  /**
+   * The same for every report of one fault, and in every session of the run; empty: an older run's.
+   */
+  fault_id: string;
+  /**
+   * The first position in the author's own files, such as `glass.ts:8:51`; None: unknown.
+   */
+  place: string | null;
+  /**
+   * Failures in a row that ended a worker: this is the last, sent again and not counted. 0: a new one.
+   */
+  repeated: number;
+  /**
+   * Whether a worker of the admin's own ended by it and is not restarted.
+   */
+  worker_lost: boolean;
+  /**
+   * The run's `error` where this fault is its cause.
+   */
+  run_error: string | null;
 }
 /**
  * Answer to `POST /api/join`: a link by which a host may join, its token in the fragment.
@@ -1564,6 +1592,10 @@ export interface Problem {
    * Setting by setting, where settings were refused.
    */
   problems: SettingProblem[];
+  /**
+   * The search that was probably meant.
+   */
+  suggestion: string | null;
 }
 /**
  * The problem with one setting.

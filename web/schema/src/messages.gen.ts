@@ -734,6 +734,14 @@ export interface GameFailed {
   name: string;
   text: string;
   /**
+   * Failures of this kind in a row that ended the worker: this is the last, sent again. 0: a new one.
+   */
+  repeated: number;
+  /**
+   * From a host: the worker failed three times within a minute and is not restarted.
+   */
+  worker_lost: boolean;
+  /**
    * Stack of the game's own exception, source-mapped at the server; None where the game threw nothing.
    */
   stack: string | null;

@@ -278,7 +278,7 @@ class VectorEnvironment:
                 self._core.handle_observation(worker, message)
                 if self._core.is_complete(message.group):
                     self._complete_at[message.group] = self._now()
-            case GameFailed() if message.kind == "crash":
+            case GameFailed() if message.kind == "crash" or message.repeated:
                 raise self._fleet.game_error(message)
             case GameFailed():
                 pass  # its slots come back invalid, and its next episode has begun

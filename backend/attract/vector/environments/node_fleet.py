@@ -166,6 +166,8 @@ class NodeFleet:
         if own is None and report.method is not None:
             own = method_stack(report.method, module.code.decode(), source_map)
         text = report.text if report.step_values is None else f"{report.text}; {report.step_values}"
+        if report.repeated:
+            text = f"the game failed {report.repeated} times ({report.kind}), the last time with: {text}"
         return GameError(report.kind, text, name=report.name, stack=own or "")
 
     def close(self) -> None:

@@ -28,13 +28,13 @@ async def test_a_start_that_cannot_work_is_refused_with_what_would(
     response = await world.client.post("/api/runs", json=body)
     assert response.status_code == 422
     assert says in response.text
-    assert set(response.json()) == {"error", "fix", "problems"}
+    assert set(response.json()) == {"error", "fix", "problems", "suggestion"}
 
 
 async def test_a_body_that_is_no_start_is_a_problem_too(world: GatewayWorld):
     response = await world.client.post("/api/runs", json={"gaem": "counting"})
     assert response.status_code == 422
-    assert set(response.json()) == {"error", "fix", "problems"}
+    assert set(response.json()) == {"error", "fix", "problems", "suggestion"}
     assert "game" in response.json()["error"]
 
 
@@ -54,7 +54,7 @@ async def test_however_much_is_wrong_the_answer_is_a_problem_of_bounded_size(
 ):
     response = await world.client.post(f"/api/{path}", json=body)
     assert response.status_code == 422, response.text[:300]
-    assert set(response.json()) == {"error", "fix", "problems"}
+    assert set(response.json()) == {"error", "fix", "problems", "suggestion"}
     assert len(response.content) < 200_000
 
 

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import {
   type ChartView,
   chartViewIn,
-  PLAIN_VIEW,
   putChartView,
   resolveRange,
   stepRange,
   toggled,
   zoomedTo,
 } from "../../../../web/dashboard/src/state/chart-view.ts";
+import { PLAIN_VIEW } from "../../../support/plain-view.ts";
 
 const VIEWS: [string, Partial<ChartView>][] = [
   ["", {}],

@@ -8,8 +8,8 @@ import {
   type DrawnLine,
   drawnLine,
   extremesOf,
-  isNearly,
   nearestPoint,
+  pointAt,
   pointBefore,
   smoothed,
   tableOf,
@@ -158,6 +158,18 @@ describe("csvOf", () => {
   });
 });
 
+describe("N17: a point that is read", () => {
+  const x = [0, 10, 20, 30, 40];
+  const ended = [1, 2, 3, undefined, undefined];
+
+  it("is the nearest within the line, and none beyond its end", () => {
+    expect([0, 13, 20, 29].map((place) => pointAt(x, ended, place))).toEqual([0, 1, 2, 2]);
+    expect([31, 40].map((place) => pointAt(x, ended, place))).toEqual([-1, -1]);
+    expect(pointAt(x, [undefined, undefined, 3, 4, 5], 5)).toBe(-1);
+    expect(pointAt(x, [], 5)).toBe(-1);
+  });
+});
+
 describe("bandOver", () => {
   it("is mean and extremes of several lines where all of them are", () => {
     const style = { id: "g", name: "g", color: "#000000" };
@@ -171,31 +183,5 @@ describe("bandOver", () => {
     ]);
     expect(bandOver([line("a", [0, 1], [0, 0]), line("b", [5, 6], [0, 0])], style)).toBeNull();
     expect(bandOver([], style)).toBeNull();
-  });
-});
-
-describe("isNearly", () => {
-  const upTo = (last: number) => [line("a", [0, last / 2, last], [1, 2, 3])];
-  const look = { lines: upTo(1000), range: null, smooth: 0, isCut: false, marks: [{ x: 5 }] };
-
-  it("holds while the x-axis has hardly grown", () => {
-    expect(isNearly(look, { ...look, lines: upTo(1015), marks: [{ x: 5 }] })).toBe(true);
-    expect(isNearly(look, { ...look, lines: upTo(1030) })).toBe(false);
-  });
-
-  it("goes by the range that is shown", () => {
-    const zoomed = { ...look, range: [100, 200] as const };
-    expect(isNearly(zoomed, { ...zoomed, lines: upTo(5000) })).toBe(true);
-    expect(isNearly(zoomed, { ...zoomed, range: [103, 203] })).toBe(false);
-    expect(isNearly(look, zoomed)).toBe(false);
-  });
-
-  it.each([{ smooth: 0.6 }, { isCut: true }, { marks: [{ x: 6 }] }, { levels: [{ value: 1 }] }])(
-    "does not hold after a choice or with another mark: %o",
-    (change) => expect(isNearly(look, { ...look, ...change })).toBe(false),
-  );
-
-  it("does not hold for the first points", () => {
-    expect(isNearly({ ...look, lines: [] }, look)).toBe(false);
   });
 });

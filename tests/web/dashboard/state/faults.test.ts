@@ -3,12 +3,11 @@
 import type { GameReport } from "@attract/schema";
 import { describe, expect, it } from "vitest";
 import {
-  covers,
-  faultsOf,
   firstSeenText,
+  isErrorShown,
   isNotice,
   issueText,
-  timesText,
+  whereText,
 } from "../../../../web/dashboard/src/state/faults.ts";
 
 const WORDS = "update() threw: TypeError: Cannot read properties of undefined (reading 'there')";
@@ -30,80 +29,35 @@ const THROWN: GameReport = {
   count: 31,
   num_workers: 3,
   episode_id: null,
+  fault_id: "f1",
+  place: "glass.ts:13:85",
+  severity: "error",
+  repeated: 0,
+  worker_lost: false,
+  run_error: null,
 };
-/** As the page, the check and the worker's host tell the same fault. */
-const FIVE_TIMES: GameReport[] = [
-  {
-    ...THROWN,
-    kind: "check",
-    name: "contract",
-    text: `${WORDS} (tick 5 of episode 44); action 1 ("stay")`,
-    seed: null,
-    step_values: null,
-    fix: "mend the game",
-    count: 1,
-    num_workers: 0,
-    episode_id: null,
-  },
-  THROWN,
-  { ...THROWN, text: `the game failed 10 times (throw), the last time with: ${WORDS}`, count: 3, slot_id: 9 },
-  {
-    ...THROWN,
-    kind: "crash",
-    text:
-      "worker 0 broke three times within a minute and is not started again; " +
-      `last: the game failed 10 times (throw), the last time with: ${WORDS}`,
-    count: 1,
-  },
-];
 const RUN = { title: "Glass", game: "glass.ts", run_id: "glass-1" };
 
 describe("one fault", () => {
-  it("has the episode that failed, of whichever report", () => {
-    expect(faultsOf(FIVE_TIMES)[0].episodeId).toBeNull();
-    const [check, ...others] = FIVE_TIMES;
-    const kept = others.map((report, index) => (index === 1 ? { ...report, episode_id: "e-1" } : report));
-    expect(faultsOf([check, ...kept])[0].episodeId).toBe("e-1");
+  it("says how often and where it came, and where it was first seen", () => {
+    expect(whereText(THROWN)).toBe("31 times in 3 workers, glass.ts:13:85");
+    expect(whereText({ ...THROWN, count: 1, place: null })).toBe("");
+    expect(firstSeenText(THROWN)).toBe("worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9");
   });
 
-  it("is one, with its count, its place and where it was first seen", () => {
-    const faults = faultsOf(FIVE_TIMES);
-    expect(faults).toHaveLength(1);
-    expect(timesText(faults[0])).toBe("34 times in 3 workers");
-    expect(faults[0]).toMatchObject({ place: "glass.ts:13:85", fix: "mend the game", endsWorkers: true });
-    expect(firstSeenText(faults[0].report)).toBe(
-      "worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9",
-    );
-    expect(covers(faults[0], `the game failed (throw): TypeError: ${WORDS}`)).toBe(true);
-    expect(covers(faults[0], "the learner ended")).toBe(false);
-  });
-
-  it("is told apart from one of another line, and of other words", () => {
-    const elsewhere = { ...THROWN, stack: "    at Catch.start (glass.ts:7:2)" };
-    const another = { ...THROWN, text: "update() threw: RangeError: too much" };
-    expect(faultsOf([THROWN, elsewhere, another])).toHaveLength(3);
-  });
-
-  it("is the same where only a number in it differs, and came once where nothing counts it", () => {
-    const slow = (seconds: number): GameReport => ({
-      ...THROWN,
-      kind: "hang",
-      text: `silent for ${seconds} s`,
-      stack: null,
-      count: 1,
-      num_workers: 1,
-      episode_id: null,
-    });
-    expect(faultsOf([slow(5), slow(6.5)]).map(timesText)).toEqual(["2 times"]);
-    expect(timesText(faultsOf([slow(5)])[0])).toBeNull();
+  it("A: is the run's error where the server says so, whatever the words", () => {
+    const run = { error: "the game failed (throw): x", reports: [THROWN] };
+    expect(isErrorShown(run)).toBe(false);
+    expect(isErrorShown({ ...run, reports: [{ ...THROWN, run_error: run.error }] })).toBe(true);
+    expect(isErrorShown({ ...run, error: "the learner ended" })).toBe(false);
   });
 
   it("is copied whole for an issue", () => {
-    expect(issueText(faultsOf(FIVE_TIMES)[0], RUN)).toBe(
+    expect(issueText(THROWN, RUN)).toBe(
       [
         `**Glass: ${WORDS}**`,
         "",
-        "- 34 times in 3 workers, glass.ts:13:85",
+        "- 31 times in 3 workers, glass.ts:13:85",
         "- first seen: worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9",
         '- action 0 ("left"), observation [0.5]',
         "- game `glass.ts`, run `glass-1`",
@@ -116,10 +70,16 @@ describe("one fault", () => {
   });
 });
 
+it("N14: an issue has no path of the machine", () => {
+  for (const game of ["/home/ann/week/glass.ts", "C:\\Users\\ann\\glass.ts", "glass.ts"])
+    expect(issueText(THROWN, { ...RUN, game })).toContain("- game `glass.ts`, run");
+  expect(issueText(THROWN, { ...RUN, game: "my/glass.ts" })).toContain("- game `my/glass.ts`, run");
+});
+
 describe("a notice", () => {
-  it("is no fault", () => {
-    const banned = { ...THROWN, kind: "quarantine", text: "3f2a9c01@192.0.2.1 is banned" };
-    expect(isNotice(banned)).toBe(true);
-    expect(faultsOf([banned])).toEqual([]);
+  it("is no fault, and neither is a check's advice (N13)", () => {
+    const advice = { ...THROWN, kind: "check", severity: "warning" as const };
+    const all = [THROWN, { ...THROWN, kind: "check" }, { ...THROWN, kind: "quarantine" }, advice];
+    expect(all.map(isNotice)).toEqual([false, false, true, true]);
   });
 });

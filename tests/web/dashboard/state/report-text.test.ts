@@ -1,12 +1,7 @@
 /** Reports, cut down to what the game's author can use. */
 
 import { describe, expect, it } from "vitest";
-import {
-  ownStack,
-  shortError,
-  withoutRules,
-  wordsOf,
-} from "../../../../web/dashboard/src/state/report-text.ts";
+import { shortError, withoutRules, wordsOf } from "../../../../web/dashboard/src/state/report-text.ts";
 
 describe("wordsOf", () => {
   it("names the class once", () => {
@@ -25,20 +20,6 @@ describe("withoutRules", () => {
     expect(withoutRules("C10: the visitor aC1@192.0.2.1 is banned: C7: 3 results differed")).toBe(
       "the visitor aC1@192.0.2.1 is banned: 3 results differed",
     );
-  });
-});
-
-describe("ownStack", () => {
-  const game = "TypeError: no\n    at Snake.update (snake/game.ts:42:17)";
-  const ours = "    at ia.tick (http://127.0.0.1:8000/assets/rollout-RusdQ90D.js:14:154236)";
-
-  it("leaves out our frames and says how many", () => {
-    expect(ownStack(`${game}\n${ours}\n${ours}`)).toBe(`${game}\n    (and 2 of Attract's own)`);
-  });
-
-  it("is whole when it is all the game's, or all ours", () => {
-    expect(ownStack(game)).toBe(game);
-    expect(ownStack(`TypeError: no\n${ours}`)).toBe(`TypeError: no\n${ours}`);
   });
 });
 

@@ -73,6 +73,12 @@ const REPORT: GameReport = {
   count: 1,
   num_workers: 1,
   episode_id: null,
+  fault_id: "",
+  place: null,
+  severity: "error",
+  repeated: 0,
+  worker_lost: false,
+  run_error: null,
 };
 
 const row = (update: number, value: number) => ({
@@ -135,6 +141,15 @@ describe("metrics", () => {
     expect(ahead.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
     const late = reduceRun(ahead, { type: "metrics", rows: [row(2, 7)] });
     expect(late.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
+  });
+
+  it("N22: say the same in headline and curve, also where a view is of between two updates", () => {
+    const known = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(5, 44)] });
+    const between = { ...RUN, agent_steps: 6000, updates: 6, episode_return_mean: 47 };
+    const later = reduceRun(known, { type: "run", run: between });
+    expect(later.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
+    const over = reduceRun(later, { type: "run", run: { ...between, state: "finished" } });
+    expect(over.run).toMatchObject({ agent_steps: 6000, updates: 6, episode_return_mean: 47 });
   });
 });
 

@@ -14,6 +14,7 @@ import {
   type Node,
   nextSort,
   parseTableView,
+  rangeOf,
   settingText,
   shortName,
   summaryOf,
@@ -111,6 +112,28 @@ describe("completions", () => {
   });
 });
 
+describe("N18: groups of equal settings", () => {
+  it("say in what they differ from the others of their game", () => {
+    const of = (id: string, lr: number) =>
+      run(id, { settings: { "ppo.learning_rate": lr, "evaluation.seed": lr } });
+    const pole = { game: "cartpole", title: "CartPole", settings: { "ppo.gamma": 0.9 } };
+    const rows = [of("a", 0.1), of("b", 0.1), of("c", 0.2), of("d", 0.2), run("e", pole), run("f", pole)];
+    const labels = groupRuns(rows, "seeds").map((node) => node.kind === "group" && node.label);
+    expect(labels).toEqual(["Snake, learning_rate 0.1", "Snake, learning_rate 0.2", "CartPole"]);
+  });
+});
+
+describe("N12: a range of rows", () => {
+  const nodes = groupRuns([run("a"), run("b", { state: "stopped" }), run("c"), run("d")], "state");
+  const ids = (from: string, to: string) => rangeOf(nodes, from, to).map(({ id }) => id);
+
+  it("goes from one to the other in the order of the table, either way", () => {
+    expect(ids("c", "b")).toEqual(["c", "d", "group stopped", "b"]);
+    expect(ids("b", "c")).toEqual(ids("c", "b"));
+    expect(ids("gone", "d")).toEqual(["d"]);
+  });
+});
+
 describe("groups", () => {
   const runs = [
     run("a", { settings: { "ppo.gamma": 0.9 }, seed: 1 }),
@@ -121,7 +144,7 @@ describe("groups", () => {
 
   it.each([
     ["", ["a", "b", "c", "d"]],
-    ["seeds", ["Snake: a c", "b", "d"]],
+    ["seeds", ["Snake, no preset, gamma 0.9: a c", "b", "d"]],
     ["game", ["Snake: a b c", "CartPole: d"]],
     ["preset", ["no preset: a c d", "memory: b"]],
     ["state", ["finished: a b c d"]],

@@ -26,6 +26,7 @@ const EVALUATION: EvaluationView = {
 describe("titleOf", () => {
   it("has the return, the state and the game", () => {
     expect(titleOf(RUN, false)).toBe("482 · Training · CartPole");
+    expect(titleOf(RUN, false, "hero")).toBe("482 · Training · hero");
   });
 
   it("has no return before the first episode, and the game's name where it has no title", () => {

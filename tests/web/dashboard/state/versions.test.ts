@@ -143,6 +143,12 @@ describe("words", () => {
     expect(versionText([version(3, { return_mean: null })], null)).toBe("Newest version 3, 300 steps");
   });
 
+  it("N22: say of the newest, while the run goes on, what the page's other numbers say", () => {
+    const run = { policy_version: 20, agent_steps: 2000, episode_return_mean: 5.28 };
+    expect(versionText(VERSIONS, null, run)).toBe("Newest version 20, 2,000 steps, return 5.28");
+    expect(versionText(VERSIONS, 8, run)).toBe("Version 8, 800 steps, return 8");
+  });
+
   it("say evaluations and marks", () => {
     const evaluations = [
       { deterministic: true, return_mean: 9.5, return_std: 1 },

@@ -41,12 +41,15 @@ export class ApiError extends Error {
   readonly fix: string | null;
   /** Setting by setting, where settings were refused. */
   readonly problems: readonly SettingProblem[];
+  /** The search that was probably meant. */
+  readonly suggestion: string | null;
 
-  constructor(status: number, message: string, fix: string | null, problems: readonly SettingProblem[] = []) {
+  constructor(status: number, message: string, fix: string | null, more: Partial<Problem> = {}) {
     super(message);
     this.status = status;
     this.fix = fix;
-    this.problems = problems;
+    this.problems = more.problems ?? [];
+    this.suggestion = more.suggestion ?? null;
   }
 }
 
@@ -266,7 +269,7 @@ async function problemOf(response: Response): Promise<ApiError> {
   try {
     const problem = JSON.parse(text) as Partial<Problem>;
     if (typeof problem.error === "string") {
-      return new ApiError(response.status, problem.error, problem.fix ?? null, problem.problems);
+      return new ApiError(response.status, problem.error, problem.fix ?? null, problem);
     }
   } catch {
     // Not ours: a proxy's page, for example.

@@ -21,8 +21,9 @@ import { api, isNoAnswer, runPath, serverUrl } from "./client.ts";
 
 /** The server sends several events each time: they are gathered this long, and the page is drawn once ... */
 const FLUSH_MS = 20;
-/** ... at most this often. */
-const BETWEEN_FLUSHES_MS = 500;
+/** ... this often: all numbers and curves of the page change together; what people wait for comes sooner. */
+const BETWEEN_FLUSHES_MS = 2000;
+const SOONER_MS = 500;
 const RETRY_MS = 2000;
 /** The whole view is asked for this often: events bring it only when the run's state changes. */
 const VIEW_MS = 2000;
@@ -64,12 +65,14 @@ export function followRun(
     rows = [];
     if (events.length > 0) onEvents(events);
   };
-  const schedule = () => {
-    timer ??= setTimeout(flush, Math.max(FLUSH_MS, flushed + BETWEEN_FLUSHES_MS - performance.now()));
+  const schedule = (between = BETWEEN_FLUSHES_MS) => {
+    if (between === SOONER_MS) clearTimeout(timer);
+    else if (timer !== undefined) return;
+    timer = setTimeout(flush, Math.max(FLUSH_MS, flushed + between - performance.now()));
   };
-  const put = (event: RunEvent) => {
+  const put = (event: RunEvent, between = SOONER_MS) => {
     waiting.push(event);
-    schedule();
+    schedule(between);
   };
 
   // The stream opens first and the snapshot is asked for after it, so that no row falls between the two. The server repeats
@@ -87,15 +90,17 @@ export function followRun(
       if (source?.readyState === EventSource.CLOSED && !isEnded) retry = setTimeout(open, RETRY_MS);
     });
     on<RunView>(source, "status", (run) => put({ type: "run", run }));
-    on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
+    on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }, BETWEEN_FLUSHES_MS));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
     on<EpisodeEntry>(source, "episode", (entry) => {
       newEpisodes.push(entry);
       put({ type: "episode", entry });
     });
     on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
-    on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
-    on<FleetChanges>(source, "fleet_changes", (changes) => put({ type: "fleet_changes", changes }));
+    on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }, BETWEEN_FLUSHES_MS));
+    on<FleetChanges>(source, "fleet_changes", (changes) =>
+      put({ type: "fleet_changes", changes }, BETWEEN_FLUSHES_MS),
+    );
     on<MetricNames>(source, "metric_names", (header) => {
       names = header.names;
     });
@@ -172,7 +177,7 @@ export function followRun(
     api.run(runId).then(
       (run) => {
         if (isEnded) return;
-        put({ type: "run", run });
+        put({ type: "run", run }, isOver(run.state) ? SOONER_MS : BETWEEN_FLUSHES_MS);
         isFollowed = !isOver(run.state);
       },
       // The event stream's own error says so on the page.

@@ -26,6 +26,8 @@ const ROW_HEIGHT = 53;
 export interface Column<Row> {
   id: string;
   title: string;
+  /** In place of the title. */
+  head?: ReactNode;
   /** What the rows are sorted by when its head is pressed; undefined: nothing. */
   sort?: string;
   isNumber?: boolean;
@@ -174,7 +176,7 @@ interface HeadProps<Row> {
   onSort: (column: string) => void;
 }
 
-function Head<Row>({ column: { id, title, sort: own, isNumber }, sort, onSort }: HeadProps<Row>) {
+function Head<Row>({ column: { id, title, head, sort: own, isNumber }, sort, onSort }: HeadProps<Row>) {
   const order =
     own === undefined ? null : sort === own ? "ascending" : sort === `-${own}` ? "descending" : null;
   return (
@@ -184,7 +186,9 @@ function Head<Row>({ column: { id, title, sort: own, isNumber }, sort, onSort }:
       className={isNumber ? "number" : undefined}
       aria-sort={own === undefined ? undefined : (order ?? "none")}
     >
-      {own === undefined ? (
+      {head !== undefined ? (
+        head
+      ) : own === undefined ? (
         <span className={title.startsWith("(") ? "unseen" : undefined}>
           {title.replace(/^\((.*)\)$/, "$1")}
         </span>

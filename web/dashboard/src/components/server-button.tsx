@@ -5,6 +5,7 @@ import type { ComponentPropsWithoutRef, ReactNode } from "react";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
+import { isThisMachine } from "../state/server-link.ts";
 
 interface ServerButtonProps extends ButtonProps, Omit<ComponentPropsWithoutRef<"button">, keyof ButtonProps> {
   /** Also for viewers, who may only look. */
@@ -34,11 +35,17 @@ export function ServerLink({ href, download, ...props }: ServerLinkProps) {
 /** What every page says at its top while the server does not answer. */
 export function ServerStrip() {
   const isAway = useServerAway();
-  useAnnounce(isAway ? "The server has ended. Start it: attract serve" : "The server answers again");
+  useAnnounce(isAway ? "No answer from the server" : "The server answers again");
   if (!isAway) return null;
   return (
     <aside className="server-strip" aria-label="The server" data-testid="server-strip">
-      The server has ended. Start it: <code>attract serve</code>
+      No answer from the server; trying again.
+      {isThisMachine(location.hostname) && (
+        <>
+          {" "}
+          If it has ended, start it: <code>attract serve</code>
+        </>
+      )}
     </aside>
   );
 }

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Route } from "../routes.ts";
 import type { ChartView } from "../state/chart-view.ts";
+import { keepCharts } from "../state/kept-view.ts";
 import { replaceRoute } from "./use-route.ts";
 
 /** A browser refuses an address that changes with every turn of the wheel. */
@@ -22,5 +23,9 @@ export function useChartView(
     }, REST_MS);
     return () => clearTimeout(timer);
   }, [draft]);
-  return [draft ?? route.charts, setDraft];
+  const show = (view: ChartView) => {
+    keepCharts(view);
+    setDraft(view);
+  };
+  return [draft ?? route.charts, show];
 }

@@ -3,6 +3,7 @@
 import type { RunView } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
 import { newsOf } from "../state/run-news.ts";
+import { store, stored } from "../state/stored.ts";
 
 const KEY = "attract-notices";
 
@@ -17,7 +18,9 @@ export interface Notices {
 /** Null where this browser has no notices, as on plain HTTP over a network. */
 export function useNotices(run: RunView | null): Notices | null {
   const canNotify = "Notification" in window && window.isSecureContext;
-  const [isOn, setOn] = useState(() => canNotify && isWanted() && Notification.permission === "granted");
+  const [isOn, setOn] = useState(
+    () => canNotify && stored(KEY) === "on" && Notification.permission === "granted",
+  );
   const [isRefused, setRefused] = useState(() => canNotify && Notification.permission === "denied");
   const last = useRef<RunView | null>(null);
   useEffect(() => {
@@ -30,12 +33,12 @@ export function useNotices(run: RunView | null): Notices | null {
   if (!canNotify) return null;
   const toggle = () => {
     if (isOn) {
-      remember(false);
+      store(KEY, "");
       setOn(false);
       return;
     }
     void Notification.requestPermission().then((answer) => {
-      remember(answer === "granted");
+      store(KEY, answer === "granted" ? "on" : "");
       setOn(answer === "granted");
       setRefused(answer === "denied");
     });
@@ -49,23 +52,5 @@ function show(title: string, body: string, tag: string): void {
     notice.onclick = () => window.focus();
   } catch {
     // Browsers of phones allow notices of service workers alone.
-  }
-}
-
-/** Storage may be refused: then it is asked for again in the next tab. */
-function isWanted(): boolean {
-  try {
-    return localStorage.getItem(KEY) === "on";
-  } catch {
-    return false;
-  }
-}
-
-function remember(isOn: boolean): void {
-  try {
-    if (isOn) localStorage.setItem(KEY, "on");
-    else localStorage.removeItem(KEY);
-  } catch {
-    // As above.
   }
 }

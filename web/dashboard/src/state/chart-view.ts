@@ -28,18 +28,6 @@ export interface ChartView {
   readonly large: string | null;
 }
 
-export const PLAIN_VIEW: ChartView = {
-  axis: "steps",
-  range: null,
-  smooth: 0,
-  isCut: false,
-  log: [],
-  pinned: [],
-  find: "",
-  folded: [],
-  large: null,
-};
-
 export const MAX_SMOOTH = 0.99;
 const MAX_TEXT = 100;
 const MAX_LIST = 64;

@@ -105,35 +105,6 @@ function spread(list: readonly (number | null)[], from: readonly number[], to: r
   return wide;
 }
 
-/** What a plot is drawn from. */
-interface Look {
-  readonly lines: readonly Pick<DrawnLine, "x">[];
-  readonly range: readonly [number, number] | null;
-  readonly smooth: number;
-  readonly isCut: boolean;
-  readonly levels?: readonly unknown[];
-  readonly marks?: readonly unknown[];
-}
-
-/** An x-axis that has moved by less than this share of itself is nearly the same. */
-const SMALL_MOVE = 0.02;
-
-/** Whether all that is new in a plot is a few points more. */
-export function isNearly(before: Look, now: Look): boolean {
-  const [[from, to], [newFrom, newTo]] = [placesShown(before), placesShown(now)];
-  const move = Math.max(Math.abs(newFrom - from), Math.abs(newTo - to));
-  return move < SMALL_MOVE * (newTo - newFrom) && looksOf(before) === looksOf(now);
-}
-
-function looksOf({ smooth, isCut, levels, marks }: Look): string {
-  return JSON.stringify([smooth, isCut, levels, marks]);
-}
-
-function placesShown({ range, lines }: Look): readonly [number, number] {
-  const ends = lines.flatMap(({ x }) => (x.length > 0 ? [x[0], x[x.length - 1]] : []));
-  return range ?? [Math.min(...ends), Math.max(...ends)];
-}
-
 /** Smallest and largest number drawn between two places of x, bands included; null: there is none. */
 export function extremesOf(
   { x, values, columns }: DrawnTable,
@@ -189,6 +160,15 @@ export function nearestPoint(x: readonly number[], values: Values, place: number
     else break;
   }
   return found;
+}
+
+/** As `nearestPoint`; -1 also where the line has not begun or has ended, but for as much as its points are apart there. */
+export function pointAt(x: readonly number[], values: Values, place: number): number {
+  const own = x.filter((_, i) => values[i] !== null && values[i] !== undefined);
+  const [first = 0, second = first] = own;
+  const [last = 0, before = last] = own.slice(-2).reverse();
+  if (place > 2 * last - before || place < 2 * first - second) return -1;
+  return nearestPoint(x, values, place);
 }
 
 /** Index of the last point at or before a place; -1: it has none. */

@@ -1,22 +1,7 @@
-/** Faults of a game, of which each may have come as several reports; and notices, which are no faults. */
+/** Faults of a game, and notices, which are no faults; the server says which reports are one fault. */
 
 import type { GameReport, RunView } from "@attract/schema";
-import { ownStack, wordsOf } from "./report-text.ts";
-
-export interface Fault {
-  /** The report to show: the first that says where it came. */
-  report: GameReport;
-  numTimes: number;
-  numWorkers: number;
-  /** The line of the game's own source: `glass.ts:13:85`; null where none is known. */
-  place: string | null;
-  /** What to do about it; null where that is not known. */
-  fix: string | null;
-  /** The recorded episode that failed; null: none is kept. */
-  episodeId: string | null;
-  /** Whether a worker ended because of it. */
-  endsWorkers: boolean;
-}
+import { wordsOf } from "./report-text.ts";
 
 /** Said by the server: there is no stack, and no game that broke. */
 const NOTICES = new Set([
@@ -29,41 +14,20 @@ const NOTICES = new Set([
   "federated",
 ]);
 
-/** What counts a fault instead of being one more of it. */
-const SUMMARIES = new Set(["check", "crash"]);
-
-/** How a worker and its page wrap the words of a fault that repeats. */
-const WRAPPERS = [
-  /^worker \d+ broke three times within a minute and is not started again; last: /,
-  /^the game failed \d+ times \(\w+\), the last time with: /,
-];
-
-const NUMBER = /(?<![\w.])-?\d[\d.]*(?:e[+-]?\d+)?(?!\w)/g;
-
-export function isNotice(report: Pick<GameReport, "kind">): boolean {
-  return NOTICES.has(report.kind);
+/** Advice of a check is one, too. */
+export function isNotice({ kind, severity }: Pick<GameReport, "kind" | "severity">): boolean {
+  return NOTICES.has(kind) || severity === "warning";
 }
 
-/** The faults among these reports, oldest first. */
-export function faultsOf(reports: readonly GameReport[]): readonly Fault[] {
-  const groups: GameReport[][] = [];
-  for (const report of reports.filter((one) => !isNotice(one))) {
-    const group = groups.find((known) => known.some((one) => isSameFault(one, report)));
-    if (group === undefined) groups.push([report]);
-    else group.push(report);
-  }
-  return groups.map(faultOf);
+/** Whether a fault's card says what the run's error is. */
+export function isErrorShown(run: Pick<RunView, "error" | "reports">): boolean {
+  return run.reports.some(({ run_error }) => run_error !== null && run_error === run.error);
 }
 
-/** Whether `text`, such as a run's error, says no more than this fault. */
-export function covers(fault: Fault, text: string): boolean {
-  return coreOf(text).includes(coreOf(fault.report.text));
-}
-
-/** "34 times in 3 workers"; null for a fault that came once. */
-export function timesText({ numTimes, numWorkers }: Fault): string | null {
-  if (numTimes < 2) return null;
-  return numWorkers < 2 ? `${numTimes} times` : `${numTimes} times in ${numWorkers} workers`;
+/** "34 times in 3 workers, glass.ts:13:85"; "" for a fault that came once from an unknown place. */
+export function whereText({ count, num_workers, place }: GameReport): string {
+  const workers = num_workers < 2 ? "" : ` in ${num_workers} workers`;
+  return [...(count < 2 ? [] : [`${count} times${workers}`]), ...(place === null ? [] : [place])].join(", ");
 }
 
 /** Where it was first seen: "worker 1, slot 0, episode 44, tick 5, seed b917c49edbc920e9"; "" where nothing is known. */
@@ -79,58 +43,22 @@ export function firstSeenText(report: GameReport): string {
 }
 
 /** A fault as Markdown for an issue tracker. */
-export function issueText(fault: Fault, run: Pick<RunView, "title" | "game" | "run_id">): string {
-  const { report } = fault;
-  const times = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+export function issueText(report: GameReport, run: Pick<RunView, "title" | "game" | "run_id">): string {
+  const where = whereText(report);
   const firstSeen = firstSeenText(report);
   const lines = [
     `**${run.title}: ${wordsOf(report)}**`,
     "",
-    ...(times === "" ? [] : [`- ${times}`]),
+    ...(where === "" ? [] : [`- ${where}`]),
     ...(firstSeen === "" ? [] : [`- first seen: ${firstSeen}`]),
     ...(report.step_values === null ? [] : [`- ${report.step_values}`]),
-    `- game \`${run.game}\`, run \`${run.run_id}\``,
-    ...(report.stack === null ? [] : ["", "```", ownStack(report.stack), "```"]),
+    `- game \`${withoutFolders(run.game)}\`, run \`${run.run_id}\``,
+    ...(report.stack === null ? [] : ["", "```", report.stack, "```"]),
   ];
   return lines.join("\n");
 }
 
-function faultOf(reports: readonly GameReport[]): Fault {
-  const report = reports.find((one) => one.seed !== null && one.kind !== "crash") ?? reports[0];
-  const single = reports.filter(({ kind }) => !SUMMARIES.has(kind));
-  const counted = single.length > 0 ? single : reports;
-  return {
-    report,
-    numTimes: counted.reduce((sum, { count }) => sum + count, 0),
-    numWorkers: Math.max(...reports.map(({ num_workers }) => num_workers)),
-    place: placeOf(report),
-    fix: reports.find(({ fix }) => fix !== null)?.fix ?? null,
-    episodeId: reports.find(({ episode_id }) => episode_id !== null)?.episode_id ?? null,
-    endsWorkers: reports.length > 1 && reports.some(({ kind }) => kind === "crash"),
-  };
-}
-
-/** The same words but for counts and wrappers, thrown by the same line where both say by which. */
-function isSameFault(one: GameReport, other: GameReport): boolean {
-  const [place, otherPlace] = [placeOf(one), placeOf(other)];
-  if (place !== null && otherPlace !== null && place !== otherPlace) return false;
-  const [core, otherCore] = [coreOf(one.text), coreOf(other.text)];
-  return one.kind === "check" || other.kind === "check"
-    ? core.includes(otherCore) || otherCore.includes(core)
-    : core === otherCore;
-}
-
-function coreOf(text: string): string {
-  return WRAPPERS.reduce((left, wrapper) => left.replace(wrapper, ""), text).replace(NUMBER, "#");
-}
-
-/** File, line and column of the stack's first frame. */
-function placeOf({ stack }: Pick<GameReport, "stack">): string | null {
-  const frame =
-    stack === null
-      ? undefined
-      : ownStack(stack)
-          .split("\n")
-          .find((line) => line.trim().startsWith("at "));
-  return /([^\s()]+:\d+:\d+)\)?$/.exec(frame?.trim() ?? "")?.[1] ?? null;
+/** The last part of an absolute path: the folders have the name of the user. */
+function withoutFolders(path: string): string {
+  return path.replace(/^(?:[A-Za-z]:)?[\\/].*[\\/]/, "");
 }

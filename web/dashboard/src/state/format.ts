@@ -12,15 +12,12 @@ export function formatCount(value: number | null | undefined): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** Three significant digits, whole numbers whole, without exponents where a person reads without them. */
+/** Three significant digits, whole numbers whole; exponents only below 0.0001. */
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const size = Math.abs(value);
-  if (size >= 1e3 || Number.isInteger(value)) return formatCount(value);
-  if (size >= 100) return value.toFixed(0);
-  if (size >= 10) return value.toFixed(1);
-  if (size >= 0.01) return value.toFixed(2);
-  return value.toExponential(1);
+  if (size >= 999.5 || Number.isInteger(value)) return formatCount(value);
+  return size >= 1e-4 ? value.toPrecision(3) : value.toExponential(2);
 }
 
 /** 5 -> "5 s", 65 -> "1:05", 3700 -> "1:01:40". */

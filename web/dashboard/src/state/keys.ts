@@ -1,5 +1,7 @@
 /** The keys of the whole page: which there are, and what a pressed key means. */
 
+import { store, stored } from "./stored.ts";
+
 export type KeyCommand = "help" | "search" | "home" | "runs" | "tuning" | "live";
 
 interface KeyEntry {
@@ -46,23 +48,11 @@ export function commandOf(before: Pressed | null, pressed: Pressed): KeyCommand 
 
 const STORED = "attract keys";
 
-/** What was chosen on this page where the browser keeps nothing. */
-let areOnHere = true;
-
 /** Whether the person wants them: a speech input, for example, types them by mistake. */
 export function areKeysOn(): boolean {
-  try {
-    return localStorage.getItem(STORED) !== "off";
-  } catch {
-    return areOnHere;
-  }
+  return stored(STORED) !== "off";
 }
 
 export function keepKeysOn(areOn: boolean): void {
-  try {
-    if (areOn) localStorage.removeItem(STORED);
-    else localStorage.setItem(STORED, "off");
-  } catch {
-    areOnHere = areOn;
-  }
+  store(STORED, areOn ? "" : "off");
 }

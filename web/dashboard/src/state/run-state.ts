@@ -25,6 +25,8 @@ export interface RunState {
   readonly snapshotSteps: number;
   /** Rows that came while a snapshot was asked for; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
+  /** The newest row that came: headline and curve are both of it. */
+  readonly latest: MetricsRow | null;
   readonly reports: readonly GameReport[];
   /** The recorded episodes that the run keeps, newest first. */
   readonly episodes: readonly EpisodeEntry[];
@@ -55,6 +57,7 @@ export const EMPTY_RUN: RunState = {
   series: {},
   snapshotSteps: -1,
   early: [],
+  latest: null,
   reports: [],
   episodes: [],
   policy: null,
@@ -64,12 +67,14 @@ export const EMPTY_RUN: RunState = {
 /** The state after `event`; unchanged parts keep their identity. */
 export function reduceRun(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
-    case "run":
+    case "run": {
+      const run = state.policy === null ? event.run : withVersion(event.run, state.policy);
       return {
         ...state,
-        run: state.policy === null ? event.run : withVersion(event.run, state.policy),
+        run: state.latest === null || isOver(event.run.state) ? run : withRow(run, state.latest),
         reports: mergeReports(state.reports, event.run.reports),
       };
+    }
     case "fleet":
       return { ...state, fleet: event.fleet };
     case "fleet_changes":
@@ -83,9 +88,16 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       return { ...state, series: addRows(start, rows), snapshotSteps, early: null };
     }
     case "metrics": {
-      const run = event.rows.reduce(withRow, state.run);
-      if (state.early !== null) return { ...state, run, early: [...state.early, ...event.rows] };
-      return { ...state, run, series: addRows(state.series, laterThan(state.snapshotSteps, event.rows)) };
+      const latest = event.rows.reduce(later, state.latest);
+      const isAhead = latest !== null && latest.agent_steps > (state.run?.agent_steps ?? 0);
+      const run = isAhead ? withRow(state.run, latest) : state.run;
+      if (state.early !== null) return { ...state, run, latest, early: [...state.early, ...event.rows] };
+      return {
+        ...state,
+        run,
+        latest,
+        series: addRows(state.series, laterThan(state.snapshotSteps, event.rows)),
+      };
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
@@ -230,22 +242,26 @@ function mergeReports(old: readonly GameReport[], more: readonly GameReport[]): 
 }
 
 /** Two reports with the same key are the same fault seen again. */
-export function reportKey(report: GameReport): string {
-  return `${report.kind}\n${report.name}\n${report.text}`;
+export function reportKey({ fault_id, kind, name, text }: GameReport): string {
+  return fault_id || `${kind}\n${name}\n${text}`;
 }
 
 function laterThan(steps: number, rows: readonly MetricsRow[]): readonly MetricsRow[] {
   return rows.filter((row) => row.agent_steps > steps);
 }
 
-/** The headline numbers move with each row, without waiting for the next whole view. */
+function later(one: MetricsRow | null, other: MetricsRow): MetricsRow {
+  return one === null || other.agent_steps > one.agent_steps ? other : one;
+}
+
+/** The headline numbers are those of the curve's end, without waiting for the next whole view. */
 function withRow(run: RunView | null, row: MetricsRow): RunView | null {
-  if (run === null || row.agent_steps <= run.agent_steps) return run;
+  if (run === null) return run;
   const mean = row.values["rollout/ep_rew_mean"];
   return {
     ...run,
     agent_steps: row.agent_steps,
-    updates: Math.max(run.updates, row.update),
+    updates: row.update,
     episode_return_mean: Number.isFinite(mean) ? mean : run.episode_return_mean,
   };
 }

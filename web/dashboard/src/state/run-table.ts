@@ -66,12 +66,33 @@ export function groupRuns(runs: readonly RunRow[], group: string): Node<RunRow>[
     if (known === undefined) groups.set(key, { label, rows: [run] });
     else known.rows.push(run);
   }
+  const labelIn = (label: string, rows: readonly RunRow[]) => {
+    const sameGame = runs.filter(({ game }) => game === rows[0]?.game);
+    return group === "seeds" ? [label, ...differencesOf(rows, sameGame)].join(", ") : label;
+  };
   return [...groups].map(([key, { label, rows }]) => {
     const [only] = rows;
     return rows.length === 1 && only !== undefined && group === "seeds"
       ? nodeOf(only)
-      : { kind: "group", id: `group ${key}`, label, rows, children: rows.map(nodeOf) };
+      : { kind: "group", id: `group ${key}`, label: labelIn(label, rows), rows, children: rows.map(nodeOf) };
   });
+}
+
+/** The runs of a row of the table. */
+export function runsOf(node: Node<RunRow>): readonly RunRow[] {
+  return node.kind === "group" ? node.rows : [node.row];
+}
+
+/** The rows from one to another, in the order of the table; the last one alone where the first is not there. */
+export function rangeOf(
+  nodes: readonly Node<RunRow>[],
+  from: string,
+  to: string | undefined,
+): Node<RunRow>[] {
+  const rows = nodes.flatMap((node) => (node.kind === "group" ? [node, ...node.children] : [node]));
+  const [start, end] = [from, to].map((id) => rows.findIndex((row) => row.id === id));
+  if (start === undefined || end === undefined || end < 0) return [];
+  return start < 0 ? rows.slice(end, end + 1) : rows.slice(Math.min(start, end), Math.max(start, end) + 1);
 }
 
 function nodeOf(row: RunRow): Node<RunRow> {
@@ -88,7 +109,7 @@ function groupOf(run: RunRow, group: string): { key: string; label: string } {
     .filter(([path]) => path !== "evaluation.seed")
     .map(([path, value]) => `${path}=${settingText(value)}`)
     .sort();
-  return { key: [run.game, run.preset, ...own].join(" "), label: run.name || run.title };
+  return { key: [run.game, run.preset, ...own].join(" "), label: run.title };
 }
 
 function labelled(text: string): { key: string; label: string } {
@@ -210,6 +231,15 @@ export function differentSettings(rows: readonly RunRow[]): string[] {
   const paths = new Set(rows.flatMap(({ settings }) => Object.keys(settings)));
   const textsOf = (path: string) => new Set(rows.map(({ settings }) => settingText(settings[path])));
   return [...paths].filter((path) => textsOf(path).size > 1);
+}
+
+/** What tells runs of equal settings from the others of `all`, such as "gamma 0.9". */
+export function differencesOf([first]: readonly RunRow[], all: readonly RunRow[]): string[] {
+  if (first === undefined) return [];
+  const paths = differentSettings(all).filter((path) => path !== "evaluation.seed");
+  const parts = paths.map((path) => `${shortName(path)} ${settingText(first.settings[path])}`);
+  const isMixed = new Set(all.map(({ preset }) => preset)).size > 1;
+  return isMixed ? [first.preset ?? "no preset", ...parts] : parts;
 }
 
 /** A setting of several runs: one text for each run. */

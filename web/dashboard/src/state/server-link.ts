@@ -22,3 +22,8 @@ export class ServerLink {
 
 /** The page's own. */
 export const serverLink = new ServerLink();
+
+/** Whether an address means the machine that the browser runs on. */
+export function isThisMachine(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+}

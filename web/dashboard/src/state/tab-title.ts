@@ -9,12 +9,12 @@ type Shown = Pick<
   "state" | "title" | "game" | "episode_return_mean" | "goal_reached" | "evaluation"
 >;
 
-/** Such as "482 · Training · CartPole". */
-export function titleOf(run: Shown, isWaiting: boolean): string {
+/** Such as "482 · Training · CartPole"; `name`: what people call the run. */
+export function titleOf(run: Shown, isWaiting: boolean, name = ""): string {
   const solved = run.goal_reached ? run.evaluation?.return_mean : undefined;
   const mean = solved ?? run.episode_return_mean;
   const number = mean === null ? [] : [formatNumber(mean)];
-  return [...number, wordOf(run, isWaiting), run.title || run.game].join(" · ");
+  return [...number, wordOf(run, isWaiting), name || run.title || run.game].join(" · ");
 }
 
 export function toneOf(run: Shown, isWaiting: boolean): Tone {

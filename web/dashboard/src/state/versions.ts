@@ -1,6 +1,6 @@
 /** The slider of versions: where each stands along the learning curve, and which one is meant. */
 
-import type { VersionView } from "@attract/schema";
+import type { RunView, VersionView } from "@attract/schema";
 import type { ChartAxis } from "./chart-view.ts";
 import { formatCount, formatNumber } from "./format.ts";
 import { placeAlong, placesOf, type Series } from "./series.ts";
@@ -112,8 +112,20 @@ export function standingAt(versions: readonly VersionView[], chosen: number | nu
   return chosen === null ? versions.at(-1) : versions[indexOf(versions, chosen)];
 }
 
-/** A version in words, such as "Version 12, 34.5k steps, return 120, best". */
-export function versionText(versions: readonly VersionView[], chosen: number | null): string {
+/** What the page's other numbers are of, while a run goes on. */
+type Now = Pick<RunView, "policy_version" | "agent_steps" | "episode_return_mean">;
+
+/** A version in words, such as "Version 12, 34.5k steps, return 120, best". `now`: the run, while it goes on. */
+export function versionText(
+  versions: readonly VersionView[],
+  chosen: number | null,
+  now: Now | null = null,
+): string {
+  if (chosen === null && now !== null) {
+    const mean = now.episode_return_mean;
+    const has = mean === null ? "" : `, return ${formatNumber(mean)}`;
+    return `Newest version ${now.policy_version}, ${formatCount(now.agent_steps)} steps${has}`;
+  }
   const version = findVersion(versions, chosen);
   if (version === undefined) return `Version ${chosen}, which is not there any more`;
   const parts = [`${formatCount(version.agent_steps)} steps`];

@@ -41,26 +41,32 @@ const CURSOR = new ChartCursor();
 
 /** The learning curve, which stands beside the game. */
 export function ReturnChart({ mark, children, ...props }: ChartsProps & ReturnProps) {
-  const { groups, shown } = useCharts(props, RETURN);
+  const { groups, shown } = useCharts(props, [RETURN]);
   const [panel] = panelsOf(groups, [RETURN]);
   if (panel === undefined) return null;
   return (
-    <ChartCard panel={panel} heading="h2" standing={mark} shown={shown}>
-      {children}
-    </ChartCard>
+    <>
+      <ChartCard panel={panel} heading="h2" standing={mark} shown={shown}>
+        {children}
+      </ChartCard>
+      <LargeChart groups={groups} shown={shown} />
+    </>
   );
 }
 
-/** All others, with what they are looked at by; `hasReturn`: the learning curve too, where it does not stand beside them. */
-export function Charts({ hasReturn = false, ...props }: ChartsProps & { hasReturn?: boolean }) {
+/** The pinned charts, below the game and its learning curve. */
+export function PinnedCharts(props: ChartsProps) {
+  const pinned = props.view.pinned.filter((id) => id !== RETURN);
+  const { groups, shown } = useCharts(props, pinned);
+  const [group] = shownGroups(groups, pinned, "");
+  return group?.id === "pinned" && <Group group={group} shown={shown} />;
+}
+
+/** All charts, with what they are looked at by. */
+export function Charts(props: ChartsProps) {
   const { view, onView } = props;
   const { groups, shown } = useCharts(props, null);
-  const others = groups.map((group) => ({
-    ...group,
-    panels: group.panels.filter(({ id }) => hasReturn || id !== RETURN),
-  }));
-  const found = shownGroups(others, view.pinned, view.find);
-  const [large] = panelsOf(groups, view.large === null ? [] : [view.large]);
+  const found = shownGroups(groups, view.pinned, view.find);
   return (
     <>
       <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} hasSearch />
@@ -68,17 +74,28 @@ export function Charts({ hasReturn = false, ...props }: ChartsProps & { hasRetur
         <Group key={group.id} group={group} shown={shown} />
       ))}
       {found.length === 0 && view.find !== "" && <p className="soft">No chart has “{view.find}”.</p>}
-      {large !== undefined && (
-        <ChartCard key="large" panel={large} heading="h2" shown={shown} isLarge>
-          <ChartControls view={view} onView={onView} span={shown.span} range={shown.range} />
-        </ChartCard>
-      )}
+      <LargeChart groups={groups} shown={shown} />
     </>
   );
 }
 
-/** The groups of a run, and what all of its charts share. `only`: the one chart of them that is shown. */
-function useCharts(props: ChartsProps, only: string | null): { groups: PanelGroup[]; shown: Shown } {
+/** The chart that fills the window, if one does. */
+function LargeChart({ groups, shown }: { groups: readonly PanelGroup[]; shown: Shown }) {
+  const { view, onView, span, range } = shown;
+  const [large] = panelsOf(groups, view.large === null ? [] : [view.large]);
+  if (large === undefined) return null;
+  return (
+    <ChartCard key="large" panel={large} heading="h2" shown={shown} isLarge>
+      <ChartControls view={view} onView={onView} span={span} range={range} />
+    </ChartCard>
+  );
+}
+
+/** The groups of a run, and what all of its charts share. `only`: the charts of them that are shown. */
+function useCharts(
+  props: ChartsProps,
+  only: readonly string[] | null,
+): { groups: PanelGroup[]; shown: Shown } {
   const { runId, series, view, onView, goal, randomReturn, versions, isLoading, isOver } = props;
   const definitions = useDefinitions();
   const known = Object.keys(series).sort().join("\n");
@@ -87,7 +104,9 @@ function useCharts(props: ChartsProps, only: string | null): { groups: PanelGrou
     [definitions, known],
   );
   const lessons = useSame(lessonMarks(series[LESSON_METRIC], props.lessonNames));
-  const open = metricsOf(only === null ? openPanels(groups, view) : panelsOf(groups, [only]));
+  const large = view.large === null ? [] : [view.large];
+  const seen = only === null ? openPanels(groups, view) : panelsOf(groups, only);
+  const open = metricsOf([...seen, ...panelsOf(groups, large)]);
   const zoom = useDetail(runId, series, view, open);
   const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
   const shown: Shown = {
@@ -105,13 +124,10 @@ function useCharts(props: ChartsProps, only: string | null): { groups: PanelGrou
   return { groups, shown };
 }
 
-/** The charts that are not folded away, and the one that fills the window. */
+/** The charts that are not folded away. */
 function openPanels(groups: readonly PanelGroup[], view: ChartView): Panel[] {
   const open = shownGroups(groups, view.pinned, view.find).filter((group) => isOpenIn(group, view));
-  return [
-    ...open.flatMap(({ panels }) => panels),
-    ...panelsOf(groups, view.large === null ? [] : [view.large]),
-  ];
+  return open.flatMap(({ panels }) => panels);
 }
 
 function panelsOf(groups: readonly PanelGroup[], ids: readonly string[]): Panel[] {

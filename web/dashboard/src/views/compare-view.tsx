@@ -17,11 +17,9 @@ import type { ChartRun } from "../state/run-lines.ts";
 import {
   type ComparedSetting,
   compareSettings,
-  differentSettings,
+  differencesOf,
   groupRuns,
   isLive,
-  settingText,
-  shortName,
 } from "../state/run-table.ts";
 import { CHART_COLORS } from "../theme.ts";
 import { ChartFields } from "./chart-controls.tsx";
@@ -193,14 +191,8 @@ function nameOf({ name, run_id }: RunRow): string {
 
 /** Runs of equal settings by what tells them from the others of `all`: "gamma 0.9, 3 seeds". */
 function bandName(rows: readonly RunRow[], all: readonly RunRow[]): string {
-  const [first] = rows;
-  if (first === undefined) return "";
-  const isMixed = (textOf: (row: RunRow) => string | null) => new Set(all.map(textOf)).size > 1;
-  const settings = differentSettings(all);
-  const parts = settings.map((path) => `${shortName(path)} ${settingText(first.settings[path])}`);
-  if (isMixed(({ preset }) => preset)) parts.unshift(first.preset ?? "no preset");
-  if (isMixed(({ game }) => game)) parts.unshift(first.title);
-  return [...parts, `${rows.length} seeds`].join(", ");
+  const games = new Set(all.map(({ game }) => game)).size > 1 ? rows.slice(0, 1) : [];
+  return [...games.map(({ title }) => title), ...differencesOf(rows, all), `${rows.length} seeds`].join(", ");
 }
 
 const NUMBERS: readonly {

@@ -121,7 +121,7 @@ export function EpisodeScreen({ reference, episode, advisers, stage, isAtEnd, na
         )}
       </div>
       <div className="hud">
-        {name !== null && <Item name="Played by" value={playersText(episode)} />}
+        {name !== null && <Item name="Episode" value={name} />}
         <Item name="Return" value={formatNumber(score.score)} />
         <Item name="Step" value={`${score.steps} of ${episode.num_steps}`} />
         {isContinuous && <Item name="Action" value={numbers.map(formatNumber).join(", ")} />}

@@ -17,6 +17,8 @@ const MAX_TICKS = 120;
 export interface Shown {
   episode: RecordedEpisode;
   reference: GameReference;
+  /** What tells it from another beside it, such as "Best evaluation, version 100". */
+  name?: string;
 }
 
 interface EpisodeTheatreProps {
@@ -52,7 +54,7 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
     <>
       <section className="cabinet theatre" aria-label="The episode">
         <div className="theatre-screens" data-count={shown.length} ref={screens}>
-          {shown.map(({ episode, reference }, index) => (
+          {shown.map(({ episode, reference, name }, index) => (
             <EpisodeScreen
               // biome-ignore lint/suspicious/noArrayIndexKey: the same episode may play on both
               key={index}
@@ -60,7 +62,7 @@ export function EpisodeTheatre({ shown, at, advisers, actions }: EpisodeTheatreP
               episode={episode}
               advisers={advisers}
               stage={stages[index]}
-              name={shown.length === 1 ? null : `episode ${index + 1}`}
+              name={shown.length === 1 ? null : `${index + 1}: ${name ?? "episode"}`}
               isAtEnd={transport.seconds >= secondsOf(episode)}
             />
           ))}

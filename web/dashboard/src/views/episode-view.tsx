@@ -51,10 +51,16 @@ async function load(runId: string, ids: readonly string[]): Promise<{ run: RunVi
   const run = await api.run(runId);
   const shown = ids.map(async (id) => {
     const [otherId, episodeId] = id.includes(":") ? id.split(":", 2) : [runId, id];
-    const { game_reference: reference } = otherId === runId ? run : await api.run(otherId);
+    const [{ title, game_reference: reference }, entries] = await Promise.all([
+      otherId === runId ? run : api.run(otherId),
+      api.episodes(otherId),
+    ]);
+    const entry = entries.find((known) => known.id === episodeId);
+    const what = entry === undefined ? episodeId : episodeTitle(entry);
+    const name = otherId === runId ? what : `${what} of ${title} ${otherId}`;
     if (reference === null) throw new Error("The server does not have the game of this run.");
     const episode = await api.episode(otherId, episodeId);
-    return { episode, reference: await buildOf(reference, episode.game_sha256) };
+    return { episode, name, reference: await buildOf(reference, episode.game_sha256) };
   });
   return { run, shown: await Promise.all(shown) };
 }

@@ -7,6 +7,7 @@ import { ErrorNotice } from "../components/notice.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
+import { useRunRow } from "../hooks/use-run-row.ts";
 import { formatRoute, runRoute } from "../routes.ts";
 import { titleOfFinding } from "../state/finding-text.ts";
 import { formatCount, formatNumber } from "../state/format.ts";
@@ -21,6 +22,7 @@ const CURVE_POINTS = 60;
 
 export function NowCard({ runId }: { runId: string }) {
   const { value: run, error } = useLoaded(`now ${runId}`, () => api.run(runId), RUN_MS);
+  const [row] = useRunRow(runId);
   const { value: metrics } = useLoaded(
     `returns ${runId}`,
     () => api.metrics(runId, CURVE_POINTS, { names: [RETURN] }),
@@ -44,7 +46,7 @@ export function NowCard({ runId }: { runId: string }) {
   return (
     <>
       <h1>
-        {run.title} is {lookOf(run.state)[0].toLowerCase()}
+        {row?.name || run.title} is {lookOf(run.state)[0].toLowerCase()}
       </h1>
       <section className="card now" aria-label="The run that goes on now" data-testid="now">
         {reference !== null && !reference.has_page && run.newest_model !== null && isSole && (

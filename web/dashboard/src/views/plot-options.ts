@@ -50,9 +50,8 @@ export function plotOptions(
       drag: { x: true, y: false, setScale: false, dist: MIN_DRAG },
       points: { size: (_plot, place) => (table.columns[place - 1]?.kind === "main" ? 7 : 0) },
       bind: {
-        mousedown: (plot, _target, handler) => (event) => {
-          if (event.shiftKey) pan(plot, event, painted);
-          else handler(event);
+        mousedown: (_plot, _target, handler) => (event) => {
+          if (!event.shiftKey) handler(event);
           return null;
         },
         dblclick: () => () => {
@@ -197,10 +196,8 @@ function labelWidth(plot: uPlot, labels: readonly string[]): number {
 /** The pointer sets the cursor of all charts, and with the wheel zooms (Ctrl) or moves (Shift) the range. */
 function listen(plot: uPlot, painted: RefObject<Painted>): void {
   const { over } = plot;
-  over.addEventListener("mousemove", (event) => {
-    const x = plot.data[0][plot.posToIdx(event.offsetX)];
-    if (x !== undefined) painted.current.cursor.set({ x, chart: painted.current.id, by: "pointer" });
-  });
+  drag(plot, painted);
+  over.addEventListener("mousemove", ({ offsetX }) => readAt(plot, painted, offsetX));
   over.addEventListener("mouseleave", () => {
     const { cursor, id } = painted.current;
     if (cursor.current?.chart === id && cursor.current.by === "pointer") cursor.set(null);
@@ -226,23 +223,56 @@ function listen(plot: uPlot, painted: RefObject<Painted>): void {
   );
 }
 
-/** Moves the range with the pointer until it is let go. */
-function pan(plot: uPlot, start: MouseEvent, painted: RefObject<Painted>): void {
-  const [min, max] = rangeNow(plot);
-  const perPixel = (max - min) / plot.over.clientWidth;
-  let range: [number, number] = [min, max];
-  const move = (event: MouseEvent) => {
-    const by = (start.clientX - event.clientX) * perPixel;
-    range = [min + by, max + by];
+/** The mouse with Shift, or a finger, moves the range; two fingers zoom. What is under them stays there. */
+function drag(plot: uPlot, painted: RefObject<Painted>): void {
+  const { over } = plot;
+  const places = new Map<number, number>();
+  let held: number[] = [];
+  let perPixel = 0;
+  let range: [number, number] | null = null;
+  const hold = () => {
+    const [min, max] = rangeNow(plot);
+    perPixel = (max - min) / over.clientWidth;
+    held = [...places.values()].map((x) => plot.posToVal(x, "x"));
+  };
+  const onDown = ({ pointerId, pointerType, shiftKey, offsetX }: PointerEvent) => {
+    if ((pointerType === "mouse" && !shiftKey) || places.size === 2) return;
+    over.setPointerCapture(pointerId);
+    places.set(pointerId, offsetX);
+    hold();
+  };
+  const onMove = ({ pointerId, pointerType, offsetX }: PointerEvent) => {
+    if (!places.has(pointerId)) return;
+    places.set(pointerId, offsetX);
+    const [first = 0, second] = places.values();
+    // Where all is shown there is nothing to move: the finger reads.
+    if (pointerType !== "mouse" && second === undefined && painted.current.range === null) {
+      readAt(plot, painted, offsetX);
+      return;
+    }
+    if (second !== undefined) perPixel = (held[1] - held[0]) / (second - first);
+    if (!(perPixel > 0 && Number.isFinite(perPixel))) return;
+    const min = held[0] - perPixel * first;
+    range = [min, min + perPixel * over.clientWidth];
     painted.current = { ...painted.current, range };
     plot.setScale("x", { min: range[0], max: range[1] });
   };
-  const end = () => {
-    removeEventListener("mousemove", move);
+  const onUp = ({ pointerId }: PointerEvent) => {
+    if (!places.delete(pointerId)) return;
+    hold();
+    if (places.size > 0 || range === null) return;
     painted.current.onRange(range);
+    range = null;
   };
-  addEventListener("mousemove", move);
-  addEventListener("mouseup", end, { once: true });
+  over.addEventListener("pointerdown", onDown);
+  over.addEventListener("pointermove", onMove);
+  over.addEventListener("pointerup", onUp);
+  over.addEventListener("pointercancel", onUp);
+}
+
+function readAt(plot: uPlot, { current: { cursor, id } }: RefObject<Painted>, left: number): void {
+  const x = plot.data[0][plot.posToIdx(left)];
+  if (x !== undefined) cursor.set({ x, chart: id, by: "pointer" });
 }
 
 function rangeNow(plot: uPlot): [number, number] {

@@ -10,8 +10,8 @@ import type { ChartAxis } from "../state/chart-view.ts";
 import {
   type DrawnLine,
   type DrawnTable,
-  isNearly,
   nearestPoint,
+  pointAt,
   pointBefore,
   tableOf,
 } from "../state/drawn-lines.ts";
@@ -55,8 +55,6 @@ export interface PlotProps {
   onRange: (range: readonly [number, number] | null) => void;
 }
 
-/** A plot that would look nearly as before is drawn again at most this often. */
-const BETWEEN_DRAWS_MS = 2000;
 /** Points that a key with Shift passes. */
 const LONG_STEP = 10;
 
@@ -65,7 +63,6 @@ export function Plot(props: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const painted = useRef<Painted>({ ...props, table: EMPTY });
-  const drawn = useRef(Number.NEGATIVE_INFINITY);
   const isInSight = useInSight(frame);
   const scheme = useComputedColorScheme("light");
   const hasData = lines.some(({ values }) => values.length > 0);
@@ -102,27 +99,16 @@ export function Plot(props: PlotProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: whatever has changed is drawn
   useEffect(() => {
     if (!isInSight || !hasData) return;
-    let asked = 0;
     const draw = () => {
       const made = plot.current;
       if (made === null || frame.current === null) return;
       painted.current = { ...props, table: tableOf(lines, smooth) };
-      drawn.current = performance.now();
       made.setData(dataOf(painted.current));
       followCursor(made, painted.current, frame.current);
     };
-    const rest = drawn.current + BETWEEN_DRAWS_MS - performance.now();
     // In a hidden page no frame comes: what is newest then is drawn when it is seen again.
-    const timer = setTimeout(
-      () => {
-        asked = requestAnimationFrame(draw);
-      },
-      isNearly(painted.current, props) ? rest : 0,
-    );
-    return () => {
-      clearTimeout(timer);
-      cancelAnimationFrame(asked);
-    };
+    const asked = requestAnimationFrame(draw);
+    return () => cancelAnimationFrame(asked);
   }, [lines, props.levels, props.marks, props.range, smooth, props.isCut, isInSight]);
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -235,8 +221,8 @@ function readings(
       values[columns.findIndex((column) => column.line === line && column.kind === kind)];
     const main = of("main") ?? [];
     // An evaluation holds until the next one.
-    const find = hasDots && !isScatter ? pointBefore : nearestPoint;
-    const at = find(x, main, place ?? Number.POSITIVE_INFINITY);
+    const find = hasDots && !isScatter ? pointBefore : pointAt;
+    const at = place === null ? nearestPoint(x, main, Number.POSITIVE_INFINITY) : find(x, main, place);
     const read = (kind: string) => of(kind)?.[at] ?? null;
     return { x: x[at], value: main[at] ?? null, raw: read("raw"), low: read("low"), high: read("high") };
   });

@@ -10,17 +10,9 @@ import { Sentence } from "../components/sentence.tsx";
 import { ServerButton } from "../components/server-button.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { episodeRoute, formatRoute } from "../routes.ts";
-import {
-  covers,
-  type Fault,
-  faultsOf,
-  firstSeenText,
-  isNotice,
-  issueText,
-  timesText,
-} from "../state/faults.ts";
+import { firstSeenText, isNotice, issueText, whereText } from "../state/faults.ts";
 import { plural } from "../state/format.ts";
-import { ownStack, withoutRules, wordsOf } from "../state/report-text.ts";
+import { withoutRules, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -56,19 +48,24 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
   const newest = reports.filter(isNotice).at(-1);
   useAnnounce(newest === undefined ? null : titleOf(newest));
   if (reports.length === 0) return null;
-  const faults = faultsOf(reports);
+  const faults = reports.filter((report) => !isNotice(report));
   return (
     <section aria-label="Reports" id="reports" className="reports">
-      {faults.map((fault, index) => (
-        <FaultCard key={reportKey(fault.report)} fault={fault} run={run} isFirst={index === 0} />
+      {faults.map((report, index) => (
+        <FaultCard key={reportKey(report)} report={report} run={run} isFirst={index === 0} />
       ))}
       {reports.filter(isNotice).map((report) => (
         <div key={reportKey(report)} className="card notice">
           <h2>{titleOf(report)}</h2>
           <p>
             <Sentence text={withoutRules(report.text)} />
+            {report.place !== null && <span className="soft"> {report.place}</span>}
           </p>
-          {report.fix !== null && <p>{report.fix}</p>}
+          {report.fix !== null && (
+            <p>
+              <Sentence text={report.fix} />
+            </p>
+          )}
           {typeof report.rollback_to === "number" && (
             <RollBack run={run} version={report.rollback_to} onChange={onChange} />
           )}
@@ -80,12 +77,12 @@ export function Reports({ reports, run, onChange }: ReportsProps) {
 
 /** The newest fault in one line, where its card is further down. */
 export function FaultStrip({ reports }: { reports: readonly GameReport[] }) {
-  const [fault, ...others] = faultsOf(reports);
+  const [fault, ...others] = reports.filter((report) => !isNotice(report));
   if (fault === undefined) return null;
-  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+  const where = whereText(fault);
   return (
     <p className="fault-strip" data-testid="fault-strip">
-      <strong>{titleOf(fault.report)}</strong>
+      <strong>{titleOf(fault)}</strong>
       {where !== "" && <span>{where}</span>}
       {others.length > 0 && <span>{plural(others.length, "other fault")}</span>}
       <button type="button" onClick={showReports}>
@@ -100,9 +97,8 @@ function showReports(): void {
 }
 
 /** One fault, however often it came. Only the first is an alert, and its count is no part of that. */
-function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirst: boolean }) {
-  const { report } = fault;
-  const where = [timesText(fault), fault.place].filter((part) => part !== null).join(", ");
+function FaultCard({ report, run, isFirst }: { report: GameReport; run: RunView; isFirst: boolean }) {
+  const where = whereText(report);
   const firstSeen = firstSeenText(report);
   return (
     <div className="card report" data-testid="fault">
@@ -111,30 +107,33 @@ function FaultCard({ fault, run, isFirst }: { fault: Fault; run: RunView; isFirs
         <strong>{wordsOf(report)}</strong>
       </p>
       {where !== "" && <p data-testid="fault-place">{where}</p>}
-      {run.error !== null && run.state === "failed" && covers(fault, run.error) && <p>It ended the run.</p>}
-      {fault.endsWorkers && <p>A worker ended because of it and is not started again.</p>}
+      {run.error !== null && run.state === "failed" && report.run_error === run.error && (
+        <p>It ended the run.</p>
+      )}
+      {report.worker_lost && <p>A worker ended because of it and is not started again.</p>}
       {firstSeen !== "" && <p className="soft">First seen: {firstSeen}</p>}
       {report.step_values !== null && <p className="soft">{report.step_values}</p>}
-      {fault.fix !== null && <p>{fault.fix}</p>}
+      {report.fix !== null && <p>{report.fix}</p>}
       {report.stack !== null ? (
-        <pre>{ownStack(report.stack)}</pre>
+        <pre>{report.stack}</pre>
       ) : (
         report.kind !== "check" && (
           <p className="soft">{report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}</p>
         )
       )}
       <div className="report-actions">
-        {fault.episodeId !== null && (
+        {report.episode_id !== null && (
           <Button
             size="xs"
             variant="default"
             component="a"
-            href={formatRoute(episodeRoute(run.run_id, fault.episodeId, -LEAD_SECONDS))}
+            href={formatRoute(episodeRoute(run.run_id, report.episode_id, -LEAD_SECONDS))}
           >
             Watch it fail
           </Button>
         )}
-        <CopyText text={issueText(fault, run)} name="for an issue" />
+        {report.place !== null && <CopyText text={report.place} name={report.place} />}
+        <CopyText text={issueText(report, run)} name="for an issue" />
       </div>
     </div>
   );
@@ -186,5 +185,6 @@ function RollBack({
 }
 
 function titleOf(report: GameReport): string {
+  if (report.severity === "warning") return "Advice from a check of the game";
   return TITLES[report.kind] ?? "The game broke";
 }

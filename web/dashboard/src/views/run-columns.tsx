@@ -2,13 +2,11 @@
 
 import type { EditLabels, RunRow } from "@attract/schema";
 import type { Column, Opening } from "../components/data-table.tsx";
-import { EditedText } from "../components/edited-text.tsx";
 import { ReturnCurve } from "../components/return-curve.tsx";
-import { ServerButton } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
-import { formatRoute, runRoute } from "../routes.ts";
-import { formatAge, formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
-import { isLive, type Node, settingText, shortName, summaryOf } from "../state/run-table.ts";
+import { formatCount, formatDuration, formatNumber, plural } from "../state/format.ts";
+import { isLive, type Node, runsOf, settingText, shortName, summaryOf } from "../state/run-table.ts";
+import { Action, Note, RunName, Star, Tags } from "./run-labels.tsx";
 
 interface ColumnsOptions {
   /** Paths of settings that have a column each. */
@@ -24,7 +22,10 @@ interface ColumnsOptions {
   /** For runs in the trash, as is `erase`. */
   restore: (run: RunRow) => void;
   erase: (run: RunRow) => void;
-  tick: (node: Node<RunRow>) => void;
+  /** `isRange`: from the one ticked before. */
+  tick: (node: Node<RunRow>, isRange: boolean) => void;
+  tickAll: () => void;
+  areAllTicked: boolean;
 }
 
 /** A title in brackets is read and not shown. */
@@ -35,8 +36,16 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "tick",
       title: "(Tick)",
+      head: (
+        <input
+          type="checkbox"
+          aria-label="Tick all runs"
+          checked={options.areAllTicked}
+          onChange={options.tickAll}
+        />
+      ),
       cell: (node) => {
-        const rows = rowsOf(node);
+        const rows = runsOf(node);
         const count = rows.filter(({ run_id }) => ticked.has(run_id)).length;
         return (
           <input
@@ -46,7 +55,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
             ref={(box) => {
               if (box !== null) box.indeterminate = count > 0 && count < rows.length;
             }}
-            onChange={() => tick(node)}
+            onChange={({ nativeEvent }) => tick(node, (nativeEvent as MouseEvent).shiftKey)}
           />
         );
       },
@@ -54,19 +63,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "star",
       title: "(Star)",
-      cell: (node) =>
-        node.kind === "one" && (
-          <button
-            type="button"
-            className="star"
-            aria-label={`Star ${labelOf(node)}`}
-            aria-pressed={node.row.starred}
-            disabled={editOf(node.row) === null}
-            onClick={() => edit(node.row, { starred: !node.row.starred })}
-          >
-            {node.row.starred ? "★" : "☆"}
-          </button>
-        ),
+      cell: (node) => node.kind === "one" && <Star run={node.row} edit={editOf(node.row)} />,
     },
     {
       id: "run",
@@ -83,7 +80,7 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
     {
       id: "curve",
       title: "Curve",
-      cell: (node) => <ReturnCurve curves={rowsOf(node).map(({ sparkline }) => sparkline)} />,
+      cell: (node) => <ReturnCurve curves={runsOf(node).map(({ sparkline }) => sparkline)} />,
     },
     {
       id: "state",
@@ -101,13 +98,13 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
       title: "Seed",
       sort: "seed",
       isNumber: true,
-      cell: (node) => shared(rowsOf(node).map(({ seed }) => String(seed))),
+      cell: (node) => shared(runsOf(node).map(({ seed }) => String(seed))),
     },
     {
       id: "preset",
       title: "Preset",
       sort: "preset",
-      cell: (node) => shared(rowsOf(node).map(({ preset }) => preset ?? "–")),
+      cell: (node) => shared(runsOf(node).map(({ preset }) => preset ?? "–")),
     },
     {
       id: "tags",
@@ -148,14 +145,6 @@ export function runColumns(options: ColumnsOptions): Column<RunRow>[] {
   return columns;
 }
 
-function Action({ title, ...rest }: { title: string; disabled?: boolean; onClick: () => void }) {
-  return (
-    <ServerButton size="compact-xs" variant="subtle" color="gray" {...rest}>
-      {title}
-    </ServerButton>
-  );
-}
-
 function number(
   id: string,
   title: string,
@@ -193,7 +182,7 @@ function setting(path: string): Column<RunRow> {
     sort: path,
     isNumber: true,
     cell: (node) => {
-      const rows = rowsOf(node);
+      const rows = runsOf(node);
       const text = shared(rows.map((run) => settingText(run.settings[path])));
       const isChanged = rows.some((run) => run.changed.includes(path));
       return isChanged ? (
@@ -205,10 +194,6 @@ function setting(path: string): Column<RunRow> {
       );
     },
   };
-}
-
-function rowsOf(node: Node<RunRow>): readonly RunRow[] {
-  return node.kind === "group" ? node.rows : [node.row];
 }
 
 function labelOf(node: Node<RunRow>): string {
@@ -245,78 +230,5 @@ function GroupName({ label, count, opening }: { label: string; count: number; op
       <span aria-hidden="true">{opening.isOpen ? "▾" : "▸"}</span> {label}{" "}
       <span className="soft">{plural(count, "run")}</span>
     </button>
-  );
-}
-
-interface LabelProps {
-  run: RunRow;
-  /** null: it may only be read. */
-  edit: ((run: RunRow, change: Partial<EditLabels>) => void) | null;
-}
-
-function RunName({ run, now, edit }: LabelProps & { now: number }) {
-  const title = run.name || run.title;
-  const name = run.is_deleted ? (
-    <span className="run-name">{title}</span>
-  ) : (
-    <a className="run-name" href={formatRoute(runRoute(run.run_id))}>
-      {title}
-    </a>
-  );
-  return (
-    <>
-      {edit === null ? (
-        name
-      ) : (
-        <EditedText
-          label={`name of ${run.run_id}`}
-          value={run.name}
-          maxLength={120}
-          onSave={(text) => edit(run, { name: text })}
-        >
-          {name}
-        </EditedText>
-      )}
-      <small className="soft">
-        {run.name !== "" && `${run.title}, `}
-        {formatAge(run.created, now)}, <span className="mono">{run.run_id}</span>
-        {run.archived && ", archived"}
-      </small>
-      {run.error !== null && <small className="bad">{run.error}</small>}
-    </>
-  );
-}
-
-function Tags({ run, edit }: LabelProps) {
-  const tags = run.tags.map((tag) => (
-    <a
-      key={tag}
-      className="tag"
-      href={formatRoute({ view: "runs", search: `q=tag:${encodeURIComponent(tag)}` })}
-    >
-      {tag}
-    </a>
-  ));
-  if (edit === null) return <>{tags}</>;
-  const save = (text: string) => edit(run, { tags: text.split(/[\s,"]+/).filter((tag) => tag !== "") });
-  return (
-    <EditedText label={`tags of ${run.run_id}`} value={run.tags.join(" ")} maxLength={800} onSave={save}>
-      {tags}
-    </EditedText>
-  );
-}
-
-function Note({ run, edit }: LabelProps) {
-  const note = <span className="note">{run.note}</span>;
-  if (edit === null) return note;
-  return (
-    <EditedText
-      label={`note of ${run.run_id}`}
-      value={run.note}
-      maxLength={4000}
-      onSave={(text) => edit(run, { note: text })}
-    >
-      {note}
-    </EditedText>
   );
 }

@@ -1,6 +1,6 @@
 /** The run's name, what it is doing, and the buttons that change that. */
 
-import type { FleetView, RunView } from "@attract/schema";
+import type { EditLabels, FleetView, RunRow, RunView } from "@attract/schema";
 import { Anchor } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { api, policyPath, serverUrl } from "../api/client.ts";
@@ -10,19 +10,23 @@ import { ServerButton, ServerLink } from "../components/server-button.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useAnnounce } from "../hooks/use-announce.ts";
 import { useMayChange } from "../hooks/use-role.ts";
+import type { Edit } from "../hooks/use-run-row.ts";
 import { useServerAway } from "../hooks/use-server-away.ts";
 import { formatRoute } from "../routes.ts";
-import { beginningText } from "../state/beginning-text.ts";
-import { covers, faultsOf } from "../state/faults.ts";
+import { isErrorShown } from "../state/faults.ts";
 import { formatDuration, plural } from "../state/format.ts";
 import { type Connection, isOver, lookOf, numWorkers, waitsForWorkers } from "../state/run-state.ts";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
+import { Name, Star, TagsAndNote } from "./run-labels.tsx";
 import { RunProgress } from "./run-progress.tsx";
 
 interface RunHeadProps {
   run: RunView;
+  /** Its labels; null: not known yet. */
+  row: RunRow | null;
+  edit: Edit;
   fleet: FleetView | null;
   connection: Connection;
   /** Address of the part that has the workers. */
@@ -34,7 +38,8 @@ interface RunHeadProps {
 
 type Action = "pause" | "resume" | "stop";
 
-export function RunHead({ run, fleet, connection, workersHref, onChange, onRestart }: RunHeadProps) {
+export function RunHead(props: RunHeadProps) {
+  const { run, row, edit, fleet, connection, workersHref, onChange, onRestart } = props;
   const mayChange = useMayChange();
   const [pending, setPending] = useState<Action | null>(null);
   const [isAsking, setAsking] = useState(false);
@@ -56,6 +61,11 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
     }
     setPending(null);
   };
+  const labels = row && {
+    run: row,
+    edit: mayChange ? (_run: RunRow, change: Partial<EditLabels>) => void edit(change).catch(setError) : null,
+  };
+  const heading = <h1>{row?.name || run.title}</h1>;
   const button = (
     name: Action,
     text: string,
@@ -71,8 +81,15 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
     <>
       <div className="run-head">
         <div>
-          <h1>{run.title}</h1>
-          <span className="mono soft run-id">{run.run_id}</span>
+          <span className="run-name-line">
+            {labels && <Star {...labels} />}
+            {labels ? <Name {...labels}>{heading}</Name> : heading}
+          </span>
+          <span className="soft run-id">
+            {row?.name && `${run.title}, `}
+            <span className="mono">{run.run_id}</span>
+          </span>{" "}
+          {labels && <TagsAndNote {...labels} />}
         </div>
         {(isDone || !isAway) && <StatePill state={run.state} isWaiting={waitsForWorkers(run, fleet)} />}
         {run.lesson !== null && (
@@ -122,12 +139,12 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
         </ConfirmDialog>
       )}
       {error !== null && <ErrorNotice error={error} />}
-      {(run.state === "failed" || run.state === "paused") &&
-        run.error !== null &&
-        !isCovered(run, run.error) && <ErrorNotice error={new Error(run.error)} />}
+      {(run.state === "failed" || run.state === "paused") && run.error !== null && !isErrorShown(run) && (
+        <ErrorNotice error={new Error(run.error)} />
+      )}
       {run.beginning !== null && (numWorkers(fleet) ?? 0) > 0 && (
         <p className="soft" data-testid="beginning">
-          Before the first update: {beginningText(run.beginning)}.
+          Before the first update: {run.beginning.text}.
         </p>
       )}
       {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
@@ -140,11 +157,6 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
       )}
     </>
   );
-}
-
-/** Whether the card of a fault says the same. */
-function isCovered(run: RunView, error: string): boolean {
-  return faultsOf(run.reports).some((fault) => covers(fault, error));
 }
 
 /** No worker plays: what would change that. */

@@ -11,7 +11,17 @@ export function RunRows({ runs }: { runs: readonly RunRow[] }) {
       {runs.map((run) => (
         <li key={run.run_id}>
           <a href={formatRoute(runRoute(run.run_id))}>
-            <strong>{run.title}</strong>
+            <span title={run.note || undefined}>
+              <strong>
+                {run.starred && "★ "}
+                {run.name || run.title}
+              </strong>{" "}
+              {run.tags.map((tag) => (
+                <span key={tag} className="tag">
+                  {tag}
+                </span>
+              ))}
+            </span>
             <span className="soft">{formatAge(run.created, Date.now())}</span>
             <span>Return {formatNumber(run.episode_return_mean)}</span>
             <span className="soft">{formatCount(run.agent_steps)} steps</span>

@@ -1,18 +1,29 @@
-/** Buttons beside the parts of a run: be told when something happens, and let others look. */
+/** Buttons beside the parts of a run: be told when something happens, let others look, put the run away. */
 
-import type { RunView } from "@attract/schema";
+import type { RunRow, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
+import { api } from "../api/client.ts";
 import { ServerButton } from "../components/server-button.tsx";
 import { useNotices } from "../hooks/use-notices.ts";
+import { goTo } from "../hooks/use-route.ts";
+import type { Edit } from "../hooks/use-run-row.ts";
 import { isOver } from "../state/run-state.ts";
+import { TRASH } from "../state/run-table.ts";
+import { Action } from "./run-labels.tsx";
+
+const goToTrash = () => goTo({ view: "runs", search: `q=${TRASH}` });
 
 interface RunToolsProps {
   run: RunView;
+  /** null: not known yet. */
+  row: RunRow | null;
+  edit: Edit;
+  onError: (error: unknown) => void;
   isSharing: boolean;
   onShare: () => void;
 }
 
-export function RunTools({ run, isSharing, onShare }: RunToolsProps) {
+export function RunTools({ run, row, edit, isSharing, onShare, onError }: RunToolsProps) {
   const notices = useNotices(run);
   return (
     <span className="run-tools">
@@ -36,6 +47,19 @@ export function RunTools({ run, isSharing, onShare }: RunToolsProps) {
       <ServerButton size="xs" variant="subtle" color="gray" aria-expanded={isSharing} onClick={onShare}>
         Share
       </ServerButton>
+      {row !== null && (
+        <>
+          <Action
+            title={row.archived ? "Unarchive" : "Archive"}
+            onClick={() => edit({ archived: !row.archived }).catch(onError)}
+          />
+          <Action
+            title="Delete"
+            disabled={!isOver(run.state)}
+            onClick={() => api.deleteRun(row.run_id).then(goToTrash, onError)}
+          />
+        </>
+      )}
     </span>
   );
 }

@@ -10,6 +10,7 @@ import { useLoaded } from "../hooks/use-loaded.ts";
 import { useMayChange } from "../hooks/use-role.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
+import { useRunRow } from "../hooks/use-run-row.ts";
 import { useTabTitle } from "../hooks/use-tab-title.ts";
 import { useVersion } from "../hooks/use-version.ts";
 import { formatRoute, type Route, type RunTab } from "../routes.ts";
@@ -19,7 +20,7 @@ import { isOver, newestModel, numWorkers, waitsForWorkers } from "../state/run-s
 import { RETURN, spanOf } from "../state/series.ts";
 import { iconOf, titleOf, toneOf } from "../state/tab-title.ts";
 import { placedVersions, standingAt } from "../state/versions.ts";
-import { Charts, ReturnChart } from "./charts.tsx";
+import { Charts, PinnedCharts, ReturnChart } from "./charts.tsx";
 import { Episodes } from "./episodes.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
@@ -46,9 +47,11 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const mayChange = useMayChange();
   const [isSharing, setSharing] = useState(false);
+  const [row, edit] = useRunRow(route.runId);
+  const [failure, setFailure] = useState<unknown>(null);
   const isWaiting = live.run !== null && waitsForWorkers(live.run, live.fleet);
   useTabTitle(
-    live.run === null ? null : titleOf(live.run, isWaiting),
+    live.run === null ? null : titleOf(live.run, isWaiting, row?.name),
     live.run === null ? null : iconOf(toneOf(live.run, isWaiting)),
   );
   const { run } = live;
@@ -92,6 +95,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
     <main id="content" className="run-page" data-tab={tab}>
       <RunHead
         run={run}
+        row={row}
+        edit={edit}
         fleet={live.fleet}
         connection={isRunning ? live.connection : "live"}
         workersHref={at("workers")}
@@ -99,8 +104,16 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         onRestart={live.restart}
       />
       <RunTabs route={route} marks={{ play: live.episodes.length, workers: numWorkers(live.fleet) ?? 0 }}>
-        <RunTools run={run} isSharing={isSharing} onShare={() => setSharing(!isSharing)} />
+        <RunTools
+          run={run}
+          row={row}
+          isSharing={isSharing}
+          onShare={() => setSharing(!isSharing)}
+          edit={edit}
+          onError={setFailure}
+        />
       </RunTabs>
+      {failure !== null && <ErrorNotice error={failure} />}
       {isSharing && mayChange && (
         <div className="card run-share">
           <ViewerLink runId={run.run_id} />
@@ -124,6 +137,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           {tab === "overview" ? (
             <ReturnChart {...charts} mark={marked}>
               <VersionSlider
+                run={run}
                 versions={versions}
                 chosen={version}
                 onChoose={setVersion}
@@ -139,6 +153,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "overview" && (
         <>
+          <PinnedCharts {...charts} />
           <RunStats run={run} fleet={live.fleet} />
           <FindingsCard run={run} />
           <Reports reports={live.reports} run={run} onChange={live.accept} />
@@ -151,7 +166,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
               Progress
             </h2>
           </div>
-          <Charts {...charts} hasReturn />
+          <Charts {...charts} />
         </section>
       )}
       {tab === "play" && (

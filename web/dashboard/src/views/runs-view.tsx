@@ -1,9 +1,9 @@
 /** Every run of the runs directory in a table: searched, sorted, grouped, labelled, compared, deleted. */
 
-import type { EditLabels, RunRow } from "@attract/schema";
-import { Button, Loader } from "@mantine/core";
+import type { EditLabels, RunList, RunRow } from "@attract/schema";
+import { Anchor, Button, Loader } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api } from "../api/client.ts";
+import { ApiError, api } from "../api/client.ts";
 import { ConfirmDialog } from "../components/confirm-dialog.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
@@ -12,6 +12,7 @@ import { goTo, replaceRoute } from "../hooks/use-route.ts";
 import { useRunList } from "../hooks/use-run-list.ts";
 import { compareRoute, formatRoute, runRoute } from "../routes.ts";
 import { plural } from "../state/format.ts";
+import { keepTable } from "../state/kept-view.ts";
 import {
   completions,
   formatTableView,
@@ -20,6 +21,8 @@ import {
   type Node,
   nextSort,
   parseTableView,
+  rangeOf,
+  runsOf,
   shortName,
   type TableView,
   TRASH,
@@ -40,7 +43,14 @@ interface Done {
 export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean }) {
   const view = useMemo(() => parseTableView(search), [search]);
   const { query, sort, group, hidden, ticked } = view;
-  const { list, error, reload, replace } = useRunList(query, sort);
+  const { list: found, error, reload, replace } = useRunList(query, sort);
+  const [isTyping, setTyping] = useState(false);
+  /** The last rows that there were: a search that is half typed keeps them. */
+  const kept = useRef<RunList | null>(null);
+  const unread = error instanceof ApiError && error.status === 400 ? error : null;
+  const isNone = unread !== null || found?.num_found === 0;
+  if (!isNone) kept.current = found;
+  const list = isTyping && isNone ? kept.current : found;
   const [failure, setFailure] = useState<unknown>(null);
   const [done, setDone] = useState<Done | null>(null);
   /** Runs that are erased once the question is answered. */
@@ -48,7 +58,8 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
   const isTrash = isOfTrash(query);
   const show = (change: Partial<TableView>) => {
     const text = formatTableView({ ...parseTableView(searchNow()), ...change });
-    replaceRoute(text === "" ? { view: "runs" } : { view: "runs", search: text });
+    keepTable(text);
+    replaceRoute({ view: "runs", search: text });
   };
   const act = (action: Promise<unknown>) => {
     setFailure(null);
@@ -96,19 +107,24 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
       }),
     );
   };
-  const tick = (node: Node<RunRow>) => {
-    const ids = (node.kind === "group" ? node.rows : [node.row]).map(({ run_id }) => run_id);
-    const isTicked = ids.every((id) => ticked.includes(id));
-    show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...ticked, ...ids] });
-  };
-
   const runs = list?.runs;
   const nodes = useMemo(() => groupRuns(runs ?? [], group), [runs, group]);
+  /** Where a range of ticks begins. */
+  const lastTicked = useRef("");
+  const tick = (chosen: readonly Node<RunRow>[], isRange = false) => {
+    const range = isRange ? rangeOf(nodes, lastTicked.current, chosen[0]?.id) : chosen;
+    const ids = range.flatMap(runsOf).map(({ run_id }) => run_id);
+    lastTicked.current = chosen[0]?.id ?? "";
+    const isTicked = !isRange && ids.every((id) => ticked.includes(id));
+    show({ ticked: isTicked ? ticked.filter((id) => !ids.includes(id)) : [...new Set([...ticked, ...ids])] });
+  };
+  const tickAll = () => tick(nodes);
   const settings = list?.settings.join(",") ?? "";
   // The columns are made once for each set of settings: what they call is looked up when it is called.
-  const calls = useRef({ act, edit, remove, archive, restore, tick });
-  calls.current = { act, edit, remove, archive, restore, tick };
+  const calls = useRef({ act, edit, remove, archive, restore, tick, tickAll });
+  calls.current = { act, edit, remove, archive, restore, tick, tickAll };
   const tickedText = ticked.join(",");
+  const areAllTicked = (runs ?? []).every(({ run_id }) => ticked.includes(run_id));
   const columns = useMemo(
     () =>
       runColumns({
@@ -121,17 +137,24 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         archive: (run) => calls.current.archive([run]),
         restore: (run) => calls.current.restore([run]),
         erase: (run) => setErasing([run]),
-        tick: (node) => calls.current.tick(node),
+        tick: (node, isRange) => calls.current.tick([node], isRange),
+        tickAll: () => calls.current.tickAll(),
+        areAllTicked,
       }),
-    [settings, tickedText, isAdmin],
+    [settings, tickedText, isAdmin, areAllTicked],
   );
   const chosen = (runs ?? []).filter(({ run_id }) => ticked.includes(run_id));
-  const isEmpty = list !== null && list.num_unread === 0 && list.num_found === 0;
+  const isEmpty = list !== null && unread === null && list.num_unread === 0 && list.num_found === 0;
 
   return (
     <main id="content" className="runs-view">
       <h1>Runs</h1>
-      <Search query={query} settings={list?.settings ?? []} onSearch={(text) => show({ query: text })} />
+      <Search
+        query={query}
+        settings={list?.settings ?? []}
+        onSearch={(text) => show({ query: text })}
+        onTyping={setTyping}
+      />
       <div className="runs-tools">
         <label>
           Group by{" "}
@@ -150,8 +173,15 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
         </label>
         <ColumnChooser columns={columns} hidden={hidden} onChange={(names) => show({ hidden: names })} />
         <span className="soft" role="status">
-          {list !== null && countText(list.num_found, list.num_hidden, list.num_unread)}
+          {unread !== null
+            ? [unread.message, unread.fix].filter(Boolean).join("; ")
+            : found !== null && countText(found.num_found, found.num_hidden, found.num_unread)}
         </span>
+        {unread?.suggestion && (
+          <button type="button" className="link" onClick={() => show({ query: unread.suggestion ?? "" })}>
+            {unread.suggestion}
+          </button>
+        )}
         {list !== null && list.num_hidden > 0 && !/\bis:all\b/.test(query) && (
           <button type="button" className="link" onClick={() => show({ query: `${query} is:all`.trim() })}>
             Show hidden runs
@@ -167,7 +197,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
           </button>
         )}
       </div>
-      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {error !== null && unread === null && <ErrorNotice error={error} onRetry={reload} />}
       {failure !== null && <ErrorNotice error={failure} />}
       <div role="status">
         {done !== null && (
@@ -261,7 +291,7 @@ export function RunsView({ search, isAdmin }: { search: string; isAdmin: boolean
             ticked: ticked.includes(node.id),
           })}
           onEnter={(run) => run.is_deleted || goTo(runRoute(run.run_id))}
-          onTick={tick}
+          onTick={(node) => tick([node])}
         />
       )}
     </main>
@@ -278,9 +308,11 @@ interface SearchProps {
   /** Paths of the settings that are offered. */
   settings: readonly string[];
   onSearch: (query: string) => void;
+  /** Whether the query is being typed. */
+  onTyping: (isTyping: boolean) => void;
 }
 
-function Search({ query, settings, onSearch }: SearchProps) {
+function Search({ query, settings, onSearch, onTyping }: SearchProps) {
   const [text, setText] = useState(query);
   const asked = useRef(query);
   // A query that came from elsewhere, a link for example, is shown; one's own is not put over what was typed since.
@@ -305,8 +337,15 @@ function Search({ query, settings, onSearch }: SearchProps) {
         list="search-terms"
         placeholder="game:snake return>20 lr<0.001 tag:good"
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          onTyping(true);
+        }}
+        onBlur={() => onTyping(false)}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === "Escape") currentTarget.blur();
+          if (key === "Enter") onTyping(false);
+        }}
       />
       <datalist id="search-terms">
         {completions(text, settings).map((term) => (
@@ -382,13 +421,14 @@ function Nothing({ query }: { query: string }) {
   if (query === TRASH)
     return (
       <p className="card">
-        The trash is empty. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+        The trash is empty. <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
       </p>
     );
   if (query !== "")
     return (
       <p className="card">
-        No run is found by <code>{query}</code>. <a href={formatRoute({ view: "runs" })}>Show all runs</a>
+        No run is found by <code>{query}</code>.{" "}
+        <Anchor href={formatRoute({ view: "runs" })}>Show all runs</Anchor>
       </p>
     );
   return (

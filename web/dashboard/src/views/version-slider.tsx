@@ -1,8 +1,10 @@
 /** The slider under the return chart: drag along the learning curve, and the version of that time plays. */
 
+import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import type { KeyboardEvent } from "react";
 import type { ChartAxis } from "../state/chart-view.ts";
+import { isOver } from "../state/run-state.ts";
 import type { Series } from "../state/series.ts";
 import {
   domainOf,
@@ -16,6 +18,7 @@ import {
 } from "../state/versions.ts";
 
 interface VersionSliderProps {
+  run: RunView;
   /** Ascending. */
   versions: readonly PlacedVersion[];
   /** The version that plays; null: the newest. */
@@ -28,12 +31,12 @@ interface VersionSliderProps {
   range: readonly [number, number] | null;
 }
 
-export function VersionSlider({ versions, chosen, onChoose, series, axis, range }: VersionSliderProps) {
+export function VersionSlider({ run, versions, chosen, onChoose, series, axis, range }: VersionSliderProps) {
   const standing = standingAt(versions, chosen);
   // One version leaves no choice.
   if (standing === undefined || versions.length < 2) return null;
   const domain = domainOf(versions, series, axis, range);
-  const text = versionText(versions, chosen);
+  const text = versionText(versions, chosen, isOver(run.state) ? null : run);
   const choose = (version: number | null | undefined) => {
     if (version !== undefined && version !== chosen) onChoose(version);
   };

@@ -7,6 +7,7 @@ import { CopyText } from "../components/copy-text.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { QrCode } from "../components/qr-code.tsx";
 import { ServerButton } from "../components/server-button.tsx";
+import { isThisMachine } from "../state/server-link.ts";
 
 interface ViewerLinkProps {
   /** The run whose page it opens; null: the start page. */
@@ -35,7 +36,7 @@ export function ViewerLink({ runId, onMade }: ViewerLinkProps) {
     );
   }
   const { href, hostname } = new URL(link.url, new URL(".", document.baseURI));
-  const isHere = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
+  const isHere = isThisMachine(hostname);
   return (
     <div className="join">
       <div>

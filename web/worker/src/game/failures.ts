@@ -42,7 +42,16 @@ export const UNKNOWN_STEP: Pick<GameFailed, "method" | "step_values" | "recorded
   recorded: null,
 };
 
-export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">;
+type Giving = "repeated" | "worker_lost";
+
+export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index" | Giving> &
+  Partial<Pick<GameFailed, Giving>>;
+
+/** A worker's or host's message of a failure. */
+export function gameFailed(runId: string, workerIndex: number | null, report: FailureReport): GameFailed {
+  const base = { type: "game_failed", run_id: runId, worker_index: workerIndex } as const;
+  return { ...base, repeated: 0, worker_lost: false, ...report };
+}
 
 /** The game fails again and again: nothing is gained by going on. */
 export class FatalGameError extends Error {
@@ -52,7 +61,7 @@ export class FatalGameError extends Error {
 
   constructor(count: number, last: FailureReport) {
     super(`the game failed ${count} times (${last.kind}), the last time with: ${last.text}`);
-    this.report = { ...last, text: this.message };
+    this.report = { ...last, repeated: count };
   }
 }
 

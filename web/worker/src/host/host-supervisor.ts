@@ -4,7 +4,6 @@ import {
   type Assignment,
   decodeToBrowser,
   encodeForSend,
-  type GameFailed,
   type GameReference,
   type Hello,
   PROTOCOL_VERSION,
@@ -13,7 +12,7 @@ import {
 import { ServerWatch } from "../connection/server-watch.ts";
 import { Socket, socketUrl } from "../connection/socket.ts";
 import { SocketRelay } from "../connection/socket-relay.ts";
-import type { FailureReport } from "../game/failures.ts";
+import { type FailureReport, gameFailed } from "../game/failures.ts";
 import type { GameThread } from "../game/game-thread.ts";
 import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
@@ -29,7 +28,7 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "./worker-messages.ts";
-import { hangReport, scriptFailure, type Watched, WORKER_LOST } from "./worker-reports.ts";
+import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
 /** Time for a stopping worker to close its connection. */
@@ -334,14 +333,11 @@ export class HostSupervisor {
   /** Reports a worker that crashed or hung and starts another in its place, unless that happened too often. */
   #broke(run: Run, index: number, report: FailureReport): void {
     this.#endWorker(index, false);
-    this.#gameFailed(run.run_id, index, report);
+    const isLost = !this.#restarts.mayRestart(index, performance.now());
     if (report.kind === "hang") this.#hung.add(index);
     else this.#hung.delete(index);
-    if (!this.#restarts.mayRestart(index, performance.now())) {
-      this.#givenUp.add(index);
-      const text = `worker ${index} failed three times within a minute and is not restarted; last: ${report.text}`;
-      this.#gameFailed(run.run_id, index, { ...report, kind: "crash", name: WORKER_LOST, text });
-    }
+    if (isLost) this.#givenUp.add(index);
+    this.#gameFailed(run.run_id, index, { ...report, worker_lost: isLost });
     this.#settle();
   }
 
@@ -397,9 +393,9 @@ export class HostSupervisor {
   }
 
   #gameFailed(runId: string, workerIndex: number | null, report: FailureReport): void {
-    this.#error = report.text;
-    const message: GameFailed = { type: "game_failed", run_id: runId, worker_index: workerIndex, ...report };
-    this.#perform(this.#connection.gameFailed(message));
+    const isLost = report.worker_lost === true;
+    this.#error = isLost ? `worker ${workerIndex} is not restarted; last: ${report.text}` : report.text;
+    this.#perform(this.#connection.gameFailed(gameFailed(runId, workerIndex, report)));
     this.#postStatus();
   }
 

@@ -4,9 +4,6 @@ import type { GameFailed } from "@attract/schema";
 import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "../game/failures.ts";
 import type { Vitals } from "./vitals.ts";
 
-/** Name of the failure after which no other worker takes the place of this one. */
-export const WORKER_LOST = "WorkerLost";
-
 /** What is known of a worker from outside. */
 export interface Watched {
   vitals: Vitals;

@@ -16,7 +16,7 @@ import { type Effect, policyKey, WorkerConnection } from "../connection/connecti
 import type { ServerSocket, SocketHandlers } from "../connection/socket.ts";
 import { fitting } from "../episode/episode-tape.ts";
 import { ConsoleRelay } from "../game/console-relay.ts";
-import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "../game/failures.ts";
+import { type FailureReport, FatalGameError, gameFailed, NOWHERE, reportOf } from "../game/failures.ts";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor } from "../host/worker-messages.ts";
@@ -462,10 +462,7 @@ export class RolloutWorker {
     const { runId, workerIndex } = this.#options;
     this.#perform(
       this.#connection.gameFailed({
-        type: "game_failed",
-        run_id: runId,
-        worker_index: workerIndex,
-        ...report,
+        ...gameFailed(runId, workerIndex, report),
         recorded: fitting(report.recorded, this.#welcome?.max_frame_bytes ?? 0),
       }),
     );
