@@ -1,5 +1,6 @@
 """Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`, `skill`."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,7 +33,7 @@ def new(
     """
     from attract.commands.new import create_project, next_steps
 
-    written = create_project(folder.resolve(), template)
+    written = create_project(Path(os.path.normpath(folder.absolute())), template)
     if json_output:
         from attract.commands.json_output import print_answer
         from attract.schema.answers import NewAnswer
@@ -256,7 +257,7 @@ def ci(
         seed=seed,
         policy=policy,
         episodes=episodes,
-        outputs=Outputs(out.resolve(), junit, html, github),
+        outputs=Outputs(out.absolute(), junit, html, github),
         json_output=json_output,
     )
     return run_async(play_build(order, server))

@@ -255,7 +255,7 @@ def export(
             fix="attract export RUN --out DIR, or --page --replay EPISODE for a recorded episode",
         )
     exported = run_async(
-        export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
+        export_run(run, out.absolute(), server, export_format, version, with_page=page, game_path=game)
     )
     if json_output:
         answer = ExportAnswer(
@@ -270,7 +270,7 @@ def export(
         )
         print_answer(answer)
         return DONE
-    shown = [out / model.relative_to(out.resolve()) for model in exported.written]
+    shown = [out / model.relative_to(out.absolute()) for model in exported.written]
     # The policies come first, and their document lies beside them.
     document = shown[0].with_name("policy.json")
     of_run = f"run {exported.run_id}, version {exported.version}"
@@ -308,7 +308,7 @@ def _export_episode(
     build = None
     if game is not None:
         build, server = served_game(str(game), server)
-    exported = run_async(export_episode(replay, chosen, out.resolve(), server, build))
+    exported = run_async(export_episode(replay, chosen, out.absolute(), server, build))
     if json_output:
         answer = ExportAnswer(
             run_id=None,
@@ -321,7 +321,7 @@ def _export_episode(
         )
         print_answer(answer)
         return DONE
-    shown = [str(out / path.relative_to(out.resolve())) for path in exported.written]
+    shown = [str(out / path.relative_to(out.absolute())) for path in exported.written]
     print(f"wrote {', '.join(shown)} ({exported.name})")
     if exported.left_out:
         print(left_out_text(exported.left_out))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from attract.browser.chromium import require_chromium
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
@@ -23,7 +23,7 @@ from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.run.service import RunService
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import GAME, RunDirectory, find_run, write_atomically
+from attract.runs.directory import GAME, RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, written
 from attract.runs.lock import is_locked
 from attract.schema.answers import EvaluateAnswer
@@ -264,9 +264,7 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
         # The index of an evaluation's episode stands in for the instance (rule C5).
         name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
-        path = folder / f"{name}{SUFFIX}"
-        with writing(path):
-            write_atomically(path, written(episode))
+        write_output(folder / f"{name}{SUFFIX}", written(episode))
 
 
 def saved_text(num_saved: int, num_played: int, folder: Path) -> str:

@@ -1,17 +1,16 @@
 """`attract export`: a run's policy as the files that ship inside a game."""
 
 import html
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
 from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
-from attract.files import copy_file
+from attract.files import check_inside
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
@@ -87,7 +86,7 @@ async def export_run(
             copied = find_page_copy(folder / own_page, folder, (out, server.runs_dir))
     if copied is not None:
         # The game's own page, with the agent in a folder of its own beside it.
-        out = out / AGENT_FOLDER
+        out = check_inside(out / AGENT_FOLDER, out)
         out_dir = str(out)
     for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
@@ -102,7 +101,7 @@ async def export_run(
         if with_page:
             written = split_models(out, written)
         if export_format == "js":
-            written.append(copy_file(PLAYER, out / PLAYER.name))
+            written.append(write_output(out / PLAYER.name, PLAYER))
         if copied is not None:
             site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir)
             page, notes = site.page, await try_site(site)
@@ -126,9 +125,9 @@ def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> 
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("{{title}}", html.escape(title)).replace("{{policies}}", html.escape(policies))
     index = out / "index.html"
-    index.write_text(text, encoding="utf-8")
-    page = Path(shutil.copyfile(PAGE / "page.js", out / "page.js"))
-    return [index, page, copy_file(game, out / CODE)]
+    write_output(index, text.encode())
+    page = write_output(out / "page.js", PAGE / "page.js")
+    return [index, page, write_output(out / CODE, game)]
 
 
 def _kept_game(run_dir: Path) -> Path:

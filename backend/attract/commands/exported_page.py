@@ -1,15 +1,15 @@
 """The page that a game lives in as a site: what it needs, with the agent attached."""
 
 import re
-import shutil
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
+from attract.commands.destination import write_output
 from attract.errors import FileError
-from attract.files import check_inside, copy_file, read_file
+from attract.files import check_inside, read_file
 from attract.games.kept_game import CODE
 from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file
 from attract.games.page_script import with_first_script
@@ -43,11 +43,10 @@ class PageCopy:
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """See `ExportedPage.left_out`."""
 
-    def write(self, out: Path) -> None:
-        """Copy the files into `out`. Raises: FileError: a file is missing or no longer a regular file."""
+    def write(self, folder: Path, site: Path) -> None:
+        """Copy the files into a folder of `site`. Raises: as `write_output`."""
         for below in self.files:
-            (out / below).parent.mkdir(parents=True, exist_ok=True)
-            copy_file(self.page.parent / below, out / below)
+            write_output(folder / below, self.page.parent / below, site)
 
 
 @dataclass(frozen=True)
@@ -80,13 +79,12 @@ class ExportedPage:
         target = (self.out / path).resolve()
         if not isinstance(file, Path) or target.exists() or not target.is_relative_to(self.out.resolve()):
             return False
-        target.parent.mkdir(parents=True, exist_ok=True)
         if not self.source.is_relative_to(file.parent):
             beside = PageCopy(file)
             _find_files(beside, file.parent, file.parent, set(), (file.parent, *self.hidden))
-            beside.write(target.parent)
+            beside.write(target.parent, self.out)
         if not target.exists():
-            copy_file(file, target)
+            write_output(target, file, self.out)
         return True
 
 
@@ -144,16 +142,13 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
     """
     site = copy_site(out, [out / AGENT_FOLDER / "main.js"], copy, runs_dir)
     agent = out / AGENT_FOLDER
-    agent.mkdir(exist_ok=True)
-    (agent / "main.js").write_text(ATTACH, encoding="utf-8")
-    shutil.copyfile(PLAYER, agent / PLAYER.name)
-    shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
-    copy_file(game, agent / CODE)
+    write_output(agent / "main.js", ATTACH.encode(), out)
+    for source, name in ((PLAYER, PLAYER.name), (WEB / "sdk" / "page.js", "page.js"), (game, CODE)):
+        write_output(agent / name, source, out)
     main = f"{'../' * site.page.count('/')}{AGENT_FOLDER}/main.js"
     page = read_file(out / site.page, MAX_PAGE_BYTES)
-    (out / site.page).write_bytes(
-        with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
-    )
+    with_agent = with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
+    write_output(out / site.page, with_agent, out)
     return site
 
 
@@ -171,10 +166,9 @@ def copy_site(out: Path, beside: list[Path], copy: PageCopy, runs_dir: Path) -> 
     hidden = frozenset({out.resolve(), runs_dir.resolve()})
     written = [out / place, *beside]
     site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
-    (out / place).parent.mkdir(parents=True, exist_ok=True)
-    copy.write((out / place).parent)
+    copy.write((out / place).parent, out)
     # Its name may be that of a link to it.
-    copy_file(source, out / place)
+    write_output(out / place, source, out)
     return site
 
 

@@ -12,7 +12,7 @@ from playwright.async_api import Page, Request, Response
 from pydantic import ValidationError
 from rich.console import Console
 
-from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import GivenInput, frames_of
@@ -24,7 +24,6 @@ from attract.games.library import SUFFIXES, GameLibrary
 from attract.games.page_files import FetchedFile, PageFiles
 from attract.games.page_places import names_page, page_place
 from attract.processes.exit_codes import DONE
-from attract.runs.directory import write_atomically
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
 from attract.settings.run import ServerSettings
 
@@ -218,9 +217,7 @@ async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
     width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
     await tab.set_viewport_size({"width": width, "height": height})
     picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, picture)
+    write_output(path, picture)
 
 
 def _said(error: PlaywrightError) -> str:

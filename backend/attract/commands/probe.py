@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
-from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
 from attract.commands.output import CommandConsole
 from attract.commands.probe_drafts import (
@@ -385,12 +386,14 @@ def write_adapter(path: Path, place: PagePlace, text: str) -> None:
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()
     text = text.replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
-    with writing(path):
-        path.write_text(text, encoding="utf-8")
+    write_output(path, text.encode())
 
 
 def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
-    path = (place.folder / ADAPTER if out is None else out).resolve()
+    asked = place.folder / ADAPTER if out is None else out
+    check_writable(asked)
+    # A link in its place is replaced, not followed.
+    path = asked.parent.resolve() / asked.name
     if not path.name.endswith((".page.ts", ".page.js")):
         raise ConfigurationError(
             f"{path.name} is not a valid name of an adapter", setting="--out", fix="game.page.ts"
@@ -401,13 +404,12 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
             setting="--out",
             fix="put it into the page's folder or a parent folder",
         )
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise ConfigurationError(
             f"{shown_path(path)} already exists",
             setting="--out",
             fix="give another --out, or --force to replace it",
         )
-    check_writable(path)
     return path
 
 

@@ -18,6 +18,7 @@ from attract.files import (
     parse_model,
     parse_object,
     read_optional_file,
+    write_atomically,
 )
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
@@ -392,21 +393,6 @@ class RunDirectory:
                 folder.rename(folder.with_name(f"{version}{PRUNED}"))
         for folder in self.checkpoints.glob(f"*{PRUNED}"):
             shutil.rmtree(folder)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` whole: temporary file, fsync, rename, fsync of the folder."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    fd = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _is_copied(link: Path) -> bool:
