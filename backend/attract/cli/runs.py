@@ -14,6 +14,7 @@ from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import (
     AtLeastOne,
     GameProjectDir,
+    Include,
     ProjectDir,
     RunsDir,
 )
@@ -100,6 +101,7 @@ def evaluate(
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
@@ -127,7 +129,8 @@ def evaluate(
     from attract.server.app_server import run_async
 
     order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version, save)
-    return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
+    return run_async(evaluate_run(order, server))
 
 
 def replay(
@@ -140,6 +143,7 @@ def replay(
     game: str | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play a recorded EPISODE again in a headless browser and say where it differs, if it does.
@@ -164,7 +168,7 @@ def replay(
     from attract.commands.replay import ReplayOptions, replay_episodes
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
     if game is not None:
         game, server = served_game(game, server)
     order = ReplayOptions(episode, _chosen(worst=worst, best=best, failed=failed), game, json_output)
@@ -196,6 +200,7 @@ def export(
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
@@ -238,7 +243,7 @@ def export(
     from attract.schema.answers import ExportAnswer
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
     chosen = _chosen(worst=worst, best=best, failed=failed)
     if replay is not None:
         if run is not None or version is not None or export_format != "onnx" or not page:

@@ -176,7 +176,7 @@ async def choose_game(
     """
     if not names_page(order.game):
         return Chosen(order.game)
-    page = page_place(order.game, server.runs_dir)
+    page = page_place(order.game, server.runs_dir, server.include)
     known = page.adapters()
     if len(known) > 1:
         names = ", ".join(path.name for path in known)

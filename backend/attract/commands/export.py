@@ -103,7 +103,7 @@ async def export_run(
         if export_format == "js":
             written.append(write_output(out / PLAYER.name, PLAYER))
         if copied is not None:
-            site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir)
+            site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir, server.include)
             page, notes = site.page, await try_site(site)
             written, left_out = written + site.written, site.left_out
         elif with_page:

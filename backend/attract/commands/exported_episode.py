@@ -73,7 +73,7 @@ async def export_episode(
     with writing(out):
         site = None
         if copied is not None:
-            site = copy_site(out / GAME_FOLDER, [], copied, server.runs_dir)
+            site = copy_site(out / GAME_FOLDER, [], copied, server.runs_dir, server.include)
             _add_clock(site.out)
         title = games.title_of(module.reference.name)
         written = _write_page(out, module.code, recorded[0].episode, title, site)

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request, Response
@@ -21,7 +21,7 @@ from attract.commands.probe import SIZE, probe_tab
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
-from attract.games.page_files import FetchedFile, PageFiles
+from attract.games.page_files import FetchedFile, PageFiles, unlisted_text
 from attract.games.page_places import names_page, page_place
 from attract.processes.exit_codes import DONE
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
@@ -119,7 +119,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
     }
     try:
         async with probe_tab(subject.files, server) as tab, asyncio.timeout(LOOK_SECONDS):
-            missing = _noted_missing(tab)
+            missing = _noted_missing(tab, subject.files)
             text = await tab.evaluate("(order) => attractProbe.look(order)", asked)
             found = _read(text)
             if order.png is not None:
@@ -140,10 +140,12 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
 
 
 async def _subject(given: str, server: ServerSettings) -> _Subject:
-    library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    library = GameLibrary(
+        server.project_dir, server.web_dir, runs_dir=server.runs_dir, include=server.include
+    )
     bundled = library.bundled_names()
     if _is_page(given, bundled):
-        place = page_place(given, server.runs_dir)
+        place = page_place(given, server.runs_dir, server.include)
         return _Subject(place.files, place.page, None)
     if given not in bundled and not given.endswith(SUFFIXES):
         raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
@@ -165,14 +167,18 @@ class _WithAdapter:
         self._files = files
         self._code = code
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+    def find(self, path: str) -> Path | FetchedFile | None:
         """See `PageFiles`."""
         if path == ADAPTER:
             return FetchedFile(self._code, "text/javascript")
-        return self._files.find(path, is_visitors=is_visitors)
+        return self._files.find(path)
+
+    def unlisted(self, path: str) -> Path | None:
+        """See `PageFiles`."""
+        return self._files.unlisted(path)
 
 
-def _noted_missing(tab: Page) -> dict[str, LookMissing]:
+def _noted_missing(tab: Page, files: PageFiles) -> dict[str, LookMissing]:
     """By address, from now on: what was asked for in vain."""
     missing: dict[str, LookMissing] = {}
 
@@ -187,7 +193,9 @@ def _noted_missing(tab: Page) -> dict[str, LookMissing]:
 
     def answered(response: Response) -> None:
         if response.status >= 400:
-            note(response.url, "not found" if response.status == 404 else f"status {response.status}")
+            above = files.unlisted(unquote(urlsplit(response.url).path)) if response.status == 404 else None
+            found = "not found" if above is None else unlisted_text(above)
+            note(response.url, found if response.status == 404 else f"status {response.status}")
 
     def failed(request: Request) -> None:
         why = request.failure or "failed"

@@ -82,7 +82,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         GameError: kind `load`, when the page cannot be loaded.
     """
     console = CommandConsole(stderr=order.json_output)
-    place = page_place(order.page, server.runs_dir)
+    place = page_place(order.page, server.runs_dir, server.include)
     path = _adapter_path(place, order.out, force=order.force)
     report = await draft_adapter(place, path, server, order.size, console)
     shown = shown_path(path)
@@ -171,7 +171,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
         GameError: kind `load`, when the page cannot be loaded.
     """
     console = CommandConsole(stderr=True)
-    place = page_place(given, server.runs_dir)
+    place = page_place(given, server.runs_dir, server.include)
     known = place.adapters()
     if len(known) > 1:
         raise ConfigurationError(

@@ -1,12 +1,16 @@
 """Where the files of a third-party page come from: a folder, or a server on this machine."""
 
 import http.client
+import os
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlsplit
+
+from attract.games.project import find_project_dir
 
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
@@ -37,7 +41,6 @@ NAME_ABOVE: Final = re.compile(
 )
 """Elements by which a page loads files, without its links."""
 MAX_FOLDERS: Final = 20
-MAX_GIVEN: Final = 10_000
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Size up to which a page's text is searched."""
 FETCH_SECONDS: Final = 30.0
@@ -57,49 +60,47 @@ class FetchedFile:
 class PageFiles(Protocol):
     """Files of one page and of what it loads, by their paths on an origin of its own."""
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
-        """The file at `path`, which begins with a slash and may end with a query; None: there is none.
+    def find(self, path: str) -> Path | FetchedFile | None:
+        """The file at `path`, which begins with a slash and may end with a query; None: there is none."""
+        ...
 
-        `is_visitors`: a browser of another machine asks.
-        """
+    def unlisted(self, path: str) -> Path | None:
+        """The file that `path` would be, if it were listed; None: there is none."""
         ...
 
 
 class PageFolder:
-    """Gives a folder's files at the root of the address, and files above it that its page asks for."""
+    """Gives a folder's files at the root of the address, and of what lies above it what a list names."""
 
-    def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
-        """`hidden`: a folder that is never served.
-
-        `top`: the highest folder whose files a page may request; None, or a folder that does not hold
-        `folder`: that is `folder`.
-        """
+    def __init__(self, folder: Path, hidden: Path, include: Sequence[str] = ()) -> None:
+        """`hidden`: a folder that is never served. `include`: see `ServerSettings.include`."""
         self._folder = folder
         self._hidden = hidden.resolve()
-        self._above = _folders_above(folder, top or folder)
+        self._include = [Path(name).resolve() for name in include]
+        top = Path(os.path.commonpath((folder, *self._include)))
+        self._above = [above for above in folder.parents if above.is_relative_to(top)]
         self._page_folders: dict[str, None] = {}
-        self._given: set[Path] = set()
         self.root = folder
         """The nearest folder that holds what the pages asked for so far name by `../`."""
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+    def listed(self, file: Path) -> Path | None:
+        """The entry of the list that names this file or a folder of it; the page's folder for its own."""
+        return next((place for place in (self._folder, *self._include) if file.is_relative_to(place)), None)
+
+    def unlisted(self, path: str) -> Path | None:
+        """See `PageFiles`: looked for up to the project directory."""
+        top, name = find_project_dir(self._folder / "page"), path.partition("?")[0].lstrip("/")
+        places = (above / name for above in self._folder.parents if above.is_relative_to(top))
+        return next((place for place in places if place.is_file()), None)
+
+    def find(self, path: str) -> Path | FetchedFile | None:
         """See `PageFiles`: nothing hidden, of the runs', or by a link to elsewhere.
 
         What a page names from the root is looked for beside the page too, with and without the first folder
         of its path: bundlers name a build's files as they are found where it is published. What is not there
-        is looked for in each folder above, up to `top`. A page that names files above its folder by `../` is
-        given at its place below `root`, so that those names mean what they say. Of what lies above the folder
-        visitors get what the page asked for on this machine.
+        is looked for in each folder above, where only what the list names is found. A page that names such
+        files by `../` is given at its place below `root`, so that those names mean what they say.
         """
-        file = self._find(path)
-        if isinstance(file, Path) and not file.is_relative_to(self._folder):
-            if is_visitors:
-                return file if file in self._given else None
-            if len(self._given) < MAX_GIVEN:
-                self._given.add(file)
-        return file
-
-    def _find(self, path: str) -> Path | FetchedFile | None:
         path, _, query = path.partition("?")
         path = path.lstrip("/")
         is_placed = self.root != self._folder and path.startswith(
@@ -142,9 +143,14 @@ class PageFolder:
                 file = file / "index.html"
             file = file.resolve()
             is_shown = is_shown_file(file, folder) and not file.is_relative_to(self._hidden)
-            return file if is_shown and file.is_file() else None
+            return file if is_shown and self.listed(file) is not None and file.is_file() else None
         except (OSError, ValueError):
             return None
+
+
+def unlisted_text(file: Path) -> str:
+    """What there is to do about a file above a page's folder that the page asks for."""
+    return f"above the page's folder: add --include {os.path.relpath(file)} if the page may have it"
 
 
 def is_shown_file(file: Path, folder: Path) -> bool:
@@ -173,13 +179,6 @@ def names_above(page: Path) -> list[tuple[int, str]]:
     return [(match[1].count("../"), unquote(match[2])) for match in NAME_ABOVE.finditer(text)]
 
 
-def _folders_above(folder: Path, top: Path) -> list[Path]:
-    """The folders above `folder` up to `top`, the nearest first."""
-    if not folder.is_relative_to(top):
-        return []
-    return [above for above in folder.parents if above.is_relative_to(top)]
-
-
 class PageAddress:
     """The files that a server on this machine gives."""
 
@@ -191,7 +190,11 @@ class PageAddress:
         self._port = parts.port
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
 
-    def find(self, path: str, *, is_visitors: bool = False) -> FetchedFile | None:
+    def unlisted(self, path: str) -> Path | None:
+        """See `PageFiles`: none, a server has no list."""
+        return None
+
+    def find(self, path: str) -> FetchedFile | None:
         """See `PageFiles`; None also where the server does not answer."""
         connection = self._connect(self._host, self._port, timeout=FETCH_SECONDS)
         try:
