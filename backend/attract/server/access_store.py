@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from attract.errors import AccessError, ConfigurationError
+from attract.runs.database import open_database
 from attract.schema.tiers import LinkTier
 
 SessionRole = Literal["admin", "viewer"]
@@ -31,6 +32,7 @@ MARK: Final = "invite"
 """An invitation is `invite.<id>.<tier>.<expires>.<signature>`."""
 log = logging.getLogger(__name__)
 
+TABLES: Final = ("sessions", "invitations", "opened")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sessions (digest BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, key BLOB NOT NULL,
     role TEXT NOT NULL, created REAL NOT NULL, seen REAL NOT NULL, agent TEXT NOT NULL);
@@ -285,7 +287,7 @@ class AccessStore:
     @contextlib.contextmanager
     def _database(self) -> Generator[sqlite3.Connection]:
         """A new connection each time (about 0.1 ms): nothing stays open, and a restored file is read."""
-        with contextlib.closing(sqlite3.connect(self._folder / DATABASE, timeout=BUSY_SECONDS)) as database:
+        with contextlib.closing(open_database(self._folder / DATABASE, TABLES, BUSY_SECONDS)) as database:
             yield database
 
     def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:

@@ -154,7 +154,7 @@ def test_a_page_that_names_files_above_its_folder_keeps_its_place_below_the_one_
     assert (out / "games" / "puzzle" / "own.js").is_file()
 
     assert site.add("style.css")
-    # Of a folder that the list names others may be asked for later.
+    # Others of a folder in the list may be asked for later.
     assert [site.add("lib/js/a.js"), site.add("lib/js/a.js")] == [True, False]
     for path in (
         "gone.js",
