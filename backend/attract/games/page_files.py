@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
-from attract.games.project import find_project_dir
+from attract.games.project import find_project_dir, shared_folder
 
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
@@ -36,13 +36,7 @@ NOT_SHIPPED: Final = (
     "vite.config.*",
 )
 """Files beside a page without a build step that the page does not load."""
-NAME_ABOVE: Final = re.compile(
-    r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
-)
-"""Elements by which a page loads files, without its links."""
 MAX_FOLDERS: Final = 20
-MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Size up to which a page's text is searched."""
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -76,12 +70,12 @@ class PageFolder:
         """`hidden`: a folder that is never served. `include`: see `ServerSettings.include`."""
         self._folder = folder
         self._hidden = hidden.resolve()
-        self._include = [Path(name).resolve() for name in include]
-        top = Path(os.path.commonpath((folder, *self._include)))
-        self._above = [above for above in folder.parents if above.is_relative_to(top)]
+        tops = {path: shared_folder(folder, path) for path in (Path(name).resolve() for name in include)}
+        self._include = [path for path, top in tops.items() if top is not None]
         self._page_folders: dict[str, None] = {}
-        self.root = folder
-        """The nearest folder that holds what the pages asked for so far name by `../`."""
+        self.root = min(filter(None, tops.values()), key=lambda top: len(top.parts), default=folder)
+        """The nearest folder that holds the page's folder and what the list names."""
+        self._above = [above for above in folder.parents if above.is_relative_to(self.root)]
 
     def listed(self, file: Path) -> Path | None:
         """The entry of the list that names this file or a folder of it; the page's folder for its own."""
@@ -98,8 +92,8 @@ class PageFolder:
 
         What a page names from the root is looked for beside the page too, with and without the first folder
         of its path: bundlers name a build's files as they are found where it is published. What is not there
-        is looked for in each folder above, where only what the list names is found. A page that names such
-        files by `../` is given at its place below `root`, so that those names mean what they say.
+        is looked for in each folder above, where only what the list names is found. With a list, a page is
+        given at its place below `root`, so that what it names by `../` means what it says.
         """
         path, _, query = path.partition("?")
         path = path.lstrip("/")
@@ -108,7 +102,8 @@ class PageFolder:
         )
         file = None if is_placed else self._below(self._folder, path)
         if file is not None and file.suffix.lower() in PAGE_SUFFIXES:
-            self._note_page(file)
+            if len(self._page_folders) < MAX_FOLDERS:
+                self._page_folders[file.parent.relative_to(self._folder).as_posix()] = None
             if self.root != self._folder:
                 place = posixpath.relpath(
                     file.relative_to(self.root).as_posix(), posixpath.dirname(path) or "."
@@ -122,17 +117,6 @@ class PageFolder:
         beside = [f"{folder}/{name}" for folder in self._page_folders for name in (path, shorter) if name]
         places = [*((self._folder, name) for name in beside), *((above, path) for above in self._above)]
         return next((file for file in (self._below(*place) for place in places) if file is not None), None)
-
-    def _note_page(self, page: Path) -> None:
-        folder = page.parent.relative_to(self._folder)
-        if folder.as_posix() in self._page_folders or len(self._page_folders) >= MAX_FOLDERS:
-            return
-        self._page_folders[folder.as_posix()] = None
-        for count, name in names_above(page):
-            # The first folders of those that it goes up lead to `folder`.
-            above = count - len(folder.parts) - 1
-            if 0 <= above < len(self._above) and self._below(self._above[above], name) is not None:
-                self.root = min(self.root, self._above[above], key=lambda place: len(place.parts))
 
     def _below(self, folder: Path, path: str) -> Path | None:
         if any(part.startswith(".") and part != "." for part in path.split("/")) or "\\" in path:
@@ -166,17 +150,6 @@ def is_shown_file(file: Path, folder: Path) -> bool:
     # Package managers keep packages in hidden folders of their own, which links lead into.
     end = parts.index(PACKAGES) if PACKAGES in parts else len(parts)
     return not any(part.startswith(".") for part in parts[:end])
-
-
-def names_above(page: Path) -> list[tuple[int, str]]:
-    """Files that a page's own text names above its folder: how many folders up, and the path from there."""
-    try:
-        if page.stat().st_size > MAX_PAGE_BYTES:
-            return []
-        text = page.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [(match[1].count("../"), unquote(match[2])) for match in NAME_ABOVE.finditer(text)]
 
 
 class PageAddress:
