@@ -50,7 +50,10 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
     """
     for top, folders, names in os.walk(folder):
         for path in (Path(top) / name for name in (*folders, *names)):
-            about = path.lstat()
+            try:
+                about = path.lstat()
+            except FileNotFoundError:
+                continue  # renamed or removed meanwhile: it leads nowhere
             if stat.S_ISLNK(about.st_mode):
                 check_inside(path, folder)
             elif not stat.S_ISDIR(about.st_mode):
@@ -211,6 +214,11 @@ def _replacing(path: Path, *, is_synced: bool = True) -> Generator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def can_write(folder: Path) -> bool:
+    """Whether this process may make files in `folder`."""
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _check_regular(path: Path, about: os.stat_result) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from attract.commands.destination import check_writable, write_output, writing
+from attract.commands.evaluate import readable_run
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
 from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
@@ -63,7 +64,7 @@ async def export_run(
     run_id = find_run(server.runs_dir, run_id)
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
-    chosen = None if version is None else directory.find_version(version)
+    chosen = directory.marked("best") if version is None else directory.find_version(version)
     _, description = directory.read_game()
     copied: PageCopy | None = None
     if with_page or game_path is not None:
@@ -92,10 +93,11 @@ async def export_run(
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
     check_writable(out)
-    async with running_gateway(server, port_is_fixed=False) as gateway:
-        written_version = await gateway.service.export(run_id, out_dir, version=chosen)
-        written = export_models(out, gateway.service.models.policy_ids(run_id))
-        view = gateway.service.view(run_id)
+    with readable_run(directory, chosen, server) as readable:
+        async with running_gateway(readable, port_is_fixed=False) as gateway:
+            written_version = await gateway.service.export(run_id, out_dir, version=chosen)
+            written = export_models(out, gateway.service.models.policy_ids(run_id))
+            title = gateway.service.view(run_id).title
     page, notes, left_out = "index.html", list[str](), dict[str, int]()
     with writing(out):
         if with_page:
@@ -108,7 +110,7 @@ async def export_run(
             written, left_out = written + site.written, site.left_out
         elif with_page:
             seats = directory.read_settings().collection.seats
-            written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
+            written += write_page(out, _kept_game(server.runs_dir / run_id), title, seats)
     return Exported(run_id, written_version, written, left_out, page, notes)
 
 

@@ -142,9 +142,15 @@ class RunDirectory:
         Raises: ConfigurationError: when there is no such run, another process writes it, or its folder holds
             a link out of it or what is no file.
         """
-        directory = cls.view(runs_dir, run_id)
-        directory.check_files()
-        return cls(directory.path, lock_folder(directory.path))
+        path = cls.view(runs_dir, run_id).path
+        # Locked first: what another process writes meanwhile comes and goes.
+        directory = cls(path, lock_folder(path))
+        try:
+            directory.check_files()
+        except BaseException:
+            directory.close()
+            raise
+        return directory
 
     @classmethod
     def view(cls, runs_dir: Path, run_id: str) -> Self:

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import json
 import math
-import os
 import sqlite3
 import threading
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attract.errors import FileError
-from attract.files import parse_json
+from attract.files import can_write, parse_json
 from attract.runs.database import READ_SECONDS, limit_time, open_database
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
 from attract.schema.metrics import ClockStart, MetricSeries, MetricsView
@@ -385,7 +384,7 @@ def _put_fact(connection: sqlite3.Connection, key: str, data: Any) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # A database with a log beside it is read where that log can be created, or as one that nothing changes.
-    is_writable = os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    is_writable = can_write(path.parent)
     if not is_writable and _has_open_log(path):
         raise FileError(
             path, "was not closed and its folder is read-only: copy the run's folder to one that is not"
