@@ -17,7 +17,7 @@ from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import GivenInput, frames_of
 from attract.commands.output import CommandConsole
-from attract.commands.probe import SIZE, probe_tab
+from attract.commands.probe import SIZE, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
@@ -32,7 +32,6 @@ BUDGET_MS: Final = 2_000
 LOOK_SECONDS: Final = 40.0
 """A page that has not answered by then hangs."""
 MAX_REPORT_BYTES: Final = 16 * 2**20
-MAX_ERROR_LENGTH: Final = 2_000
 ADAPTER: Final = "/.attract/look-adapter.js"
 NOT_ASKED: Final = "/favicon.ico"
 """The browser asks for it, not the page."""
@@ -129,7 +128,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
             "load", f"the page did not answer within {LOOK_SECONDS:g} s: does a loop of it never end?"
         ) from None
     except PlaywrightError as error:
-        raise GameError("load", f"the page could not be looked at: {_said(error)}") from None
+        raise GameError("load", f"the page could not be looked at: {said_of(error)}") from None
     return LookReport(
         **dict(found),
         missing=list(missing.values()),
@@ -226,13 +225,6 @@ async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
     await tab.set_viewport_size({"width": width, "height": height})
     picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
     write_output(path, picture)
-
-
-def _said(error: PlaywrightError) -> str:
-    """What the page or the adapter threw, without the driver's words and the stack."""
-    text = str(error).removeprefix("Page.evaluate: ").removeprefix("Error: ")
-    lines = [line for line in text.splitlines() if not line.startswith("    at ")]
-    return printable("\n".join(lines))[:MAX_ERROR_LENGTH]
 
 
 def _say(console: Console, text: str) -> None:

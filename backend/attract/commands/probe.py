@@ -18,7 +18,7 @@ from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
+from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
 from attract.commands.output import CommandConsole
 from attract.commands.probe_drafts import (
     EPISODES,
@@ -94,7 +94,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         f"  attract check {shown}\n  attract train {shown}",
     )
     if order.json_output:
-        print(json_text(report))
+        print(json_text(report).replace("##[", "#\\u0023["))
     return DONE
 
 
@@ -234,8 +234,7 @@ async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
     try:
         return PageProbe.model_validate(await tab.evaluate("(page) => attractProbe.run(page)", page))
     except PlaywrightError as error:
-        text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
-        raise GameError("load", f"the page could not be probed: {text}") from None
+        raise GameError("load", f"the page could not be probed: {said_of(error).splitlines()[0]}") from None
     except ValidationError as error:
         raise GameError(
             "load", f"what was found in the page cannot be read: {error.errors()[0]['msg']}"
@@ -289,6 +288,15 @@ class _One:
 
     def page_files(self, key: str) -> PageFiles | None:
         return self._files if key == KEY else None
+
+
+def said_of(error: PlaywrightError) -> str:
+    """What the page or the adapter threw, without the driver's words and the stack."""
+    text = str(error).removeprefix("Page.evaluate: ").removeprefix("Error: ")
+    if "context was destroyed" in text or "Target page" in text:
+        return "it went to another address, with all that looks at it"
+    lines = [line for line in text.splitlines() if not line.startswith("    at ")]
+    return printable("\n".join(lines))[:MAX_ERROR_LENGTH]
 
 
 def found_lines(found: PageProbe) -> list[str]:
