@@ -232,7 +232,7 @@ def readable_run(
 ) -> Generator[ServerSettings]:
     """Settings by which the version (None: the newest) can be opened: of a copy if the run cannot be locked.
 
-    Another process writes it, or nobody can. Raises: as `copy_version`.
+    Another process writes it, or its folder is read-only. Raises: as `copy_version`.
     """
     if can_write(directory.path) and not is_locked(directory.path):
         yield server

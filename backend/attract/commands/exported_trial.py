@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from attract.browser.chromium import find_chromium, launch_switches
 from attract.commands.exported_page import AGENT_FOLDER, ExportedPage
 from attract.errors import ConfigurationError
-from attract.games.page_files import unlisted_text
+from attract.games.page_files import missing_text
 from attract.server.app_server import serving_app
 from attract.server.page_games import GAME_POLICY
 
@@ -78,12 +78,9 @@ class _Opened:
         """The files that it has not, and those that it has from above the page's folder, a sentence each."""
         lines = list[str]()
         for path in sorted(self.missing):
-            file = None
-            if site is not None:
-                below = path.removeprefix(f"{site.out.name}/")
-                file = site.files.unlisted(path) or site.files.unlisted(below)
-            why = "which does not exist" if file is None else f"which is {unlisted_text(file)}"
-            lines.append(f"it requests /{path}, {why}")
+            own = path if site is None else path.removeprefix(f"{site.out.name}/")
+            why = "does not exist" if site is None else missing_text(site.source.parent, own)
+            lines.append(f"it requests /{path}, which {why}")
         copied = [] if site is None else dict.fromkeys(site.from_above)
         return lines + [f"it has {os.path.relpath(entry)} of --include" for entry in copied]
 

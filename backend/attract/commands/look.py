@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request, Response
@@ -21,7 +21,7 @@ from attract.commands.probe import SIZE, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
-from attract.games.page_files import FetchedFile, PageFiles, unlisted_text
+from attract.games.page_files import FetchedFile, PageFiles, missing_text
 from attract.games.page_places import names_page, page_place
 from attract.processes.exit_codes import DONE
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
@@ -67,6 +67,8 @@ class _Subject:
     """None: the adapter names it."""
     adapter: str | None
     """Address of its module."""
+    folder: Path | None
+    """None: a server gives the files."""
 
 
 async def look_at(order: LookOptions, server: ServerSettings) -> int:
@@ -118,7 +120,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
     }
     try:
         async with probe_tab(subject.files, server) as tab, asyncio.timeout(LOOK_SECONDS):
-            missing = _noted_missing(tab, subject.files)
+            missing = _noted_missing(tab, subject.folder)
             text = await tab.evaluate("(order) => attractProbe.look(order)", asked)
             found = _read(text)
             if order.png is not None:
@@ -145,14 +147,14 @@ async def _subject(given: str, server: ServerSettings) -> _Subject:
     bundled = library.bundled_names()
     if _is_page(given, bundled):
         place = page_place(given, server.runs_dir, server.include)
-        return _Subject(place.files, place.page, None)
+        return _Subject(place.files, place.page, None, None if "://" in place.page else place.folder)
     if given not in bundled and not given.endswith(SUFFIXES):
         raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
     module = await library.resolve(given)
     files = library.page_files(module.reference.sha256[:32])
     if files is None:
         raise ConfigurationError(f"{given} is a game without a page", setting="PAGE", fix=NAMED)
-    return _Subject(_WithAdapter(files, module.code), None, ADAPTER)
+    return _Subject(_WithAdapter(files, module.code), None, ADAPTER, library.adapter_folder(module.reference))
 
 
 def _is_page(given: str, bundled: list[str]) -> bool:
@@ -172,12 +174,8 @@ class _WithAdapter:
             return FetchedFile(self._code, "text/javascript")
         return self._files.find(path)
 
-    def unlisted(self, path: str) -> Path | None:
-        """See `PageFiles`."""
-        return self._files.unlisted(path)
 
-
-def _noted_missing(tab: Page, files: PageFiles) -> dict[str, LookMissing]:
+def _noted_missing(tab: Page, folder: Path | None) -> dict[str, LookMissing]:
     """By address, from now on: what was asked for in vain."""
     missing: dict[str, LookMissing] = {}
 
@@ -192,9 +190,8 @@ def _noted_missing(tab: Page, files: PageFiles) -> dict[str, LookMissing]:
 
     def answered(response: Response) -> None:
         if response.status >= 400:
-            above = files.unlisted(unquote(urlsplit(response.url).path)) if response.status == 404 else None
-            found = "not found" if above is None else unlisted_text(above)
-            note(response.url, found if response.status == 404 else f"status {response.status}")
+            why = "not found" if folder is None else missing_text(folder, urlsplit(response.url).path)
+            note(response.url, why if response.status == 404 else f"status {response.status}")
 
     def failed(request: Request) -> None:
         why = request.failure or "failed"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from attract.games.project import find_project_dir, shared_folder
 
@@ -58,10 +58,6 @@ class PageFiles(Protocol):
         """The file at `path`, which begins with a slash and may end with a query; None: there is none."""
         ...
 
-    def unlisted(self, path: str) -> Path | None:
-        """The file that `path` would be, if it were listed; None: there is none."""
-        ...
-
 
 class PageFolder:
     """Gives a folder's files at the root of the address, and of what lies above it what a list names."""
@@ -80,12 +76,6 @@ class PageFolder:
     def listed(self, file: Path) -> Path | None:
         """The entry of the list that names this file or a folder of it; the page's folder for its own."""
         return next((place for place in (self._folder, *self._include) if file.is_relative_to(place)), None)
-
-    def unlisted(self, path: str) -> Path | None:
-        """See `PageFiles`: looked for up to the project directory."""
-        top, name = find_project_dir(self._folder / "page"), path.partition("?")[0].lstrip("/")
-        places = (above / name for above in self._folder.parents if above.is_relative_to(top))
-        return next((place for place in places if place.is_file()), None)
 
     def find(self, path: str) -> Path | FetchedFile | None:
         """See `PageFiles`: nothing hidden, of the runs', or by a link to elsewhere.
@@ -132,9 +122,14 @@ class PageFolder:
             return None
 
 
-def unlisted_text(file: Path) -> str:
-    """What there is to do about a file above a page's folder that the page asks for."""
-    return f"above the page's folder: add --include {os.path.relpath(file)} if the page may have it"
+def missing_text(folder: Path, path: str) -> str:
+    """Why a page in `folder` does not get what it asks for at `path`, and the flag by which it would."""
+    top, name = find_project_dir(folder / "page"), unquote(path).lstrip("/")
+    places = (above / name for above in folder.parents if above.is_relative_to(top))
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        return "does not exist"
+    return f"is above the page's folder: add --include {os.path.relpath(file)} if the page may have it"
 
 
 def is_shown_file(file: Path, folder: Path) -> bool:
@@ -162,10 +157,6 @@ class PageAddress:
         self._host = parts.hostname or "localhost"
         self._port = parts.port
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-
-    def unlisted(self, path: str) -> Path | None:
-        """See `PageFiles`: none, a server has no list."""
-        return None
 
     def find(self, path: str) -> FetchedFile | None:
         """See `PageFiles`; None also where the server does not answer."""

@@ -117,7 +117,7 @@ async def stream_events(
     asked = loop.time()
     packer = EventPacker()
     with hub.listen(run_id, entry) as listening:
-        # Of another's run its file is read: not on the event loop.
+        # A past run's database is read: not on the event loop.
         now = await asyncio.to_thread(first)
         yield "retry: 1000\n\n"
         # What happened since `first` waits in the hub too.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.games.page_files import ADDRESS, FetchedFile, PageAddress, PageFolder
+from attract.games.page_files import ADDRESS, FetchedFile, PageAddress, PageFolder, missing_text
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_of_what_lies_above_the_list_is_found_and_never_a_neighbour(tmp_path: Pa
         assert found(files, path) is None, path
     assert found(PageFolder(pages, project / "runs", [str(project / "pixi")]), "/pixi/key.pem") == "key.pem"
     # It is named where it would be found, for the person to list it.
-    assert files.unlisted("/pixi/key.pem?v=1") == project / "pixi" / "key.pem"
-    assert files.unlisted("/secret.txt") is None
+    assert missing_text(pages, "/pixi/key.pem").endswith("project/pixi/key.pem if the page may have it")
+    assert missing_text(pages, "/secret.txt") == "does not exist"
 
 
 def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mean_what_they_say(

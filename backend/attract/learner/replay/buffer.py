@@ -21,7 +21,7 @@ _OBSERVATION = "observation."
 
 
 Column = tuple[str, tuple[int, ...], NDArray[np.uint32] | None]
-"""Of an array of the buffer: type and shape of a row, and what its whole numbers stay below."""
+"""An array of the buffer: type and shape of a row, and what its whole numbers stay below."""
 
 
 @dataclass(frozen=True, slots=True)
