@@ -126,7 +126,7 @@ def missing_text(folder: Path, path: str) -> str:
     """Why a page in `folder` does not get what it asks for at `path`, and the flag by which it would."""
     top, name = find_project_dir(folder / "page"), unquote(path).lstrip("/")
     places = (above / name for above in folder.parents if above.is_relative_to(top))
-    file = next((place for place in places if place.is_file()), None)
+    file = next((place for place in places if place.is_file() and is_shown_file(place, top)), None)
     if file is None:
         return "does not exist"
     return f"is above the page's folder: add --include {os.path.relpath(file)} if the page may have it"

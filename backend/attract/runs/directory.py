@@ -44,9 +44,13 @@ Mark = Literal["latest", "best"]
 
 def list_run_ids(runs_dir: Path) -> list[str]:
     """Ids of all runs under `runs_dir`, the newest directory first."""
-    found = [path for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
-    found.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
-    return [path.parent.name for path in found]
+    found: list[tuple[float, str]] = []
+    for path in runs_dir.glob("*/config.yaml"):
+        if RUN_ID.fullmatch(path.parent.name):
+            # A run may be moved away meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                found.append((path.lstat().st_mtime, path.parent.name))
+    return [name for _, name in sorted(found, key=lambda run: run[0], reverse=True)]
 
 
 def find_run(runs_dir: Path, run_id: str) -> str:

@@ -106,7 +106,7 @@ def test_of_what_lies_above_the_list_is_found_and_never_a_neighbour(tmp_path: Pa
     assert found(PageFolder(pages, project / "runs", [str(project / "pixi")]), "/pixi/key.pem") == "key.pem"
     # It is named where it would be found, for the person to list it.
     assert missing_text(pages, "/pixi/key.pem").endswith("project/pixi/key.pem if the page may have it")
-    assert missing_text(pages, "/secret.txt") == "does not exist"
+    assert [missing_text(pages, path) for path in ("/secret.txt", "/.env")] == ["does not exist"] * 2
 
 
 def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mean_what_they_say(

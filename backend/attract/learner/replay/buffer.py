@@ -1,5 +1,6 @@
 """The replay buffer of one policy: steps in the order they came, each observation once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -212,7 +213,8 @@ class ReplayBuffer:
         Raises: KeyError, TypeError, ValueError: it is none, or not within the limits of this buffer; nothing
             was taken over.
         """
-        written, row_bytes = int(document["written"]), int(document["row_bytes"])
+        row_bytes = sum(tensor.element_size() * math.prod(tensor.shape[1:]) for tensor in tensors.values())
+        written = int(document["written"])
         capacity = min(self._max_rows, self._max_bytes // max(1, row_bytes))
         if capacity != document["capacity"]:
             raise ValueError(f"it has room for {document['capacity']:,} rows, and this run for {capacity:,}")

@@ -165,7 +165,7 @@ FOREIGN: dict[str, bytes] = {
     "unknown compression": patched(8, 10, b"\x63\x00"),
     "encrypted": patched(6, 8, b"\x01\x00"),
     "written Infinity": packed(GOOD, {**ABOUT, "written": float("inf")}),
-    "row_bytes Infinity": packed(GOOD, {**ABOUT, "row_bytes": float("inf")}),
+    "capacity Infinity": packed(GOOD, {**ABOUT, "capacity": float("inf")}),
     "a list": packed(GOOD, [1]),
     "deep": packed(GOOD, b"[" * 200_000),
     "complex": packed({**GOOD, "next": GOOD["next"].astype(complex)}),
@@ -190,5 +190,6 @@ def test_hostile_a_file_that_is_not_this_game_s_is_not_loaded_and_ends_nothing(t
     kept = Buffered()
     loading = ExperienceFiles(tmp_path, cast("dict[str, Algorithm]", {"main": kept}), "a", COLUMNS)
     (note,), is_loaded = loading.load()
+    assert kept.buffer.row_bytes == (sum(a[0].nbytes for a in GOOD.values()) if is_loaded else 0)
     assert is_loaded == (name == "good") and kept.buffer.num_steps == (ROWS if is_loaded else 0)
     assert is_loaded or note.startswith("main.npz was not loaded: ")
