@@ -283,6 +283,7 @@ async function buildFindingTest(folder) {
     entryPoints: [path.join(WEB, "finding-test", "main.ts")],
     outfile: path.join(folder, "attract-test.js"),
     bundle: true,
+    external: ["node:*"],
     minify: true,
     ...STRICT,
     target: "es2022",

@@ -1,7 +1,8 @@
-"""Reads files of untrusted folders: only regular files, inside their folder, of bounded size."""
+"""Reads regular files of untrusted folders, inside their folder and of bounded size; writes whole ones."""
 
 import json
 import os
+import secrets
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -49,7 +50,10 @@ def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
     """
     for top, folders, names in os.walk(folder):
         for path in (Path(top) / name for name in (*folders, *names)):
-            about = path.lstat()
+            try:
+                about = path.lstat()
+            except FileNotFoundError:
+                continue  # renamed or removed meanwhile: it leads nowhere
             if stat.S_ISLNK(about.st_mode):
                 check_inside(path, folder)
             elif not stat.S_ISDIR(about.st_mode):
@@ -170,14 +174,51 @@ def first_problem(error: Exception) -> str:
 
 
 def copy_file(source: Path, target: Path, root: Path | None = None) -> Path:
-    """Copy the bytes of a regular file of any size; `target`.
+    """Copy the bytes of a regular file of any size; `target`, written as by `write_atomically`.
 
     Raises: FileError: as `open_file`. OSError: `target` cannot be written.
     """
-    with open_file(source, root) as file, target.open("wb") as written:
+    with open_file(source, root) as file, _replacing(target) as written:
         while piece := file.read(COPY_BYTES):
             written.write(piece)
     return target
+
+
+def write_atomically(path: Path, data: bytes, *, is_synced: bool = True) -> None:
+    """Replace `path` whole, also when it is a link: temporary file, fsync, rename, fsync of the folder.
+
+    Without `is_synced` a power cut may undo it: the disk has less to do.
+
+    Raises: OSError: it cannot be written.
+    """
+    with _replacing(path, is_synced=is_synced) as file:
+        file.write(data)
+
+
+@contextmanager
+def _replacing(path: Path, *, is_synced: bool = True) -> Generator[BinaryIO]:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            if is_synced:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if is_synced:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def can_write(folder: Path) -> bool:
+    """Whether this process may make files in `folder`."""
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _check_regular(path: Path, about: os.stat_result) -> None:

@@ -1,6 +1,6 @@
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from attract.errors import FileError
 from attract.files import (
+    check_folder,
     check_inside,
     copy_file,
     parse_json,
@@ -117,3 +118,27 @@ def test_of_a_long_file_the_end_is_read_from_a_whole_line(tmp_path: Path):
     assert read_tail(tmp_path / "gone", 100) is None
     with pytest.raises(FileError):
         read_tail(tmp_path / "log", 100, tmp_path / "elsewhere")
+
+
+def test_a_name_that_vanishes_while_a_folder_is_searched_is_no_link(tmp_path: Path):
+    for number in range(2):
+        (tmp_path / str(number)).touch()
+
+    def is_written(path: Path) -> bool:
+        raise AssertionError(path)
+
+    def vanish(folder: str) -> None:
+        for path in Path(folder).iterdir():
+            path.unlink()
+
+    walk = os.walk
+
+    def walked(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for found in walk(top):
+            vanish(found[0])
+            yield found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "walk", walked)
+        check_folder(tmp_path, is_written)
+    assert list(tmp_path.iterdir()) == []

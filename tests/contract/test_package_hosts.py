@@ -6,7 +6,7 @@ from pathlib import Path
 from attract.browser.chromium import PACKAGE_HOSTS
 from attract.server.page_games import GAME_POLICY
 
-CLOCK = Path(__file__).parents[2] / "web" / "page-clock" / "src" / "package-hosts.ts"
+CLOCK = Path(__file__).parents[2] / "web" / "page-clock" / "src" / "page-policy.gen.ts"
 
 
 def test_the_clock_lets_a_page_ask_those_that_its_policy_names() -> None:

@@ -255,6 +255,7 @@ def test_no_escape_code_of_a_page_reaches_the_terminal(tmp_path: Path) -> None:
         ("for (;;);", "did not answer", 3),
         ("location.href = 'https://elsewhere.example/';", "went to another address", 8),
         ("parent.document.body.remove();", "did not answer", 3),
+        ("parent.location.reload();", "went to another address", 8),
     ],
 )
 async def test_a_hostile_page_is_refused_by_name(

@@ -1,5 +1,6 @@
 """A page game's agent back in its page: nobody plays, it does; a key, and it leaves off."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -99,21 +100,25 @@ def test_what_a_page_loads_from_above_is_there_in_check_training_and_its_export(
     (folder / "17_above.html").write_text(ABOVE)
     adapter = folder / "above.page.ts"
     adapter.write_text(ADAPTER)
-    checked = run_attract("check", str(adapter), runs_dir=runs_dir)
+    refused = run_attract("check", str(adapter), runs_dir=runs_dir)
+    assert refused.code != 0 and "name it by --include" in refused.stdout + refused.stderr
+    listed = ("--include", f"{project / 'lib'},{project / 'styles.css'}")
+    checked = run_attract("check", str(adapter), *listed, runs_dir=runs_dir)
     assert checked.code == 0, checked.stdout + checked.stderr
     assert "which does not exist" not in checked.stdout + checked.stderr
     words = ("train", str(adapter), "--headless", "--total-steps", "2000", "--run-id", "p", "--no-check")
-    trained = run_attract(*words, runs_dir=runs_dir)
+    trained = run_attract(*words, *listed, runs_dir=runs_dir)
     assert trained.code == 0, trained.stderr
-    exported = run_attract("export", "p", "--page", "--out", str(site), runs_dir=runs_dir)
+    exported = run_attract("export", "p", "--page", "--out", str(site), *listed, runs_dir=runs_dir)
     assert exported.code == 0, exported.stderr
     assert "http://localhost:8000/examples/one/17_above.html" in exported.stdout
-    assert "note:" not in exported.stdout
+    assert len(re.findall("note: it has .* of --include", exported.stdout)) == 2
     assert (site / "lib" / "engine.js").is_file() and (site / "styles.css").is_file()
 
     # Without its engine it is dead, and that is said.
     (project / "lib" / "engine.js").unlink()
-    refused = run_attract("export", "p", "--page", "--out", str(tmp_path / "other"), runs_dir=runs_dir)
+    words = ("export", "p", "--page", "--out", str(tmp_path / "other"), *listed)
+    refused = run_attract(*words, runs_dir=runs_dir)
     assert refused.code != 0
     assert (
         "the exported page does not work: it requests /lib/engine.js, which does not exist" in refused.stderr

@@ -61,7 +61,7 @@ PACKAGE_HOSTS: Final = (
     "pixijs.download",
     "unpkg.com",
 )
-"""Servers of published packages, from which pages load engines and libraries: equal to the clock's list."""
+"""Servers of published packages, from which pages load engines and libraries; browsers get the same list."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attract.cli.flags import given_flags
 from attract.games.project import find_project_dir
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
+from attract.settings.base import variable
 from attract.settings.run import ServerSettings
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ def server_settings(**given: Any) -> ServerSettings:
         show_logs(server.log_format, server.log_level)
         # The learner and the browser process read these.
         os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
+    if server.include:
+        # The trainers that a search or a cluster starts read it.
+        os.environ[variable("include")] = ",".join(server.include)
     return server
 
 

@@ -123,6 +123,7 @@ Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
 
 
 SERVED_FLAGS: Final = (
+    "include",
     "lan",
     "trackers",
     "log_format",
@@ -163,6 +164,7 @@ Host = Annotated[str | None, Parameter(help=server_help("host"))]
 Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
 ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
+Include = Annotated[str | None, Parameter(help=server_help("include"))]
 GameProjectDir = ProjectDir
 AtLeastOne = Parameter(validator=Number(gte=1))
 

@@ -1,5 +1,6 @@
 """Commands for authors of games: `new`, `check`, `ci`, `difficulty`, `look`, `probe`, `skill`."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,7 +9,7 @@ from cyclopts.validators import Number
 
 from attract.cli.completion import GameWord, RunWord
 from attract.cli.configuration import served_game, server_settings
-from attract.cli.flags import GameProjectDir, RunsDir
+from attract.cli.flags import GameProjectDir, Include, RunsDir
 
 
 def new(
@@ -32,7 +33,7 @@ def new(
     """
     from attract.commands.new import create_project, next_steps
 
-    written = create_project(folder.resolve(), template)
+    written = create_project(Path(os.path.normpath(folder.absolute())), template)
     if json_output:
         from attract.commands.json_output import print_answer
         from attract.schema.answers import NewAnswer
@@ -60,6 +61,7 @@ def check(
     *,
     save: Path | None = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play GAME at random in a headless browser and report problems that keep agents from learning it.
@@ -79,7 +81,7 @@ def check(
     from attract.commands.check import CheckOptions, check_game
     from attract.server.app_server import run_async
 
-    game, server = served_game(game, server_settings(port=0, project_dir=project_dir))
+    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, include=include))
     return run_async(check_game(CheckOptions(game, json_output, save), server))
 
 
@@ -98,6 +100,7 @@ def look(
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1,
     full: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Open a PAGE or an adapter for some frames, press what is given, and say what is there.
@@ -139,7 +142,7 @@ def look(
     from attract.games.page_places import names_page
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, project_dir=project_dir)
+    server = server_settings(port=0, project_dir=project_dir, include=include)
     if not names_page(page, server.web_dir):
         page, server = served_game(page, server)
     inputs = given_inputs(press or (), hold or (), click or (), action or ())
@@ -164,6 +167,7 @@ def probe(
     out: Path | None = None,
     size: tuple[int, int] = (800, 600),
     force: Annotated[bool, Parameter(negative=())] = False,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Inspect a PAGE with a game, play it at random, and write a first adapter for it.
@@ -187,7 +191,8 @@ def probe(
     from attract.commands.probe import ProbeOptions, probe_page
     from attract.server.app_server import run_async
 
-    return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server_settings(port=0)))
+    server = server_settings(port=0, include=include)
+    return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server))
 
 
 def ci(
@@ -205,6 +210,7 @@ def ci(
     html: Path | None = None,
     github: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -245,7 +251,7 @@ def ci(
     from attract.games.page_places import names_page
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir)
+    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir, include=include)
     if not names_page(game, server.web_dir):
         game, server = served_game(game, server)
     order = CiOptions(
@@ -256,7 +262,7 @@ def ci(
         seed=seed,
         policy=policy,
         episodes=episodes,
-        outputs=Outputs(out.resolve(), junit, html, github),
+        outputs=Outputs(out.absolute(), junit, html, github),
         json_output=json_output,
     )
     return run_async(play_build(order, server))
@@ -274,6 +280,7 @@ def difficulty(
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0,
     html: Path | None = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -306,6 +313,7 @@ def difficulty(
     from attract.commands.difficulty import DifficultyOptions, judge_difficulty
     from attract.server.app_server import run_async
 
-    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir))
+    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir, include=include)
+    game, server = served_game(game, server)
     order = DifficultyOptions(game, over, bands, policy, won, seconds, seed, html, json_output)
     return run_async(judge_difficulty(order, server))

@@ -14,6 +14,7 @@ from attract.cli.configuration import served_game, server_settings
 from attract.cli.flags import (
     AtLeastOne,
     GameProjectDir,
+    Include,
     ProjectDir,
     RunsDir,
 )
@@ -100,6 +101,7 @@ def evaluate(
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
@@ -127,7 +129,8 @@ def evaluate(
     from attract.server.app_server import run_async
 
     order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game, version, save)
-    return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
+    return run_async(evaluate_run(order, server))
 
 
 def replay(
@@ -140,6 +143,7 @@ def replay(
     game: str | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play a recorded EPISODE again in a headless browser and say where it differs, if it does.
@@ -164,7 +168,7 @@ def replay(
     from attract.commands.replay import ReplayOptions, replay_episodes
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
     if game is not None:
         game, server = served_game(game, server)
     order = ReplayOptions(episode, _chosen(worst=worst, best=best, failed=failed), game, json_output)
@@ -196,6 +200,7 @@ def export(
     game: Path | None = None,
     runs_dir: RunsDir = None,
     project_dir: GameProjectDir = None,
+    include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
@@ -238,7 +243,7 @@ def export(
     from attract.schema.answers import ExportAnswer
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir, include=include)
     chosen = _chosen(worst=worst, best=best, failed=failed)
     if replay is not None:
         if run is not None or version is not None or export_format != "onnx" or not page:
@@ -255,7 +260,7 @@ def export(
             fix="attract export RUN --out DIR, or --page --replay EPISODE for a recorded episode",
         )
     exported = run_async(
-        export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
+        export_run(run, out.absolute(), server, export_format, version, with_page=page, game_path=game)
     )
     if json_output:
         answer = ExportAnswer(
@@ -270,7 +275,7 @@ def export(
         )
         print_answer(answer)
         return DONE
-    shown = [out / model.relative_to(out.resolve()) for model in exported.written]
+    shown = [out / model.relative_to(out.absolute()) for model in exported.written]
     # The policies come first, and their document lies beside them.
     document = shown[0].with_name("policy.json")
     of_run = f"run {exported.run_id}, version {exported.version}"
@@ -308,7 +313,7 @@ def _export_episode(
     build = None
     if game is not None:
         build, server = served_game(str(game), server)
-    exported = run_async(export_episode(replay, chosen, out.resolve(), server, build))
+    exported = run_async(export_episode(replay, chosen, out.absolute(), server, build))
     if json_output:
         answer = ExportAnswer(
             run_id=None,
@@ -321,7 +326,7 @@ def _export_episode(
         )
         print_answer(answer)
         return DONE
-    shown = [str(out / path.relative_to(out.resolve())) for path in exported.written]
+    shown = [str(out / path.relative_to(out.absolute())) for path in exported.written]
     print(f"wrote {', '.join(shown)} ({exported.name})")
     if exported.left_out:
         print(left_out_text(exported.left_out))

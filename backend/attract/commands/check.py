@@ -11,14 +11,13 @@ from pathlib import Path
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
-from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.destination import check_writable, shown_path, write_output, writing
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
 from attract.processes.exit_codes import DONE, FAILED
-from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, written
 from attract.schema.answers import CheckAnswer, CheckedFinding
 from attract.schema.api import CheckFinding, CheckView
@@ -92,10 +91,7 @@ def save_checked(folder: Path, view: CheckView) -> Saved:
 
     def save(episode: RecordedEpisode, name: str) -> Path:
         game_id = re.sub(r"[^A-Za-z0-9._-]+", "-", episode.game_id)
-        path = folder / f"{game_id}-check-{name}{SUFFIX}"
-        with writing(path):
-            write_atomically(path, written(episode))
-        return path
+        return write_output(folder / f"{game_id}-check-{name}{SUFFIX}", written(episode))
 
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attract.browser.chromium import require_chromium
 from attract.commands.ci_output import Outputs, TestedGame, write_outputs
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episode_pictures import picture_episodes
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
@@ -200,7 +200,7 @@ async def choose_game(
         why = f"none found: usual keys are pressed; the page listens to {listens}"
     _say(console, printable(f"  controls: {why}"))
     adapter = folder / ADAPTER
-    adapter.write_text(playable(found["adapter"], found["unfinished"]), encoding="utf-8")
+    write_output(adapter, playable(found["adapter"], found["unfinished"]).encode())
     return Chosen(
         str(adapter),
         page,

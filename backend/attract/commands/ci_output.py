@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.playtest.findings import Build
 from attract.playtest.github_report import annotation_lines, append_summary, step_summary
 from attract.playtest.junit import junit_xml
@@ -15,7 +15,6 @@ from attract.playtest.playwright_test import TestedModule, TestedPage, playwrigh
 from attract.playtest.report import Finding, Report
 from attract.playtest.report_page import EpisodePictures, ShownGame, report_page
 from attract.playtest.report_text import text_lines
-from attract.runs.directory import write_atomically
 from attract.runs.episode_files import SUFFIX, written
 
 REPORT: Final = "report.json"
@@ -34,7 +33,7 @@ class Outputs:
 
     def check(self) -> None:
         """Raises: ConfigurationError: a file could not be written."""
-        for path in (self.junit, self.html):
+        for path in (self.folder, self.junit, self.html):
             if path is not None:
                 check_writable(path)
 
@@ -73,15 +72,15 @@ def write_outputs(
     if build is not None:
         report = _save_findings(folder, report, build, game)
     # Also of a build that plays: the report of an earlier one would stay.
-    _write(folder / REPORT, report.model_dump_json(indent=1).encode())
+    write_output(folder / REPORT, report.model_dump_json(indent=1).encode())
     shown = os.path.relpath(folder)
     lines = text_lines(report, shown)
     if outputs.junit is not None:
-        _write(outputs.junit, junit_xml(report, shown).encode())
+        write_output(outputs.junit, junit_xml(report, shown).encode())
     if outputs.html is not None and build is not None:
         code = None if build.description.page is not None else build.module.code
         page = report_page(report, ShownGame(build.description.id, code, pictures or {}), shown)
-        _write(outputs.html, page.encode())
+        write_output(outputs.html, page.encode())
     if outputs.github:
         lines += annotation_lines(report, shown)
         append_summary(step_summary(report, curve, f"`{shown}`"))
@@ -97,12 +96,12 @@ def _save_findings(folder: Path, report: Report, build: Build, game: TestedGame)
             saved.append(finding)
             continue
         name = f"{number:02d}-{''.join(c if c.isalnum() or c == '-' else '-' for c in finding.id)}"
-        _write(folder / f"{name}{SUFFIX}", written(finding.episode))
+        write_output(folder / f"{name}{SUFFIX}", written(finding.episode))
         finding = finding.model_copy(update={"episode_file": f"{name}{SUFFIX}"})
         tested = _tested(folder, build, game)
         text = None if tested is None else playwright_test(finding, tested, game.known)
         if text is not None:
-            _write(folder / f"{name}{TEST_SUFFIX}", text.encode())
+            write_output(folder / f"{name}{TEST_SUFFIX}", text.encode())
             finding = finding.model_copy(update={"test_file": f"{name}{TEST_SUFFIX}"})
             has_tests = True
         saved.append(finding)
@@ -114,6 +113,7 @@ def _save_findings(folder: Path, report: Report, build: Build, game: TestedGame)
 
 def _tested(folder: Path, build: Build, game: TestedGame) -> TestedModule | TestedPage | None:
     page = build.description.page
+    folder = folder.resolve()
     if page is None:
         return None if game.module is None else TestedModule(os.path.relpath(game.module, folder))
     if game.site is None:
@@ -121,9 +121,3 @@ def _tested(folder: Path, build: Build, game: TestedGame) -> TestedModule | Test
     if isinstance(game.site, str):
         return TestedPage(game.site, "")
     return TestedPage(os.path.relpath(game.site, folder), page)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data)

@@ -18,7 +18,7 @@ from attract.commands.ci import (
     find_build,
     find_policies,
 )
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
@@ -41,7 +41,6 @@ from attract.playtest.findings import players_of
 from attract.playtest.players import crowd
 from attract.playtest.policies import is_exported
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
-from attract.runs.directory import write_atomically
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.server.in_process import Gateway
@@ -104,9 +103,7 @@ async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> 
                 report = not_played(order.game, parameter, problem)
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     if order.html is not None and report.values:
-        with writing(order.html):
-            order.html.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(order.html, page_of(report).encode())
+        write_output(order.html, page_of(report).encode())
     show(console, report)
     if order.json_output:
         print_answer(report)

@@ -6,24 +6,25 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from attract.browser.chromium import require_chromium
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
 from attract.errors import AttractError, ConfigurationError, CutOffError
+from attract.files import can_write
 from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
 from attract.processes.exit_codes import DONE, FAILED
 from attract.processes.interrupt import Interrupts
 from attract.run.service import RunService
 from attract.runs.config_file import CONFIG
-from attract.runs.directory import GAME, RunDirectory, find_run, write_atomically
+from attract.runs.directory import GAME, RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, written
 from attract.runs.lock import is_locked
 from attract.schema.answers import EvaluateAnswer
@@ -59,7 +60,7 @@ class EvaluateOptions:
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
-    A run that is being trained goes on undisturbed: a copy of the version is evaluated. The first signal ends
+    A run that is being trained goes on undisturbed, see `readable_run`. The first signal ends
     the evaluation: what is printed is over the episodes so far. The second ends at once.
 
     Raises:
@@ -81,10 +82,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     recorded: list[RecordedEpisode] = []
     best = directory.marked("best")
     async with contextlib.AsyncExitStack() as stack:
-        if is_locked(directory.path):
-            runs_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            await asyncio.to_thread(copy_version, directory, version, runs_dir)
-            server, version = server.model_copy(update={"runs_dir": runs_dir}), None
+        server = stack.enter_context(readable_run(directory, version, server))
         workers = directory.read_settings().collection.num_workers
         gateway = await stack.enter_async_context(gateway_with_host(server, console, workers))
         game, _ = directory.read_game()
@@ -228,6 +226,22 @@ async def _random_play(service: RunService, run_id: str, interrupts: Interrupts)
             return None
 
 
+@contextlib.contextmanager
+def readable_run(
+    directory: RunDirectory, version: int | None, server: ServerSettings
+) -> Generator[ServerSettings]:
+    """Settings by which the version (None: the newest) can be opened: of a copy if the run cannot be locked.
+
+    Another process writes it, or its folder is read-only. Raises: as `copy_version`.
+    """
+    if can_write(directory.path) and not is_locked(directory.path):
+        yield server
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy_version(directory, version, Path(folder))
+        yield server.model_copy(update={"runs_dir": Path(folder)})
+
+
 def copy_version(directory: RunDirectory, version: int | None, runs_dir: Path) -> None:
     """A run of the same id in `runs_dir` that has this version (None: the newest) and no other.
 
@@ -264,9 +278,7 @@ def save_episodes(folder: Path, episodes: Sequence[RecordedEpisode]) -> None:
         version = max((seat.policy_version or 0 for seat in episode.seats), default=0)
         # The index of an evaluation's episode stands in for the instance (rule C5).
         name = f"{episode.run_id}-v{version}-{episode.seed.low:08x}-{episode.instance:04d}"
-        path = folder / f"{name}{SUFFIX}"
-        with writing(path):
-            write_atomically(path, written(episode))
+        write_output(folder / f"{name}{SUFFIX}", written(episode))
 
 
 def saved_text(num_saved: int, num_played: int, folder: Path) -> str:

@@ -1,17 +1,17 @@
 """`attract export`: a run's policy as the files that ship inside a game."""
 
 import html
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
+from attract.commands.evaluate import readable_run
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
 from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
-from attract.files import copy_file
+from attract.files import check_inside
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
@@ -64,7 +64,7 @@ async def export_run(
     run_id = find_run(server.runs_dir, run_id)
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
-    chosen = None if version is None else directory.find_version(version)
+    chosen = directory.marked("best") if version is None else directory.find_version(version)
     _, description = directory.read_game()
     copied: PageCopy | None = None
     if with_page or game_path is not None:
@@ -87,29 +87,30 @@ async def export_run(
             copied = find_page_copy(folder / own_page, folder, (out, server.runs_dir))
     if copied is not None:
         # The game's own page, with the agent in a folder of its own beside it.
-        out = out / AGENT_FOLDER
+        out = check_inside(out / AGENT_FOLDER, out)
         out_dir = str(out)
     for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
     check_writable(out)
-    async with running_gateway(server, port_is_fixed=False) as gateway:
-        written_version = await gateway.service.export(run_id, out_dir, version=chosen)
-        written = export_models(out, gateway.service.models.policy_ids(run_id))
-        view = gateway.service.view(run_id)
+    with readable_run(directory, chosen, server) as readable:
+        async with running_gateway(readable, port_is_fixed=False) as gateway:
+            written_version = await gateway.service.export(run_id, out_dir, version=chosen)
+            written = export_models(out, gateway.service.models.policy_ids(run_id))
+            title = gateway.service.view(run_id).title
     page, notes, left_out = "index.html", list[str](), dict[str, int]()
     with writing(out):
         if with_page:
             written = split_models(out, written)
         if export_format == "js":
-            written.append(copy_file(PLAYER, out / PLAYER.name))
+            written.append(write_output(out / PLAYER.name, PLAYER))
         if copied is not None:
-            site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir)
+            site = write_site(out.parent, _kept_game(directory.path), copied, server.runs_dir, server.include)
             page, notes = site.page, await try_site(site)
             written, left_out = written + site.written, site.left_out
         elif with_page:
             seats = directory.read_settings().collection.seats
-            written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
+            written += write_page(out, _kept_game(server.runs_dir / run_id), title, seats)
     return Exported(run_id, written_version, written, left_out, page, notes)
 
 
@@ -126,9 +127,9 @@ def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> 
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("{{title}}", html.escape(title)).replace("{{policies}}", html.escape(policies))
     index = out / "index.html"
-    index.write_text(text, encoding="utf-8")
-    page = Path(shutil.copyfile(PAGE / "page.js", out / "page.js"))
-    return [index, page, copy_file(game, out / CODE)]
+    write_output(index, text.encode())
+    page = write_output(out / "page.js", PAGE / "page.js")
+    return [index, page, write_output(out / CODE, game)]
 
 
 def _kept_game(run_dir: Path) -> Path:

@@ -2,17 +2,16 @@
 
 import html
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episodes import Chosen, find_build, find_recorded, run_of
 from attract.commands.exported_page import WEB, ExportedPage, PageCopy, copy_site, find_page_copy
 from attract.commands.exported_trial import try_episode
 from attract.errors import ConfigurationError
-from attract.files import read_file
+from attract.files import check_inside, read_file
 from attract.games.kept_game import CODE
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
@@ -70,10 +69,11 @@ async def export_episode(
     if not (PAGE / "page.js").is_file():
         raise ConfigurationError(f"there is no {PAGE / 'page.js'}", fix="npm run build")
     check_writable(out)
+    check_inside(out / GAME_FOLDER, out)
     with writing(out):
         site = None
         if copied is not None:
-            site = copy_site(out / GAME_FOLDER, [], copied, server.runs_dir)
+            site = copy_site(out / GAME_FOLDER, [], copied, server.runs_dir, server.include)
             _add_clock(site.out)
         title = games.title_of(module.reference.name)
         written = _write_page(out, module.code, recorded[0].episode, title, site)
@@ -107,27 +107,25 @@ def _write_page(
     out: Path, code: bytes, episode: RecordedEpisode, title: str, site: ExportedPage | None
 ) -> list[Path]:
     """The page, the game and the episode; the files."""
-    out.mkdir(parents=True, exist_ok=True)
     page = "" if site is None else f"{GAME_FOLDER}/{site.page}"
     text = (PAGE / "index.html").read_text(encoding="utf-8")
-    index = out / "index.html"
-    index.write_text(
-        text.replace("{{title}}", html.escape(title)).replace("{{page}}", html.escape(page)), encoding="utf-8"
-    )
-    script = Path(shutil.copyfile(PAGE / "page.js", out / "page.js"))
-    (out / CODE).write_bytes(code)
-    # Whole: the page that plays it fills in no defaults.
-    (out / EPISODE).write_text(deflated(episode).model_dump_json(), encoding="utf-8")
-    return [index, script, out / CODE, out / EPISODE]
+    text = text.replace("{{title}}", html.escape(title)).replace("{{page}}", html.escape(page))
+    return [
+        write_output(out / "index.html", text.encode()),
+        write_output(out / "page.js", PAGE / "page.js"),
+        write_output(out / CODE, code),
+        # Whole: the page that plays it fills in no defaults.
+        write_output(out / EPISODE, deflated(episode).model_dump_json().encode()),
+    ]
 
 
 def _add_clock(folder: Path) -> None:
     """The virtual clock as the first script of every page in `folder` that has none yet."""
-    shutil.copyfile(WEB / "page" / CLOCK, folder / CLOCK)
-    (folder / PORTAL).write_text(PORTAL_TEXT, encoding="utf-8")
+    write_output(folder / CLOCK, WEB / "page" / CLOCK)
+    write_output(folder / PORTAL, PORTAL_TEXT.encode())
     for page in sorted([*folder.rglob("*.html"), *folder.rglob("*.htm")]):
         text = read_file(page, MAX_PAGE_BYTES, folder)
         own = "../" * (len(page.relative_to(folder).parts) - 1)
         tag = f'<script src="{own}{CLOCK}"></script>'.encode()
         if tag not in text:
-            page.write_bytes(with_clock(text, own))
+            write_output(page, with_clock(text, own), folder)

@@ -1,19 +1,18 @@
 """The page that a game lives in as a site: what it needs, with the agent attached."""
 
 import re
-import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
+from attract.commands.destination import write_output
 from attract.errors import FileError
-from attract.files import check_inside, copy_file, read_file
+from attract.files import check_inside, read_file
 from attract.games.kept_game import CODE
 from attract.games.page_files import NOT_SHIPPED, PACKAGES, PageFolder, is_shown_file
 from attract.games.page_script import with_first_script
-from attract.games.project import find_project_dir
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"
@@ -43,11 +42,10 @@ class PageCopy:
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """See `ExportedPage.left_out`."""
 
-    def write(self, out: Path) -> None:
-        """Copy the files into `out`. Raises: FileError: a file is missing or no longer a regular file."""
+    def write(self, folder: Path, site: Path) -> None:
+        """Copy the files into a folder of `site`. Raises: as `write_output`."""
         for below in self.files:
-            (out / below).parent.mkdir(parents=True, exist_ok=True)
-            copy_file(self.page.parent / below, out / below)
+            write_output(folder / below, self.page.parent / below, site)
 
 
 @dataclass(frozen=True)
@@ -68,25 +66,33 @@ class ExportedPage:
     """Its page, and the module by which the agent is attached."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Omitted files of the page's folder: path there to size in bytes; folders end with a slash."""
+    from_above: list[Path] = field(default_factory=list[Path])
+    """Entries of the list of `ServerSettings.include` that were copied."""
 
     def add(self, path: str) -> bool:
         """Copy what the page asks for at `path`, from the site's root; False: the source has no such file.
 
-        Its folder is copied as well, for what a page asks for later, unless that holds the page's own folder.
+        For what a page asks for later, a folder is copied whole, unless it holds the page's own: that of a
+        file of the page's folder, or one that the list names. Of others above nothing is copied.
 
         Raises: FileError: as `find_page_copy`.
         """
         file = self.files.find(f"/{path}")
-        target = (self.out / path).resolve()
-        if not isinstance(file, Path) or target.exists() or not target.is_relative_to(self.out.resolve()):
+        target = self.out / path
+        entry = self.files.listed(file) if isinstance(file, Path) else None
+        if not isinstance(file, Path) or entry is None or target.exists():
             return False
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not self.source.is_relative_to(file.parent):
-            beside = PageCopy(file)
-            _find_files(beside, file.parent, file.parent, set(), (file.parent, *self.hidden))
-            beside.write(target.parent)
+        if not file.is_relative_to(self.source.parent):
+            self.from_above.append(entry)
+        elif file.parent != self.source.parent:
+            entry = file.parent
+        below = file.relative_to(entry).parts
+        if below and below == target.parts[-len(below) :] and not self.source.is_relative_to(entry):
+            beside = PageCopy(entry / file.name)
+            _find_files(beside, entry, entry, set(), (entry, *self.hidden))
+            beside.write(target.parents[len(below) - 1], self.out)
         if not target.exists():
-            copy_file(file, target)
+            write_output(target, file, self.out)
         return True
 
 
@@ -129,7 +135,9 @@ def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidde
             raise FileError(path, "is not a regular file", fix="remove it, or put a file there")
 
 
-def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> ExportedPage:
+def write_site(
+    out: Path, game: Path, copy: PageCopy, runs_dir: Path, include: Sequence[str] = ()
+) -> ExportedPage:
     """The page that a game lives in, as it is, with the agent attached.
 
     The site's root stands for the nearest folder that holds what the page names by `../`.
@@ -139,42 +147,41 @@ def write_site(out: Path, game: Path, copy: PageCopy, runs_dir: Path) -> Exporte
         game: the adapter's bundled module.
         copy: of the page's folder.
         runs_dir: not copied, wherever it lies.
+        include: see `ServerSettings.include`.
 
     Raises: FileError: a file is gone, or is no file any more.
     """
-    site = copy_site(out, [out / AGENT_FOLDER / "main.js"], copy, runs_dir)
+    site = copy_site(out, [out / AGENT_FOLDER / "main.js"], copy, runs_dir, include)
     agent = out / AGENT_FOLDER
-    agent.mkdir(exist_ok=True)
-    (agent / "main.js").write_text(ATTACH, encoding="utf-8")
-    shutil.copyfile(PLAYER, agent / PLAYER.name)
-    shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
-    copy_file(game, agent / CODE)
+    write_output(agent / "main.js", ATTACH.encode(), out)
+    for source, name in ((PLAYER, PLAYER.name), (WEB / "sdk" / "page.js", "page.js"), (game, CODE)):
+        write_output(agent / name, source, out)
     main = f"{'../' * site.page.count('/')}{AGENT_FOLDER}/main.js"
     page = read_file(out / site.page, MAX_PAGE_BYTES)
-    (out / site.page).write_bytes(
-        with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
-    )
+    with_agent = with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
+    write_output(out / site.page, with_agent, out)
     return site
 
 
-def copy_site(out: Path, beside: list[Path], copy: PageCopy, runs_dir: Path) -> ExportedPage:
+def copy_site(
+    out: Path, beside: list[Path], copy: PageCopy, runs_dir: Path, include: Sequence[str] = ()
+) -> ExportedPage:
     """The page that a game lives in, as it is: arguments and errors as of `write_site`.
 
     Args:
         beside: what else is written, for `ExportedPage.written`.
     """
     source = copy.page.resolve()
-    files = PageFolder(source.parent, runs_dir, find_project_dir(source))
+    files = PageFolder(source.parent, runs_dir, include)
     files.find(f"/{source.name}")
     place = source.relative_to(files.root)
     # The site may be inside its source folder.
     hidden = frozenset({out.resolve(), runs_dir.resolve()})
     written = [out / place, *beside]
     site = ExportedPage(out, place.as_posix(), source, hidden, files, written, copy.left_out)
-    (out / place).parent.mkdir(parents=True, exist_ok=True)
-    copy.write((out / place).parent)
+    copy.write((out / place).parent, out)
     # Its name may be that of a link to it.
-    copy_file(source, out / place)
+    write_output(out / place, source, out)
     return site
 
 

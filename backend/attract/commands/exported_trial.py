@@ -1,6 +1,7 @@
 """Opens an exported page once in a browser: completes what it asks for, and has it play."""
 
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from attract.browser.chromium import find_chromium, launch_switches
 from attract.commands.exported_page import AGENT_FOLDER, ExportedPage
 from attract.errors import ConfigurationError
+from attract.games.page_files import missing_text
 from attract.server.app_server import serving_app
 from attract.server.page_games import GAME_POLICY
 
@@ -72,20 +74,25 @@ class _Opened:
     is_played: bool = False
     """Whether the agent has played a step, or an episode came to its end."""
 
-    @property
-    def lacks(self) -> list[str]:
-        """The files that it has not, a sentence each."""
-        return [f"it requests /{path}, which does not exist" for path in sorted(self.missing)]
+    def lacks(self, site: ExportedPage | None) -> list[str]:
+        """The files that it has not, and those that it has from above the page's folder, a sentence each."""
+        lines = list[str]()
+        for path in sorted(self.missing):
+            own = path if site is None else path.removeprefix(f"{site.out.name}/")
+            why = "does not exist" if site is None else missing_text(site.source.parent, own)
+            lines.append(f"it requests /{path}, which {why}")
+        copied = [] if site is None else dict.fromkeys(site.from_above)
+        return lines + [f"it has {os.path.relpath(entry)} of --include" for entry in copied]
 
     @property
     def asks(self) -> list[str]:
         """The servers that it did not reach, a sentence each."""
         return [f"it requests {host}, which this browser cannot reach" for host in sorted(self.foreign)]
 
-    def refusal(self) -> ConfigurationError:
+    def refusal(self, site: ExportedPage | None) -> ConfigurationError:
         """Says why the page is dead."""
         return ConfigurationError(
-            f"the exported page does not work: {'; '.join([*self.lacks, *self.errors[:3]])}",
+            f"the exported page does not work: {'; '.join([*self.lacks(site), *self.errors[:3]])}",
             setting="--page",
             fix="put the missing files next to the page, or build the page first; "
             "the export was written anyway",
@@ -109,14 +116,14 @@ async def try_site(site: ExportedPage) -> list[str]:
                 break
             opened = await _open(*served, site.page)
     if opened.is_played:
-        return opened.lacks
-    if opened.foreign or not (opened.lacks or opened.errors):
+        return opened.lacks(site)
+    if opened.foreign or not (opened.missing or opened.errors):
         return [
             f"the agent played no step within {STEP_SECONDS:g} s: open the page to see why",
-            *opened.lacks,
+            *opened.lacks(site),
             *opened.asks,
         ]
-    raise opened.refusal()
+    raise opened.refusal(site)
 
 
 async def try_episode(out: Path, site: ExportedPage | None, add_clock: Callable[[], None]) -> list[str]:
@@ -141,16 +148,16 @@ async def try_episode(out: Path, site: ExportedPage | None, add_clock: Callable[
             add_clock()
             opened, said = await _play(*served)
     if opened.is_played:
-        return [f"the page was opened and played to its end. {said}", *opened.lacks]
+        return [f"the page was opened and played to its end. {said}", *opened.lacks(site)]
     if said != "":
         opened.errors.insert(0, said)
-    if opened.foreign or not (opened.lacks or opened.errors):
+    if opened.foreign or not (opened.missing or opened.errors):
         return [
             f"the episode did not come to its end within {EPISODE_SECONDS:g} s: open the page to see why",
-            *opened.lacks,
+            *opened.lacks(site),
             *opened.asks,
         ]
-    raise opened.refusal()
+    raise opened.refusal(site)
 
 
 def _add(site: ExportedPage, missing: set[str]) -> bool:

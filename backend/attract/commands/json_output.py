@@ -38,11 +38,12 @@ def print_answer(answer: BaseModel) -> None:
 
 
 def json_text(answer: BaseModel) -> str:
-    """One line of valid JSON, ASCII alone: no terminal obeys what a page or a run says.
+    """One line of valid JSON, ASCII alone: no terminal or job log obeys what a page or a run says.
 
     A whole number has no point; what is not finite is null.
     """
-    return json.dumps(plain_json(answer.model_dump(mode="json")), separators=(",", ":"))
+    text = json.dumps(plain_json(answer.model_dump(mode="json")), separators=(",", ":"))
+    return text.replace("##[", "#\\u0023[")
 
 
 def plain_json(value: Any) -> Any:

@@ -11,20 +11,19 @@ from playwright.async_api import Page, Request, Response
 from pydantic import ValidationError
 from rich.console import Console
 
-from attract.commands.destination import check_writable, shown_path, writing
+from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import GivenInput, frames_of
 from attract.commands.output import CommandConsole
-from attract.commands.probe import SIZE, probe_tab
+from attract.commands.probe import SIZE, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
-from attract.games.page_files import FetchedFile, PageFiles
+from attract.games.page_files import FetchedFile, PageFiles, missing_text
 from attract.games.page_places import names_page, page_place
 from attract.processes.busy import LateError, within
 from attract.processes.exit_codes import DONE
-from attract.runs.directory import write_atomically
 from attract.schema.look import MAX_LISTED, MAX_WORDS, LookMissing, LookReport, PageLook
 from attract.settings.run import ServerSettings
 
@@ -33,7 +32,6 @@ BUDGET_MS: Final = 2_000
 LOOK_SECONDS: Final = 40.0
 """A page that has not answered by then hangs."""
 MAX_REPORT_BYTES: Final = 16 * 2**20
-MAX_ERROR_LENGTH: Final = 2_000
 ADAPTER: Final = "/.attract/look-adapter.js"
 NOT_ASKED: Final = "/favicon.ico"
 """The browser asks for it, not the page."""
@@ -69,6 +67,8 @@ class _Subject:
     """None: the adapter names it."""
     adapter: str | None
     """Address of its module."""
+    folder: Path | None
+    """None: a server gives the files."""
 
 
 async def look_at(order: LookOptions, server: ServerSettings) -> int:
@@ -119,7 +119,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
     }
     try:
         async with probe_tab(subject.files, server) as tab:
-            missing = _noted_missing(tab)
+            missing = _noted_missing(tab, subject.folder)
             found = _read(
                 await within(LOOK_SECONDS, tab.evaluate("(order) => attractProbe.look(order)", asked))
             )
@@ -128,7 +128,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
         why = late.busy or ": does a loop of it never end?"
         raise GameError("load", f"the page did not answer within {late.seconds:.0f} s{why}") from None
     except PlaywrightError as error:
-        raise GameError("load", f"the page could not be looked at: {_said(error)}") from None
+        raise GameError("load", f"the page could not be looked at: {said_of(error)}") from None
     return LookReport(
         **dict(found),
         missing=list(missing.values()),
@@ -139,17 +139,19 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
 
 
 async def _subject(given: str, server: ServerSettings) -> _Subject:
-    library = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    library = GameLibrary(
+        server.project_dir, server.web_dir, runs_dir=server.runs_dir, include=server.include
+    )
     if names_page(given, server.web_dir):
-        place = page_place(given, server.runs_dir)
-        return _Subject(place.files, place.page, None)
+        place = page_place(given, server.runs_dir, server.include)
+        return _Subject(place.files, place.page, None, None if "://" in place.page else place.folder)
     if given not in library.bundled_names() and not given.endswith(SUFFIXES):
         raise ConfigurationError(f"there is no {given}", setting="PAGE", fix=NAMED)
     module = await library.resolve(given)
     files = library.page_files(module.reference.sha256[:32])
     if files is None:
         raise ConfigurationError(f"{given} is a game without a page", setting="PAGE", fix=NAMED)
-    return _Subject(_WithAdapter(files, module.code), None, ADAPTER)
+    return _Subject(_WithAdapter(files, module.code), None, ADAPTER, library.adapter_folder(module.reference))
 
 
 class _WithAdapter:
@@ -159,14 +161,14 @@ class _WithAdapter:
         self._files = files
         self._code = code
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+    def find(self, path: str) -> Path | FetchedFile | None:
         """See `PageFiles`."""
         if path == ADAPTER:
             return FetchedFile(self._code, "text/javascript")
-        return self._files.find(path, is_visitors=is_visitors)
+        return self._files.find(path)
 
 
-def _noted_missing(tab: Page) -> dict[str, LookMissing]:
+def _noted_missing(tab: Page, folder: Path | None) -> dict[str, LookMissing]:
     """By address, from now on: what was asked for in vain."""
     missing: dict[str, LookMissing] = {}
 
@@ -181,7 +183,8 @@ def _noted_missing(tab: Page) -> dict[str, LookMissing]:
 
     def answered(response: Response) -> None:
         if response.status >= 400:
-            note(response.url, "not found" if response.status == 404 else f"status {response.status}")
+            why = "not found" if folder is None else missing_text(folder, urlsplit(response.url).path)
+            note(response.url, why if response.status == 404 else f"status {response.status}")
 
     def failed(request: Request) -> None:
         why = request.failure or "failed"
@@ -232,16 +235,7 @@ async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
     width, height = (max(1, min(MAX_SIDE, int(side))) for side in found.size)
     await tab.set_viewport_size({"width": width, "height": height})
     picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, picture)
-
-
-def _said(error: PlaywrightError) -> str:
-    """What the page or the adapter threw, without the driver's words and the stack."""
-    text = str(error).removeprefix("Page.evaluate: ").removeprefix("Error: ")
-    lines = [line for line in text.splitlines() if not line.startswith("    at ")]
-    return printable("\n".join(lines))[:MAX_ERROR_LENGTH]
+    write_output(path, picture)
 
 
 def _say(console: Console, text: str) -> None:

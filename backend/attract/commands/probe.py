@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,8 +17,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
-from attract.commands.destination import check_writable, shown_path, writing
-from attract.commands.json_output import MAX_ANSWER_BYTES, plain_json
+from attract.commands.destination import check_writable, shown_path, write_output
+from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
 from attract.commands.output import CommandConsole
 from attract.commands.probe_drafts import (
     EPISODES,
@@ -81,7 +82,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         GameError: kind `load`, when the page cannot be loaded.
     """
     console = CommandConsole(stderr=order.json_output)
-    place = page_place(order.page, server.runs_dir)
+    place = page_place(order.page, server.runs_dir, server.include)
     path = _adapter_path(place, order.out, force=order.force)
     report = await draft_adapter(place, path, server, order.size, console)
     shown = shown_path(path)
@@ -93,7 +94,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         f"  attract check {shown}\n  attract train {shown}",
     )
     if order.json_output:
-        print(json_text(report))
+        print(json_text(report).replace("##[", "#\\u0023["))
     return DONE
 
 
@@ -169,7 +170,7 @@ def page_to_play(
     Raises: ConfigurationError: there is no such page, it has several adapters, or it holds modules.
     """
     try:
-        place = page_place(given, server.runs_dir)
+        place = page_place(given, server.runs_dir, server.include)
     except ConfigurationError:
         refuse_project(Path(given), given)
         raise
@@ -250,8 +251,7 @@ async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
     try:
         return PageProbe.model_validate(await tab.evaluate("(page) => attractProbe.run(page)", page))
     except PlaywrightError as error:
-        text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
-        raise GameError("load", f"the page could not be probed: {text}") from None
+        raise GameError("load", f"the page could not be probed: {said_of(error).splitlines()[0]}") from None
     except ValidationError as error:
         raise GameError(
             "load", f"what was found in the page cannot be read: {error.errors()[0]['msg']}"
@@ -305,6 +305,15 @@ class _One:
 
     def page_files(self, key: str) -> PageFiles | None:
         return self._files if key == KEY else None
+
+
+def said_of(error: PlaywrightError) -> str:
+    """What the page or the adapter threw, without the driver's words and the stack."""
+    text = str(error).removeprefix("Page.evaluate: ").removeprefix("Error: ")
+    if "context was destroyed" in text or "Target page" in text:
+        return "it went to another address, with all that looks at it"
+    lines = [line for line in text.splitlines() if not line.startswith("    at ")]
+    return printable("\n".join(lines))[:MAX_ERROR_LENGTH]
 
 
 def found_lines(found: PageProbe) -> list[str]:
@@ -408,12 +417,14 @@ def write_adapter(path: Path, place: PagePlace, text: str) -> None:
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()
     text = text.replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
-    with writing(path):
-        path.write_text(text, encoding="utf-8")
+    write_output(path, text.encode())
 
 
 def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
-    path = (place.folder / ADAPTER if out is None else out).resolve()
+    asked = place.folder / ADAPTER if out is None else out
+    check_writable(asked)
+    # A link in its place is replaced, not followed.
+    path = asked.parent.resolve() / asked.name
     if not path.name.endswith((".page.ts", ".page.js")):
         raise ConfigurationError(
             f"{path.name} is not a valid name of an adapter", setting="--out", fix="game.page.ts"
@@ -424,13 +435,12 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
             setting="--out",
             fix="put it into the page's folder or a parent folder",
         )
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise ConfigurationError(
             f"{shown_path(path)} already exists",
             setting="--out",
             fix="give another --out, or --force to replace it",
         )
-    check_writable(path)
     return path
 
 

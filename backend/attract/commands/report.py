@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
+from attract.commands.destination import writing
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
 from attract.errors import AttractError, ConfigurationError
 from attract.files import read_tail
@@ -97,14 +98,12 @@ def _reason(error: Exception) -> str:
 
 
 def _write(out: Path, packed: Mapping[str, str]) -> None:
-    try:
-        file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
+    if os.path.lexists(out):
         raise ConfigurationError(
             f"{out} already exists", setting="out", fix="remove it, or give another --out"
-        ) from None
-    except OSError as error:
-        raise ConfigurationError(f"{out} cannot be written: {error.strerror}", setting="out") from None
+        )
+    with writing(out):
+        file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(file, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in packed.items():
             archive.writestr(name, text)

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from attract.runs.plain_text import without_commands
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 
 PHASES = (
@@ -328,7 +329,7 @@ def log_text(line: LogLine) -> str:
 
 def printable(text: str) -> str:
     """`text` with every character that a terminal would obey written out, but line ends and tabs."""
-    return UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return without_commands(UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
 
 
 def finding_text(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from typing import IO, Any, Final, cast
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
-from attract.commands.destination import check_writable, writing
+from attract.commands.destination import check_writable, write_output
 from attract.commands.json_output import print_answer
 from attract.commands.output import GuardedOutput
 from attract.commands.tune_display import StudyDisplay, result_lines
@@ -22,7 +22,6 @@ from attract.errors import ConfigurationError, TrialError
 from attract.processes.cores import usable_cores
 from attract.processes.exit_codes import DONE, FAILED, USAGE
 from attract.processes.interrupt import Interrupts
-from attract.runs.directory import write_atomically
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
 from attract.settings.file import settings_text
@@ -232,9 +231,7 @@ def yaml_of(view: StudyView, settings: Mapping[str, Any]) -> str:
 def _write_winner(view: StudyView, text: str, folder: Path, target: Path | None) -> StudyView:
     file = folder / WINNER if target is None else target
     for path in {folder / WINNER, file}:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, text.encode())
+        write_output(path, text.encode())
     return view.model_copy(update={"winner_yaml": text, "file": str(file)})
 
 

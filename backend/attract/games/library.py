@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.page_places import PAGE_MODULE, bundled_games
 from attract.games.places import PACKAGES, method_stack, own_stack
-from attract.games.project import check_globs, find_project_dir, shared_folder
+from attract.games.project import check_globs, shared_folder
 from attract.games.source_maps import SourceMap
 from attract.runs.run_ids import game_stem
 from attract.schema.api import GameEntry
@@ -85,14 +85,20 @@ class GameLibrary:
     """Finds, bundles and keeps game modules; one per app, used on its event loop."""
 
     def __init__(
-        self, project_dir: Path, web_dir: Path | None = None, *, runs_dir: Path = Path("runs")
+        self,
+        project_dir: Path,
+        web_dir: Path | None = None,
+        *,
+        runs_dir: Path = Path("runs"),
+        include: Sequence[str] = (),
     ) -> None:
-        """`runs_dir` is never served, wherever it lies."""
+        """`runs_dir` is never served, wherever it lies; `include`: see `ServerSettings.include`."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
         self._modules: dict[str, GameModule] = {}
         self._maps: dict[str, SourceMap | None] = {}
         self._runs_dir = runs_dir
+        self._include = include
         self._page_files: dict[str, PageFiles] = {}
         self._page_folders: dict[str, Path] = {}
 
@@ -154,19 +160,11 @@ class GameLibrary:
                 return None
             address = PAGE_ADDRESS.search(module.code)
             self._page_files[key] = (
-                PageFolder(folder, self._runs_dir, self._top_of(module.reference, folder))
+                PageFolder(folder, self._runs_dir, self._include)
                 if address is None
                 else PageAddress(address[1].decode())
             )
         return self._page_files[key]
-
-    def _top_of(self, game: GameReference, folder: Path) -> Path:
-        """The highest folder whose files the page of an adapter in `folder` may request."""
-        if game.name in bundled_games(self._web_dir):
-            return folder
-        if folder.is_relative_to(self._project_dir):
-            return shared_folder(folder, self._project_dir) or folder
-        return find_project_dir(folder / Path(game.name).name)
 
     def place_page(self, name: str, folder: Path) -> None:
         """Serve the page of game `name` from below `folder` from now on, wherever its adapter is."""

@@ -1,12 +1,16 @@
 """Where the files of a third-party page come from: a folder, or a server on this machine."""
 
 import http.client
+import os
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlsplit
+
+from attract.games.project import find_project_dir, shared_folder
 
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
@@ -32,14 +36,7 @@ NOT_SHIPPED: Final = (
     "vite.config.*",
 )
 """Files beside a page without a build step that the page does not load."""
-NAME_ABOVE: Final = re.compile(
-    r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
-)
-"""Elements by which a page loads files, without its links."""
 MAX_FOLDERS: Final = 20
-MAX_GIVEN: Final = 10_000
-MAX_PAGE_BYTES: Final = 8 * 2**20
-"""Size up to which a page's text is searched."""
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -57,49 +54,37 @@ class FetchedFile:
 class PageFiles(Protocol):
     """Files of one page and of what it loads, by their paths on an origin of its own."""
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
-        """The file at `path`, which begins with a slash and may end with a query; None: there is none.
-
-        `is_visitors`: a browser of another machine asks.
-        """
+    def find(self, path: str) -> Path | FetchedFile | None:
+        """The file at `path`, which begins with a slash and may end with a query; None: there is none."""
         ...
 
 
 class PageFolder:
-    """Gives a folder's files at the root of the address, and files above it that its page asks for."""
+    """Gives a folder's files at the root of the address, and of what lies above it what a list names."""
 
-    def __init__(self, folder: Path, hidden: Path, top: Path | None = None) -> None:
-        """`hidden`: a folder that is never served.
-
-        `top`: the highest folder whose files a page may request; None, or a folder that does not hold
-        `folder`: that is `folder`.
-        """
+    def __init__(self, folder: Path, hidden: Path, include: Sequence[str] = ()) -> None:
+        """`hidden`: a folder that is never served. `include`: see `ServerSettings.include`."""
         self._folder = folder
         self._hidden = hidden.resolve()
-        self._above = _folders_above(folder, top or folder)
+        tops = {path: shared_folder(folder, path) for path in (Path(name).resolve() for name in include)}
+        self._include = [path for path, top in tops.items() if top is not None]
         self._page_folders: dict[str, None] = {}
-        self._given: set[Path] = set()
-        self.root = folder
-        """The nearest folder that holds what the pages asked for so far name by `../`."""
+        self.root = min(filter(None, tops.values()), key=lambda top: len(top.parts), default=folder)
+        """The nearest folder that holds the page's folder and what the list names."""
+        self._above = [above for above in folder.parents if above.is_relative_to(self.root)]
 
-    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+    def listed(self, file: Path) -> Path | None:
+        """The entry of the list that names this file or a folder of it; the page's folder for its own."""
+        return next((place for place in (self._folder, *self._include) if file.is_relative_to(place)), None)
+
+    def find(self, path: str) -> Path | FetchedFile | None:
         """See `PageFiles`: nothing hidden, of the runs', or by a link to elsewhere.
 
         What a page names from the root is looked for beside the page too, with and without the first folder
         of its path: bundlers name a build's files as they are found where it is published. What is not there
-        is looked for in each folder above, up to `top`. A page that names files above its folder by `../` is
-        given at its place below `root`, so that those names mean what they say. Of what lies above the folder
-        visitors get what the page asked for on this machine.
+        is looked for in each folder above, where only what the list names is found. With a list, a page is
+        given at its place below `root`, so that what it names by `../` means what it says.
         """
-        file = self._find(path)
-        if isinstance(file, Path) and not file.is_relative_to(self._folder):
-            if is_visitors:
-                return file if file in self._given else None
-            if len(self._given) < MAX_GIVEN:
-                self._given.add(file)
-        return file
-
-    def _find(self, path: str) -> Path | FetchedFile | None:
         path, _, query = path.partition("?")
         path = path.lstrip("/")
         is_placed = self.root != self._folder and path.startswith(
@@ -107,7 +92,8 @@ class PageFolder:
         )
         file = None if is_placed else self._below(self._folder, path)
         if file is not None and file.suffix.lower() in PAGE_SUFFIXES:
-            self._note_page(file)
+            if len(self._page_folders) < MAX_FOLDERS:
+                self._page_folders[file.parent.relative_to(self._folder).as_posix()] = None
             if self.root != self._folder:
                 place = posixpath.relpath(
                     file.relative_to(self.root).as_posix(), posixpath.dirname(path) or "."
@@ -122,17 +108,6 @@ class PageFolder:
         places = [*((self._folder, name) for name in beside), *((above, path) for above in self._above)]
         return next((file for file in (self._below(*place) for place in places) if file is not None), None)
 
-    def _note_page(self, page: Path) -> None:
-        folder = page.parent.relative_to(self._folder)
-        if folder.as_posix() in self._page_folders or len(self._page_folders) >= MAX_FOLDERS:
-            return
-        self._page_folders[folder.as_posix()] = None
-        for count, name in names_above(page):
-            # The first folders of those that it goes up lead to `folder`.
-            above = count - len(folder.parts) - 1
-            if 0 <= above < len(self._above) and self._below(self._above[above], name) is not None:
-                self.root = min(self.root, self._above[above], key=lambda place: len(place.parts))
-
     def _below(self, folder: Path, path: str) -> Path | None:
         if any(part.startswith(".") and part != "." for part in path.split("/")) or "\\" in path:
             return None
@@ -142,9 +117,19 @@ class PageFolder:
                 file = file / "index.html"
             file = file.resolve()
             is_shown = is_shown_file(file, folder) and not file.is_relative_to(self._hidden)
-            return file if is_shown and file.is_file() else None
+            return file if is_shown and self.listed(file) is not None and file.is_file() else None
         except (OSError, ValueError):
             return None
+
+
+def missing_text(folder: Path, path: str) -> str:
+    """Why a page in `folder` does not get what it asks for at `path`, and the flag by which it would."""
+    top, name = find_project_dir(folder / "page"), unquote(path).lstrip("/")
+    places = (above / name for above in folder.parents if above.is_relative_to(top))
+    file = next((place for place in places if place.is_file() and is_shown_file(place, top)), None)
+    if file is None:
+        return "does not exist"
+    return f"is above the page's folder: add --include {os.path.relpath(file)} if the page may have it"
 
 
 def is_shown_file(file: Path, folder: Path) -> bool:
@@ -162,24 +147,6 @@ def is_shown_file(file: Path, folder: Path) -> bool:
     return not any(part.startswith(".") for part in parts[:end])
 
 
-def names_above(page: Path) -> list[tuple[int, str]]:
-    """Files that a page's own text names above its folder: how many folders up, and the path from there."""
-    try:
-        if page.stat().st_size > MAX_PAGE_BYTES:
-            return []
-        text = page.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [(match[1].count("../"), unquote(match[2])) for match in NAME_ABOVE.finditer(text)]
-
-
-def _folders_above(folder: Path, top: Path) -> list[Path]:
-    """The folders above `folder` up to `top`, the nearest first."""
-    if not folder.is_relative_to(top):
-        return []
-    return [above for above in folder.parents if above.is_relative_to(top)]
-
-
 class PageAddress:
     """The files that a server on this machine gives."""
 
@@ -191,7 +158,7 @@ class PageAddress:
         self._port = parts.port
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
 
-    def find(self, path: str, *, is_visitors: bool = False) -> FetchedFile | None:
+    def find(self, path: str) -> FetchedFile | None:
         """See `PageFiles`; None also where the server does not answer."""
         connection = self._connect(self._host, self._port, timeout=FETCH_SECONDS)
         try:

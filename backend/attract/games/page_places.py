@@ -1,6 +1,7 @@
 """Resolves the name that a user gives to a page: its files, and the place of its adapter."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -8,7 +9,6 @@ from typing import Final
 from attract.errors import ConfigurationError
 from attract.files import check_inside, read_start
 from attract.games.page_files import ADDRESS, PAGE_SUFFIXES, PageAddress, PageFiles, PageFolder
-from attract.games.project import find_project_dir
 
 ADAPTER: Final = "game.page.ts"
 PAGE_MODULE: Final = "game.page.js"
@@ -63,12 +63,13 @@ def names_page(given: str, web_dir: Path | None) -> bool:
     return path.suffix.lower() in PAGE_SUFFIXES
 
 
-def page_place(given: str, runs_dir: Path) -> PagePlace:
+def page_place(given: str, runs_dir: Path, include: Sequence[str] = ()) -> PagePlace:
     """The page that an address, a folder or a file means.
 
     Args:
         given: as on a command line.
         runs_dir: what is in it is shown to no page.
+        include: see `ServerSettings.include`.
 
     Raises: ConfigurationError: there is no page, or it is a link that leads out of its folder.
     """
@@ -107,6 +108,4 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     if not is_build and path.is_dir() and path != page.parent:
         folder = path
     check_inside(page, folder)
-    return PagePlace(
-        page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir, find_project_dir(page))
-    )
+    return PagePlace(page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir, include))

@@ -7,9 +7,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from attract.errors import FileError
-from attract.files import parse_model, parse_object, read_file
+from attract.files import parse_model, parse_object, read_file, write_atomically
 from attract.playtest.outcomes import Outcome, Outcomes, rounded
-from attract.runs.directory import write_atomically
 from attract.schema.base import Count, FiniteModel, Name, Seed, Text
 from attract.schema.recorded_episode import Sha256
 

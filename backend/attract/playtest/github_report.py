@@ -15,7 +15,7 @@ from attract.playtest.report_text import (
     verdict_text,
 )
 from attract.runs.metrics import MetricsStore
-from attract.runs.plain_text import plain
+from attract.runs.plain_text import plain, without_commands
 
 MAX_ANNOTATIONS: Final = 10
 """GitHub shows ten errors of a step."""
@@ -124,7 +124,7 @@ def _annotation(finding: Finding, folder: str, root: Path) -> str:
 
 
 def _below(file: str, root: Path) -> str:
-    path = Path(file)
+    path = Path(plain(file))
     whole = (path if path.is_absolute() else Path.cwd() / path).resolve()
     base = root.resolve()
     return whole.relative_to(base).as_posix() if whole.is_relative_to(base) else path.as_posix()
@@ -132,7 +132,7 @@ def _below(file: str, root: Path) -> str:
 
 def _data(text: str) -> str:
     """As the runner's toolkit escapes a message."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return without_commands(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -2,12 +2,12 @@
 
 import json
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from attract.files import copy_file, write_atomically
 from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.report import Finding, OracleId
 from attract.runs.plain_text import plain
@@ -143,9 +143,9 @@ def playwright_test(
 
 def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
     """Put into `folder` what all its tests load: `PLAYER`, and of a page game the bundled adapter."""
-    written = [Path(shutil.copyfile(WEB / "finding-test" / PLAYER, folder / PLAYER))]
+    written = [copy_file(WEB / "finding-test" / PLAYER, folder / PLAYER)]
     if adapter is not None:
-        (folder / ADAPTER).write_bytes(adapter)
+        write_atomically(folder / ADAPTER, adapter)
         written.append(folder / ADAPTER)
     return written
 

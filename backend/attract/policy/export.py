@@ -1,7 +1,6 @@
 """ONNX models of a policy: written once per network shape, then patched with each version's weights."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
+from attract.files import write_atomically
 from attract.policy.action_kinds.table import KINDS
 from attract.policy.graph import MASK_INPUT, add_action, policy_graph
 from attract.policy.network import Policy
@@ -195,17 +195,10 @@ def write_export(out_dir: Path, models: Mapping[str, bytes], document: Mapping[s
     """
     out_dir.mkdir(parents=True, exist_ok=True)
     for name, model in models.items():
-        _replace(out_dir / name, model)
-    _replace(out_dir / "policy.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+        write_atomically(out_dir / name, model)
+    write_atomically(
+        out_dir / "policy.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode()
+    )
 
 
 def _place(initializer: onnx.TensorProto, template: bytes) -> _Place:

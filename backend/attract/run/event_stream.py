@@ -117,10 +117,11 @@ async def stream_events(
     asked = loop.time()
     packer = EventPacker()
     with hub.listen(run_id, entry) as listening:
-        now = first()
+        # A past run's database is read: not on the event loop.
+        now = await asyncio.to_thread(first)
         yield "retry: 1000\n\n"
         # What happened since `first` waits in the hub too.
-        for event in (*(event for event in missed() if event.id <= now.id), now):
+        for event in (*(event for event in await asyncio.to_thread(missed) if event.id <= now.id), now):
             packer.add(event)
         written = loop.time()
         yield packer.pack()

@@ -14,10 +14,10 @@ from typing import Final
 
 from attract import __version__
 from attract.run.indexed_run import DEFAULTS, IndexedRun
+from attract.runs.database import open_database
 
 INDEX: Final = ".index.db"
 BUSY_SECONDS: Final = 1.0
-MAX_VALUE_BYTES: Final = 1 << 20
 FORM: Final = hashlib.sha256(
     json.dumps([__version__, DEFAULTS, IndexedRun.model_json_schema()], sort_keys=True).encode()
 ).hexdigest()
@@ -72,15 +72,11 @@ class IndexFile:
     def _connect(self) -> sqlite3.Connection:
         if self._path.is_symlink() or (self._path.exists() and not self._path.is_file()):
             raise sqlite3.OperationalError("is no regular file")
-        connection = sqlite3.connect(self._path, self._busy_seconds, isolation_level=None)
+        connection = open_database(self._path, ("runs", "form"), self._busy_seconds)
         try:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
             # After a power cut it is made anew.
             connection.execute("PRAGMA synchronous=OFF")
-            found = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-            if any(kind in ("view", "trigger") for kind, _ in found):
-                raise sqlite3.DatabaseError("has a view or trigger")
-            if not found:
+            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
                 with connection:
                     connection.execute("BEGIN IMMEDIATE")
                     connection.execute(

@@ -64,7 +64,8 @@ class RunModels:
 
         Raises: UnknownRunError: no such run, policy or version, or it has several policies and none is named.
         """
-        names = self.policy_ids(run_id)
+        is_active = self._active_run(run_id) is not None
+        names = self.policy_ids(run_id) if is_active else await asyncio.to_thread(self.policy_ids, run_id)
         if policy_id is None and len(names) == 1:
             policy_id = names[0]
         if policy_id is None or policy_id not in names:

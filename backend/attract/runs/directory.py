@@ -18,6 +18,7 @@ from attract.files import (
     parse_model,
     parse_object,
     read_optional_file,
+    write_atomically,
 )
 from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
@@ -43,9 +44,13 @@ Mark = Literal["latest", "best"]
 
 def list_run_ids(runs_dir: Path) -> list[str]:
     """Ids of all runs under `runs_dir`, the newest directory first."""
-    found = [path for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
-    found.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
-    return [path.parent.name for path in found]
+    found: list[tuple[float, str]] = []
+    for path in runs_dir.glob("*/config.yaml"):
+        if RUN_ID.fullmatch(path.parent.name):
+            # A run may be moved away meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                found.append((path.lstat().st_mtime, path.parent.name))
+    return [name for _, name in sorted(found, key=lambda run: run[0], reverse=True)]
 
 
 def find_run(runs_dir: Path, run_id: str) -> str:
@@ -141,9 +146,15 @@ class RunDirectory:
         Raises: ConfigurationError: when there is no such run, another process writes it, or its folder holds
             a link out of it or what is no file.
         """
-        directory = cls.view(runs_dir, run_id)
-        directory.check_files()
-        return cls(directory.path, lock_folder(directory.path))
+        path = cls.view(runs_dir, run_id).path
+        # Locked first: what another process writes meanwhile comes and goes.
+        directory = cls(path, lock_folder(path))
+        try:
+            directory.check_files()
+        except BaseException:
+            directory.close()
+            raise
+        return directory
 
     @classmethod
     def view(cls, runs_dir: Path, run_id: str) -> Self:
@@ -392,21 +403,6 @@ class RunDirectory:
                 folder.rename(folder.with_name(f"{version}{PRUNED}"))
         for folder in self.checkpoints.glob(f"*{PRUNED}"):
             shutil.rmtree(folder)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` whole: temporary file, fsync, rename, fsync of the folder."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    fd = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _is_copied(link: Path) -> bool:

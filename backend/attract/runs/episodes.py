@@ -14,8 +14,7 @@ from typing import Final, Literal, get_args
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, EpisodeWriteError, FileError, UnknownRunError
-from attract.files import check_inside, read_optional_file
-from attract.runs.directory import write_atomically
+from attract.files import check_inside, read_optional_file, write_atomically
 from attract.runs.episode_choice import MAX_FAILURES, MAX_STARRED, EpisodeLimits, is_protected, surplus
 from attract.runs.episode_files import MAX_FILE_BYTES, read_episode, written
 from attract.runs.plain_text import plain
@@ -164,7 +163,7 @@ class EpisodeStore:
             self._check_room(known, entry)
         if len(data) > MAX_FILE_BYTES:
             return None
-        _replace(self._path(episode_id), data)
+        write_atomically(self._path(episode_id), data)
         if entry.starred:
             write_atomically(self._star(episode_id), b"")
         known.append(entry)
@@ -298,7 +297,7 @@ class EpisodeStore:
         whole = [entry for entry in entries if entry.problem is None]
         # Lost by a power cut, it is made again of the files.
         data = EpisodeIndex(entries=whole).model_dump_json().encode()
-        _replace(self._folder / INDEX, data, is_synced=False)
+        write_atomically(self._folder / INDEX, data, is_synced=False)
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
@@ -344,17 +343,6 @@ def entry_of(episode: RecordedEpisode, new: NewEpisode, num_bytes: int) -> Episo
         num_bytes=num_bytes,
         created_at=episode.created_at,
     )
-
-
-def _replace(path: Path, data: bytes, *, is_synced: bool = True) -> None:
-    """As `write_atomically`, but a power cut may undo it: the disk has less to do."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        if is_synced:
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _named(episode_id: str) -> tuple[EpisodeSource | None, EpisodeRole | None]:

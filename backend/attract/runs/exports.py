@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from attract.files import MAX_JSON_BYTES, parse_object, read_file
+from attract.files import MAX_JSON_BYTES, parse_object, read_file, write_atomically
 
 DOCUMENT_FILE = "policy.json"
 PART_BYTES = 512 * 1024
@@ -39,10 +39,10 @@ def split_models(folder: Path, models: Sequence[Path]) -> list[Path]:
         parts[model.name] = len(starts)
         for number, start in enumerate(starts, 1):
             part = model.with_name(f"{model.name}.{number}")
-            part.write_bytes(data[start : start + PART_BYTES])
+            write_atomically(part, data[start : start + PART_BYTES])
             written.append(part)
         model.unlink()
     if parts:
         text = json.dumps({**document, "parts": parts}, indent=2, sort_keys=True)
-        (folder / DOCUMENT_FILE).write_text(text + "\n", encoding="utf-8")
+        write_atomically(folder / DOCUMENT_FILE, f"{text}\n".encode())
     return written

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from attract.files import parse_json, parse_model, read_optional_file
-from attract.runs.directory import RunDirectory, write_atomically
+from attract.files import parse_json, parse_model, read_optional_file, write_atomically
+from attract.runs.directory import RunDirectory
 from attract.schema.run_list import RunLabels
 
 LABELS: Final = "labels.json"

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import json
 import math
-import os
 import sqlite3
 import threading
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from attract.errors import FileError
-from attract.files import parse_json
+from attract.files import can_write, parse_json
+from attract.runs.database import READ_SECONDS, limit_time, open_database
 from attract.runs.thinning import HIGH, LOW, metric_names, thin
 from attract.schema.metrics import ClockStart, MetricSeries, MetricsView
 
@@ -38,6 +38,7 @@ OLD_TABLES = {
     "metrics": 'SELECT name, "update", 1 AS count, value AS mean, NULL AS low, NULL AS high FROM metrics',
 }
 """Tables that earlier versions of Attract wrote in place of `points`, and how to read them as points."""
+TABLES = ("updates", "points", "buckets", "events", "facts", *OLD_TABLES)
 _INSERT_POINT = "INSERT INTO points VALUES (?, ?, 1, ?, NULL, NULL)"
 _MERGE_POINT = (
     ' ON CONFLICT (name, "update") DO UPDATE SET '
@@ -152,9 +153,12 @@ class MetricsStore:
             if not hasattr(self._local, "connection"):
                 self._local.connection = _connect(self._path)
                 self._connections.append(self._local.connection)
+            limit_time(self._local.connection)
             yield self._local.connection
         except sqlite3.DatabaseError as error:
             name = _error_name(error)
+            if name == "SQLITE_INTERRUPT":
+                raise FileError(self._path, f"takes longer than {READ_SECONDS:g} s to read") from None
             if name.startswith(_DAMAGED):
                 raise FileError(self._path, f"is no database of a run's metrics: {error}") from None
             if name.startswith("SQLITE_READONLY"):
@@ -165,6 +169,7 @@ class MetricsStore:
     def _transaction(self) -> Generator[sqlite3.Connection]:
         """Commit what the block writes, or none of it when it raises."""
         with self._connected() as connection, connection:
+            limit_time(connection, None)
             connection.execute("BEGIN IMMEDIATE")
             yield connection
 
@@ -379,27 +384,20 @@ def _put_fact(connection: sqlite3.Connection, key: str, data: Any) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # A database with a log beside it is read where that log can be created, or as one that nothing changes.
-    is_writable = os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    is_writable = can_write(path.parent)
     if not is_writable and _has_open_log(path):
         raise FileError(
             path, "was not closed and its folder is read-only: copy the run's folder to one that is not"
         )
     name = str(path) if is_writable else f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(
-        name, BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=not is_writable
-    )
+    connection = open_database(name, TABLES, BUSY_SECONDS, MAX_VALUE_BYTES, is_uri=not is_writable)
     try:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
         if is_writable:
             connection.execute("PRAGMA journal_mode=WAL")
         # A commit survives the death of the process (D1) without an fsync that would delay the announcement.
         connection.execute("PRAGMA synchronous=NORMAL")
         # KiB per connection; the system caches the rest, and a server's memory does not grow with its runs.
         connection.execute("PRAGMA cache_size=-64")
-        # A view may compute for ever; a run's database has none.
-        query = "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')"
-        if (foreign := connection.execute(query).fetchone()) is not None:
-            raise sqlite3.DatabaseError(f"has a view or trigger, {foreign[0]!r:.80}")
         _create_tables(connection)
     except BaseException:
         connection.close()

@@ -1,10 +1,14 @@
 """Makes untrusted text fit for one line of a log or a terminal."""
 
+import re
 import unicodedata
 from typing import Final
 
 HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co")
 """Categories of characters that move the cursor, reorder what is shown, end a line or show nothing."""
+
+WORKFLOW_COMMAND: Final = re.compile(r"##\[|^\s*::", re.MULTILINE)
+"""GitHub's runner obeys a line of its log that begins with the second, and the first anywhere in a line."""
 
 MAX_SHOWN: Final = 1_000
 """Maximum length of an error in an answer: it may quote a request of any size."""
@@ -21,7 +25,13 @@ def plain(text: str, limit: int | None = None) -> str:
     # Nearly all text is harmless, and this is asked of each line of a log.
     if not kept.isprintable():
         kept = "".join(character if _is_seen(character) else repr(character)[1:-1] for character in kept)
+    kept = without_commands(kept)
     return kept if limit is None or len(text) <= limit else f"{kept}..."
+
+
+def without_commands(text: str) -> str:
+    """`text` with what a CI service's log would obey taken apart by a backslash."""
+    return WORKFLOW_COMMAND.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text)
 
 
 def shortened(text: str, limit: int = MAX_SHOWN) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError, FileError
-from attract.files import read_file
-from attract.runs.directory import write_atomically
+from attract.files import read_file, write_atomically
 from attract.runs.lock import LOCK, is_locked
 from attract.runs.run_ids import RUN_ID
 from attract.schema.studies import StudySummary, StudyView

@@ -24,9 +24,13 @@ _SCALARS: Final = re.compile(
             *(re.escape(bytes([0xA0 + size])) + b".{%d}" % size for size in range(32)),
         ]
     )
-    + b")*+"
+    + b")++"
 )
 """A run of small values: numbers, strings of up to 31 bytes, None, booleans."""
+_HEADS: Final = re.compile(rb"(?s:(?:%b|[\x80-\x9f]){0,8192}+)" % _SCALARS.pattern)
+"""Small values and the heads of short maps and lists, so many that the limits are asked often enough."""
+_LENGTHS: Final = bytes(2 * (head & 15) if 0x80 <= head <= 0x8F else head & 15 for head in range(256))
+"""By head of a short map or list: its names and items."""
 _SIZED: Final = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 """Bytes and long strings: how many bytes of length follow the head."""
 _CONTAINERS: Final = {0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}
@@ -42,32 +46,35 @@ def check_size(data: bytes | bytearray | memoryview) -> None:
     """
     at, items, containers = 0, 0, 0
     while at < len(data):
-        run = _SCALARS.match(data, at)
-        at = at if run is None else run.end()
-        if at >= len(data):
-            return
+        run = _HEADS.match(data, at)
+        if run is not None and run.end() > at:
+            heads = _SCALARS.sub(b"", run[0])
+            at, items, containers = run.end(), items + sum(heads.translate(_LENGTHS)), containers + len(heads)
+            _check_counts(items, containers)
+            continue
         head = data[at]
         if head in _SIZED:
             width = _SIZED[head]
             at += 1 + width + int.from_bytes(data[at + 1 : at + 1 + width])
             continue
-        if 0x80 <= head <= 0x9F:
-            width, count = 0, head & 0x0F
-        elif head in _CONTAINERS:
-            width = _CONTAINERS[head]
-            count = int.from_bytes(data[at + 1 : at + 1 + width])
-        else:
+        if head not in _CONTAINERS:
             return
-        is_map = head < 0x90 or head in (0xDE, 0xDF)
+        width = _CONTAINERS[head]
+        count = int.from_bytes(data[at + 1 : at + 1 + width])
+        is_map = head in (0xDE, 0xDF)
         if is_map and count > MAX_NAMES:
             raise _too_many(f"a map of {count} names", MAX_NAMES)
         items += 2 * count if is_map else count
         containers += 1
-        if items > MAX_ITEMS:
-            raise _too_many(f"{items} names and items", MAX_ITEMS)
-        if containers > MAX_CONTAINERS:
-            raise _too_many(f"{containers} maps and lists", MAX_CONTAINERS)
+        _check_counts(items, containers)
         at += 1 + width
+
+
+def _check_counts(items: int, containers: int) -> None:
+    if items > MAX_ITEMS:
+        raise _too_many(f"{items} names and items", MAX_ITEMS)
+    if containers > MAX_CONTAINERS:
+        raise _too_many(f"{containers} maps and lists", MAX_CONTAINERS)
 
 
 def check_names(message: dict[Any, Any]) -> None:

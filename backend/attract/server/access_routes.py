@@ -37,7 +37,7 @@ def add_access_routes(
 
     @app.post("/api/session")
     @role("public")
-    async def open_session(session: Session, request: Request) -> JSONResponse:
+    def open_session(session: Session, request: Request) -> JSONResponse:
         grant = guard.grant_of(session.token)
         if grant is None or grant.role == "worker":
             raise HTTPException(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from attract.errors import AccessError, ConfigurationError
+from attract.runs.database import open_database
 from attract.schema.tiers import LinkTier
 
 SessionRole = Literal["admin", "viewer"]
@@ -27,10 +28,13 @@ SESSION_SECONDS: Final = 30 * 24 * 3600.0
 SEEN_SECONDS: Final = 300.0
 """Resolution of the time of a session's last use."""
 BUSY_SECONDS: Final = 2.0
+MAX_OF_LINK: Final = 48
+"""Open sessions of one viewer's link; the oldest ends for the next."""
 MARK: Final = "invite"
 """An invitation is `invite.<id>.<tier>.<expires>.<signature>`."""
 log = logging.getLogger(__name__)
 
+TABLES: Final = ("sessions", "invitations", "opened")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sessions (digest BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, key BLOB NOT NULL,
     role TEXT NOT NULL, created REAL NOT NULL, seen REAL NOT NULL, agent TEXT NOT NULL);
@@ -38,6 +42,12 @@ CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, tier TEXT NOT NULL,
     expires REAL NOT NULL, note TEXT NOT NULL, session TEXT);
 CREATE TABLE IF NOT EXISTS opened (session TEXT PRIMARY KEY, invitation TEXT NOT NULL);
 """
+_END_SURPLUS: Final = (
+    "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions JOIN opened ON id = session "
+    f"WHERE invitation = ? ORDER BY created DESC, sessions.rowid DESC LIMIT -1 OFFSET {MAX_OF_LINK})",
+    "DELETE FROM opened WHERE invitation = ? AND session NOT IN (SELECT id FROM sessions)",
+)
+_Statement = tuple[str, tuple[Any, ...]]
 _SESSION = "SELECT id, role, created, seen, agent, key FROM sessions"
 _INVITATION = "SELECT id, tier, created, expires, note, session FROM invitations"
 
@@ -78,9 +88,10 @@ class AccessStore:
     """Stores sessions and invitations in `<runs folder>/.access`: a key of 256 bits and a small database,
     mode 0600.
 
-    Owned by the guard, used on the event loop. Several servers of one runs folder share it, so that what one
-    revokes is revoked for all. Of a session only hashes are kept; an invitation is signed with the key, and
-    counts as long as its row is there. The folder is made when it is first needed.
+    Owned by the guard, used on the event loop; sessions are opened in threads. Several servers of one runs
+    folder share it, so that what one revokes is revoked for all. Of a session only hashes are kept; an
+    invitation is signed with the key, and counts as long as its row is there. The folder is made when it is
+    first needed.
 
     Args:
         runs_dir: the runs folder.
@@ -129,13 +140,20 @@ class AccessStore:
         token, key, now = secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._wall()
         digest = _digest(token)
         session = KeptSession(f"s-{digest.hex()[:12]}", role, now, now, agent[:200], _digest(key))
-        self._written("DELETE FROM sessions WHERE created <= ?", (now - SESSION_SECONDS,))
         row = (digest, session.id, session.key, role, now, now, session.agent)
-        if not self._written("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", row):
+        statements: list[_Statement] = [
+            ("DELETE FROM sessions WHERE created <= ?", (now - SESSION_SECONDS,)),
+            ("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", row),
+        ]
+        if invitation is not None:
+            statements.append(("INSERT INTO opened VALUES (?, ?)", (session.id, invitation)))
+            statements += [(statement, (invitation,)) for statement in _END_SURPLUS]
+        if not self._written(*statements):
             self._unkept_sessions[digest] = session
-        opened = (session.id, invitation)
-        if invitation is not None and not self._written("INSERT INTO opened VALUES (?, ?)", opened):
-            self._unkept_opened[session.id] = invitation
+            while len(self._unkept_sessions) > MAX_OF_LINK:
+                del self._unkept_sessions[next(iter(self._unkept_sessions))]
+            if invitation is not None:
+                self._unkept_opened[session.id] = invitation
         return token, key
 
     def session(self, token: str) -> KeptSession | None:
@@ -162,9 +180,9 @@ class AccessStore:
         invitation = Invitation(
             f"i-{secrets.token_hex(8)}", tier, now, float(int(now + seconds)), note, session
         )
-        self._written("DELETE FROM invitations WHERE expires <= ?", (now,))
         row = (invitation.id, tier, now, invitation.expires, note, session)
-        if not self._written("INSERT INTO invitations VALUES (?, ?, ?, ?, ?, ?)", row):
+        old = ("DELETE FROM invitations WHERE expires <= ?", (now,))
+        if not self._written(old, ("INSERT INTO invitations VALUES (?, ?, ?, ?, ?, ?)", row)):
             self._unkept_invitations[invitation.id] = invitation
         return self.token_of(invitation)
 
@@ -204,11 +222,9 @@ class AccessStore:
         ended = self.ended_with(entry_id)
         self._ended |= ended
         marks = ", ".join("?" for _ in ended)
-        kept = all(
-            self._written(f"DELETE FROM {table} WHERE {column} IN ({marks})", tuple(ended))
-            for table, column in (("sessions", "id"), ("invitations", "id"), ("opened", "session"))
-        )
-        if not kept:
+        places = (("sessions", "id"), ("invitations", "id"), ("opened", "session"))
+        statements = [f"DELETE FROM {table} WHERE {column} IN ({marks})" for table, column in places]
+        if not self._written(*((statement, tuple(ended)) for statement in statements)):
             raise AccessError(
                 f"{entry_id} was revoked, but {self._folder} is not writable: revoke it again later"
             )
@@ -242,7 +258,7 @@ class AccessStore:
         now = self._wall()
         if now - session.seen < SEEN_SECONDS:
             return session
-        self._written("UPDATE sessions SET seen = ? WHERE id = ?", (now, session.id))
+        self._written(("UPDATE sessions SET seen = ? WHERE id = ?", (now, session.id)))
         return replace(session, seen=now)
 
     def _signing_key(self) -> bytes:
@@ -285,7 +301,7 @@ class AccessStore:
     @contextlib.contextmanager
     def _database(self) -> Generator[sqlite3.Connection]:
         """A new connection each time (about 0.1 ms): nothing stays open, and a restored file is read."""
-        with contextlib.closing(sqlite3.connect(self._folder / DATABASE, timeout=BUSY_SECONDS)) as database:
+        with contextlib.closing(open_database(self._folder / DATABASE, TABLES, BUSY_SECONDS)) as database:
             yield database
 
     def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
@@ -299,7 +315,8 @@ class AccessStore:
             log.error("%s cannot be read: %s", self._folder / DATABASE, error)
             return []
 
-    def _written(self, statement: str, values: tuple[Any, ...]) -> bool:
+    def _written(self, *statements: _Statement) -> bool:
+        """Whether the disk took all of them, in one transaction."""
         path = self._folder / DATABASE
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -307,7 +324,9 @@ class AccessStore:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             with self._database() as database, database:
                 database.executescript(_TABLES)
-                database.execute(statement, values)
+                database.execute("BEGIN IMMEDIATE")
+                for statement, values in statements:
+                    database.execute(statement, values)
         except (sqlite3.Error, OSError) as error:
             log.warning("%s takes nothing: %s", path, error)
             return False

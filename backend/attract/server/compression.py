@@ -46,7 +46,7 @@ class _Compressor:
         if start is not None:
             body: bytes = message.get("body", b"")
             if not message.get("more_body", False) and len(body) >= MIN_BYTES:
-                body = await asyncio.to_thread(gzip.compress, body, LEVEL)
+                body = await asyncio.to_thread(gzip.compress, body, LEVEL, mtime=0)
                 message = {**message, "body": body}
                 headers = MutableHeaders(raw=list(start["headers"]))
                 headers["content-encoding"] = "gzip"

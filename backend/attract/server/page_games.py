@@ -166,7 +166,7 @@ class PageGameMiddleware:
             return self._thread_page(asked.owners, NOT_FOR_VISITORS if is_refused else None)
         file = None
         if files is not None and not is_refused:
-            file = files.find(_with_query(scope, asked.path), is_visitors=asked.is_visitors)
+            file = files.find(_with_query(scope, asked.path))
         if file is None:
             return PlainTextResponse(f"there is no file {asked.path}", 404)
         headers = _file_headers(scope)

@@ -1,5 +1,6 @@
 """The HTTP API and the pages; each route declares who may call it."""
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from mimetypes import guess_type
@@ -225,7 +226,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
     @app.post("/api/runs/{run_id}/rollback")
     @role("admin")
     async def roll_back(run_id: str, body: RollBack) -> RunView:
-        return service.roll_back(run_id, body.to_version)
+        return await asyncio.to_thread(service.roll_back, run_id, body.to_version)
 
     @app.get("/api/runs/{run_id}/fleet")
     @role("viewer")
@@ -258,7 +259,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
     async def get_events(
         run_id: str, request: Request, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
-        service.view(run_id)
+        await asyncio.to_thread(service.view, run_id)
         after = None if last_event_id is None else _number(last_event_id)
         if last_event_id is not None and after is None:
             raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
@@ -294,7 +295,7 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         run_id: str, version: str, policy: Annotated[str | None, Query(max_length=120)] = None
     ) -> Response:
         if version == "latest":
-            newest = service.models.latest_version(run_id)
+            newest = await asyncio.to_thread(service.models.latest_version, run_id)
             query = "" if policy is None else f"?policy={quote(policy)}"
             # Relative, so that it holds under any prefix.
             return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})

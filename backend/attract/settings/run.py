@@ -260,6 +260,9 @@ class ServerSettings(Settings):
     project_dir: Path = Path()
     """Folder whose game modules may be trained; nothing outside it is bundled. Without it, commands that take
     a game's path use the repository or package that contains the game."""
+    include: Names = ()
+    """Files and folders that a game's page may load from above its folder, separated by commas; all others
+    there are refused. `attract export --page` copies those that the page requests, folders whole."""
     lan: bool = False
     """Also listen on the local network, for devices with a join link."""
     public_url: str | None = None
@@ -316,6 +319,13 @@ class ServerSettings(Settings):
     """URL (http or https) that gets a JSON object by POST when a run is solved, does not learn, or ends."""
     cell: Annotated[Cell | None, INTERNAL] = None
     """Rank in a distributed run, from a launcher's variables. None: a single trainer."""
+
+    @model_validator(mode="after")
+    def _are_there(self) -> Self:
+        for name in self.include:
+            if Path(name).is_symlink() or not Path(name).exists():
+                raise ValueError(f"include {name!r} is not a file or a folder; links are not followed")
+        return self
 
     @model_validator(mode="after")
     def _can_track(self) -> Self:

@@ -1,9 +1,12 @@
 """`attract eval`: what is refused before a browser is started; the rest is `tests/end_to_end`'s."""
 
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.backend.runs.test_metrics import read_only_folder
 
 from attract.browser import chromium
 from attract.commands.evaluate import (
@@ -12,6 +15,7 @@ from attract.commands.evaluate import (
     copy_version,
     evaluate_run,
     hint_of_best,
+    readable_run,
     save_episodes,
     saved_text,
 )
@@ -64,6 +68,28 @@ def test_the_copy_of_a_run_in_training_has_one_version_and_its_game(tmp_path: Pa
     with pytest.raises(ConfigurationError, match="version 7 of run run-1 was thinned out just now"):
         copy_version(directory, 7, tmp_path / "gone")
     directory.close()
+
+
+def test_a_run_that_cannot_be_locked_is_read_in_a_copy(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    (directory.checkpoints / "4").mkdir()
+    server = ServerSettings(runs_dir=tmp_path / "runs")
+    with readable_run(directory, None, server) as copied:
+        assert RunDirectory.view(copied.runs_dir, "run-1").versions() == [4]
+        assert copied.runs_dir != server.runs_dir
+    assert not copied.runs_dir.exists()
+    directory.close()
+    with readable_run(directory, None, server) as own:
+        assert own is server
+    with read_only_folder() as folder:
+        shutil.copytree(tmp_path / "runs", folder / "runs")
+        (folder / "runs" / "run-1").chmod(0o555)
+        if os.geteuid() == 0:
+            os.seteuid(65_534)
+        archived = RunDirectory.view(folder / "runs", "run-1")
+        with readable_run(archived, None, ServerSettings(runs_dir=folder / "runs")) as copied:
+            RunDirectory.open_locked(copied.runs_dir, "run-1").close()
 
 
 async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

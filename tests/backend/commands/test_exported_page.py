@@ -147,15 +147,23 @@ def test_a_page_that_names_files_above_its_folder_keeps_its_place_below_the_one_
     kept.write_text("game")
     out = project / "site"
     copy = find_page_copy(page, project, (out, project / "trained"))
-    site = write_site(out, kept, copy, project / "trained")
+    listed = [str(project / name) for name in ("style.css", "lib/js")]
+    site = write_site(out, kept, copy, project / "trained", listed)
     assert site.page == "games/puzzle/play.html"
     assert '<script type="module" src="../../attract/main.js">' in (out / site.page).read_text()
     assert (out / "games" / "puzzle" / "own.js").is_file()
 
     assert site.add("style.css")
-    # A file that is asked for once is there; its folder's others may be asked for later.
+    # Others of a folder in the list may be asked for later.
     assert [site.add("lib/js/a.js"), site.add("lib/js/a.js")] == [True, False]
-    for path in ("gone.js", "../secret.txt", "secret.txt", ".git/config", "trained/m/policy.onnx"):
+    for path in (
+        "gone.js",
+        "lib/other.js",
+        "../secret.txt",
+        "secret.txt",
+        ".git/config",
+        "trained/m/policy.onnx",
+    ):
         assert not site.add(path), path
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     assert {name for name in files if not name.startswith("attract/")} == {
@@ -165,3 +173,21 @@ def test_a_page_that_names_files_above_its_folder_keeps_its_place_below_the_one_
         "lib/js/a.js",
         "lib/js/b.js",
     }
+
+
+def test_of_files_above_a_page_only_those_that_the_list_names_are_copied(project: Path) -> None:
+    page = project / "games" / "evil" / "esc.html"
+    for name in ("infra/keys/prod.json", "infra/keys/db.pem", "service-account.json", "games/evil/esc.html"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("<head></head>")
+    kept = project.parent / "kept.js"
+    kept.write_text("game")
+    asked = ("infra/keys/prod.json", "service-account.json")
+    for number, listed in enumerate(([], ["infra/keys/prod.json"], ["."])):
+        out = project.parent / f"site{number}"
+        copy = find_page_copy(page, page.parent, (out,))
+        site = write_site(out, kept, copy, project / "trained", [str(project / name) for name in listed])
+        added = [site.add(path) for path in asked]
+        assert added == [bool(listed), listed == ["."]]
+        assert (out / asked[0]).exists() == bool(listed)
+        assert not (out / "infra" / "keys" / "db.pem").exists()

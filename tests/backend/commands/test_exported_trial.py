@@ -23,7 +23,7 @@ script.src = "lib/second.js"; script.onload = () => { window.engine = true; };
 document.currentScript.after(script);"""
 
 
-def exported(tmp_path: Path, page: str = PAGE) -> ExportedPage:
+def exported(tmp_path: Path, page: str = PAGE, include: tuple[str, ...] = ("lib",)) -> ExportedPage:
     """A site with its agent and its page, whose source lies beside `lib`."""
     project, out = tmp_path / "project", tmp_path / "site"
     for name, text in {"lib/first.js": FIRST, "lib/second.js": "", "page/index.html": page}.items():
@@ -34,15 +34,25 @@ def exported(tmp_path: Path, page: str = PAGE) -> ExportedPage:
         (out / "attract" / name).write_text(text)
     (out / "index.html").write_text(page)
     source = project / "page" / "index.html"
-    files = PageFolder(source.parent, tmp_path / "runs", project)
+    files = PageFolder(source.parent, tmp_path / "runs", [str(project / name) for name in include])
     return ExportedPage(out, "index.html", source, frozenset({out}), files, [])
 
 
 async def test_what_the_page_asks_for_is_copied_until_it_plays(tmp_path: Path) -> None:
     site = exported(tmp_path, PAGE.replace("<script src", "<script>window.engine = true</script><script src"))
-    assert await try_site(site) == []
+    (note,) = await try_site(site)
+    assert note.startswith("it has ") and note.endswith("project/lib of --include")
     assert (site.out / "lib" / "first.js").is_file()
     assert (site.out / "lib" / "second.js").is_file()
+
+
+async def test_what_lies_above_and_is_not_listed_is_refused_and_named_with_its_flag(tmp_path: Path) -> None:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    site = exported(tmp_path, PAGE.replace("</head>", "<script>engine = 1</script></head>"), include=())
+    (note,) = await try_site(site)
+    assert note.startswith("it requests /lib/first.js, which is above the page's folder: add --include ")
+    assert note.endswith("project/lib/first.js if the page may have it")
+    assert not (site.out / "lib").exists()
 
 
 async def test_what_a_page_that_plays_asks_for_in_vain_is_said(tmp_path: Path) -> None:

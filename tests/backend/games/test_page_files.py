@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.games.page_files import ADDRESS, FetchedFile, PageAddress, PageFolder
+from attract.games.page_files import ADDRESS, FetchedFile, PageAddress, PageFolder, missing_text
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_beside_a_page_nothing_more_is_shown(folder: Path) -> None:
         assert found(files, path) is None
 
 
-def test_what_lies_above_is_found_up_to_the_top_and_nothing_above_that(tmp_path: Path) -> None:
+def test_of_what_lies_above_the_list_is_found_and_never_a_neighbour(tmp_path: Path) -> None:
     project = tmp_path / "home" / "project"
     pages = project / "examples" / "deep"
     (pages / "runs").mkdir(parents=True)
@@ -75,6 +75,7 @@ def test_what_lies_above_is_found_up_to_the_top_and_nothing_above_that(tmp_path:
     for file in (
         pages / "game.html",
         project / "pixi" / "pixi.js",
+        project / "pixi" / "key.pem",
         project / "examples" / "sound.mp3",
         project / ".env",
         tmp_path / "home" / "secret.txt",
@@ -82,13 +83,17 @@ def test_what_lies_above_is_found_up_to_the_top_and_nothing_above_that(tmp_path:
     ):
         file.parent.mkdir(exist_ok=True)
         file.write_text(file.name)
+    (project / ".git").mkdir()
     (project / "out.txt").symlink_to(tmp_path / "home" / "secret.txt")
-    files = PageFolder(pages, project / "runs", project)
-    assert found(files, "/game.html") == "game.html"
+    assert found(PageFolder(pages, project / "runs"), "/pixi/pixi.js") is None
+    listed = [project / name for name in ("pixi/pixi.js", "examples/sound.mp3", "runs", ".env")]
+    files = PageFolder(pages, project / "runs", list(map(str, listed)))
+    assert moved(files, "/game.html") == "examples/deep/game.html"
     # A browser asks for `../../pixi/pixi.js` of a page at the root as it asks for `/pixi/pixi.js`.
     assert found(files, "/pixi/pixi.js") == "pixi.js"
     assert found(files, "/sound.mp3") == "sound.mp3"
     for path in (
+        "/pixi/key.pem",
         "/secret.txt",
         "/home/secret.txt",
         "/../secret.txt",
@@ -98,9 +103,10 @@ def test_what_lies_above_is_found_up_to_the_top_and_nothing_above_that(tmp_path:
         "/runs/token",
     ):
         assert found(files, path) is None, path
-    assert found(PageFolder(pages, project / "runs"), "/pixi/pixi.js") is None
-    # What does not hold the folder is no top of it.
-    assert found(PageFolder(pages, project / "runs", project / "pixi"), "/sound.mp3") is None
+    assert found(PageFolder(pages, project / "runs", [str(project / "pixi")]), "/pixi/key.pem") == "key.pem"
+    # It is named where it would be found, for the person to list it.
+    assert missing_text(pages, "/pixi/key.pem").endswith("project/pixi/key.pem if the page may have it")
+    assert [missing_text(pages, path) for path in ("/secret.txt", "/.env")] == ["does not exist"] * 2
 
 
 def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mean_what_they_say(
@@ -115,7 +121,9 @@ def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mea
     (tmp_path / "index.html").write_text("the list of games")
     (tmp_path / "games" / "lib").mkdir()
     (tmp_path / "games" / "lib" / "a.js").write_text("a")
-    files = PageFolder(folder, tmp_path / "runs", tmp_path)
+    assert found(PageFolder(folder, tmp_path / "runs"), "/index.html") == text
+    listed = [str(tmp_path / "style.css"), str(tmp_path / "games" / "lib")]
+    files = PageFolder(folder, tmp_path / "runs", listed)
     assert moved(files, "/index.html?level=2") == "games/my%20puzzle/index.html?level=2"
     # A copy of the page asks as the first did.
     assert moved(files, "/") == "games/my%20puzzle/index.html"
@@ -126,41 +134,19 @@ def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mea
     assert files.root == tmp_path
 
 
-def test_what_a_page_leads_to_above_its_folder_does_not_move_it(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "index.html").write_text("the list of games")
-    text = '<a href="../index.html">back</a><a class="b" href=../index.html>back</a>'
-    (tmp_path / "one" / "index.html").write_text(text)
-    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
-    assert found(files, "/index.html") == text
-
-
-def test_visitors_get_of_what_lies_above_what_the_page_asked_for_here(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    for name in ("one/game.js", "lib.js", "notes.txt"):
-        (tmp_path / name).write_text(name)
-    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
-    assert files.find("/game.js", is_visitors=True) == tmp_path / "one" / "game.js"
-    assert files.find("/lib.js", is_visitors=True) is None
-    assert files.find("/lib.js") == tmp_path / "lib.js"
-    assert files.find("/lib.js", is_visitors=True) == tmp_path / "lib.js"
-    assert files.find("/notes.txt", is_visitors=True) is None
-
-
 def test_a_page_in_a_folder_below_its_adapter_goes_above_both(tmp_path: Path) -> None:
     folder = tmp_path / "game"
     (folder / "dist").mkdir(parents=True)
-    (folder / "own.js").write_text("own")
     (tmp_path / "all.js").write_text("all")
     page = folder / "dist" / "index.html"
-    page.write_text("<script src='../own.js'></script>")
-    files = PageFolder(folder, tmp_path / "runs", tmp_path)
-    assert found(files, "/dist/index.html") == page.read_text()
-    assert files.root == folder
-    page.write_text("<script src='../../all.js'></script><script src='../../../gone.js'></script>")
-    files = PageFolder(folder, tmp_path / "runs", tmp_path)
+    page.write_text("<script src='../../all.js'></script>")
+    files = PageFolder(folder, tmp_path / "runs")
+    assert (found(files, "/dist/index.html"), files.root) == (page.read_text(), folder)
+    files = PageFolder(folder, tmp_path / "runs", [str(tmp_path / "all.js")])
     assert moved(files, "/dist/index.html") == "../game/dist/index.html"
     assert found(files, "/game/dist/index.html") == page.read_text()
+    # A list of another project is none of this page's.
+    assert PageFolder(folder, tmp_path / "runs", ["/etc/hostname"]).root == folder
 
 
 class Bundler(BaseHTTPRequestHandler):

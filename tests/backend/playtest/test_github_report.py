@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from attract.commands.json_output import json_text
+from attract.commands.train_display import printable
 from attract.playtest.github_report import annotation_lines, append_summary, return_curve, step_summary
 from attract.playtest.report import OracleState
+from attract.playtest.report_text import text_lines
 from attract.runs.metrics import MetricsStore, UpdateRow
 from playtest_reports import failed, found, report
 from recorded_episodes import recorded
@@ -87,3 +90,16 @@ def test_a_summary_is_added_to_what_the_step_has_written(
 def test_a_summary_is_no_longer_than_github_takes() -> None:
     states = [OracleState(oracle="nan", state="not_judged", note="x" * 400) for _ in range(4000)]
     assert len(step_summary(report(oracles=states)).encode()) <= 1 << 20
+
+
+COMMANDS = ("##[add-mask]x", "::error::x", "a\n  ::set-output name=a::b", "x ##[set-env name=A;]b")
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_hostile_no_text_of_a_game_is_a_command_of_the_log(text: str, tmp_path: Path) -> None:
+    run = failed(found(recorded(error="gone"), text=text, file=f"{text}\0", player=text), game=text)
+    shown = [*text_lines(run, "out"), *"\n".join(annotation_lines(run, "out", tmp_path)).splitlines()]
+    shown += [printable(text), json_text(run)]
+    for line in "\n".join(shown).splitlines():
+        assert "##[" not in line
+        assert not line.lstrip().startswith("::") or line.startswith(("::error file=", "::notice title="))

@@ -39,7 +39,7 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
     file = tmp_path / "report.html"
     file.write_text(page_text)
     for scheme in ("light", "dark"):
-        async with chromium() as browser, open_page(browser, file.as_uri(), scheme=scheme) as (page, _):
+        async with chromium() as browser, open_page(browser, file.as_uri(), scheme=scheme) as (page, said):
             await expect(page.get_by_role("heading", name="error")).to_be_visible()
             await expect(page.locator(".verdict")).to_have_text("2 findings: error, slow")
             await expect(page.locator("#finding-1-error")).to_contain_text(
@@ -50,6 +50,10 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
             await expect(player.locator("#step")).not_to_have_text("")
             await expect(player.locator("#status")).to_contain_text("It played as it was recorded.")
             await check_accessible(page, "the report")
+            said.expected += ["Content Security Policy", "CSP: frame-src"]
+            # The game cannot have its frame show another page, which would have no policy.
+            async with page.expect_console_message(lambda line: "Content Security Policy" in line.text):
+                await page.frames[1].evaluate("location.href = 'http://127.0.0.1:9/away'")
             await photograph_all(page, PICTURES, f"report-{scheme}")
 
 

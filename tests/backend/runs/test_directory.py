@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -394,3 +395,15 @@ def test_a_damaged_config_names_the_run_and_the_file(tmp_path: Path):
     directory.close()
     with pytest.raises(DamagedRunError, match=r"run a is damaged: config\.yaml: is empty"):
         directory.read_settings()
+
+
+def test_a_run_that_another_process_writes_is_refused_by_its_lock_whatever_comes_and_goes(tmp_path: Path):
+    with closing(RunDirectory.create(tmp_path, "run-1")) as directory:
+        directory.write_config("cartpole", {})
+        # What the writer is about to rename may look like anything.
+        (directory.checkpoints / ".writing-1").symlink_to("/etc")
+        with pytest.raises(ConfigurationError, match="is being written by another process"):
+            RunDirectory.open_locked(tmp_path, "run-1")
+    with pytest.raises(FileError, match="leads out of"):
+        RunDirectory.open_locked(tmp_path, "run-1")
+    assert not is_locked(tmp_path / "run-1")

@@ -12,6 +12,8 @@ from attract.runs.plain_text import plain, shortened
         ("one\u2028two\u202eeno\u200b", r"one\u2028two\u202eeno\u200b"),
         ("lone \ud800", r"lone \ud800"),
         ("no\xa0break", "no\xa0break"),
+        ("x ##[add-mask]y", r"x ##\[add-mask]y"),
+        (" ::error::z a::b", r" :\:error::z a::b"),
     ],
 )
 def test_what_is_not_to_be_seen_is_written_out(text: str, shown: str):

@@ -1,6 +1,9 @@
 import asyncio
+import sqlite3
+import threading
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import httpx
@@ -257,3 +260,20 @@ async def test_a_viewer_s_link_names_the_address_that_others_reach(tmp_path: Pat
         assert made.expires_seconds == 60
         assert made.url.startswith("https://hub.example/me/#token=invite.")
         assert fragment_of(made.url, "run") == "a b&c"
+
+
+async def test_hostile_a_session_is_written_off_the_event_loop(
+    world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
+):
+    token = world.guard.issue("viewer")
+    threads: list[threading.Thread] = []
+    connect = sqlite3.connect
+
+    def connected(*given: Any, **named: Any) -> sqlite3.Connection:
+        threads.append(threading.current_thread())
+        return connect(*given, **named)
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    async with world.anonymous() as client:
+        assert (await client.post("/api/session", json={"token": token})).status_code == 200
+    assert threads and threading.main_thread() not in threads

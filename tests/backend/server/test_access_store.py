@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import AccessError, ConfigurationError
-from attract.server.access_store import SESSION_SECONDS, AccessStore
+from attract.server.access_store import MAX_OF_LINK, SESSION_SECONDS, AccessStore
 
 
 class Wall:
@@ -213,3 +213,15 @@ def test_a_folder_of_an_earlier_version_has_no_sessions_by_link(
     assert store.ended_with(entry) == {entry}
     assert caplog.records == []
     assert store.end(entry)
+
+
+def test_hostile_a_link_has_some_dozens_of_open_sessions_of_which_the_oldest_ends(tmp_path: Path, wall: Wall):
+    store = AccessStore(tmp_path, wall)
+    link, other = (store.invitation(store.invite("viewer", 60.0, "")) for _ in range(2))
+    assert link is not None and other is not None
+    foreign = store.open_session("viewer", "", other.id)[0]
+    mine = [store.open_session("viewer", "", link.id)[0] for _ in range(MAX_OF_LINK + 2)]
+    assert [store.session(secret) is None for secret in mine[:3]] == [True, True, False]
+    assert store.session(mine[-1]) is not None and store.session(foreign) is not None
+    assert len(store.sessions()) == MAX_OF_LINK + 1
+    assert len(store.ended_with(link.id)) == MAX_OF_LINK + 1

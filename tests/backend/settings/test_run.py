@@ -1,5 +1,6 @@
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -92,6 +93,14 @@ def test_hostile_14_loopback_needs_no_word():
 @pytest.mark.parametrize("proxy", ["*", "0.0.0.0/0", "::/0", "proxy.local", "10.0.0.5/99"])
 def test_hostile_12_a_proxy_is_an_address(proxy: str):
     assert "behind_proxy" in refusal(ServerSettings, {"behind_proxy": proxy})
+
+
+def test_what_a_page_may_load_from_above_is_there_and_no_link(tmp_path: Path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "link").symlink_to("shared")
+    assert ServerSettings.from_mapping({"include": f"{tmp_path}/shared"}).include == (f"{tmp_path}/shared",)
+    for name in ("link", "gone"):
+        assert "is not a file or a folder" in refusal(ServerSettings, {"include": f"{tmp_path}/{name}"})
 
 
 def test_a_certificate_needs_its_key():

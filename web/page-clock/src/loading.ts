@@ -1,7 +1,7 @@
 /** What a page waits for from outside: virtual time stands still until all of it is there. */
 
 import { define, defineGetter, defineProperty } from "./overriding.ts";
-import { PACKAGE_HOSTS } from "./package-hosts.ts";
+import { PACKAGE_HOSTS } from "./page-policy.gen.ts";
 import type { Portals } from "./portals.ts";
 import type { VirtualTime } from "./time.ts";
 import type { UnheldUses } from "./unheld-uses.ts";

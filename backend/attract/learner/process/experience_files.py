@@ -3,16 +3,18 @@
 import json
 import os
 import time
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attract.files import open_file, parse_object
 from attract.learner.algorithms.algorithm import Algorithm, HasExperience
+from attract.learner.replay.buffer import Column
 
 FOLDER = "replay"
 _ABOUT = "about"
@@ -29,6 +31,7 @@ class ExperienceFiles:
         run_dir: the run directory; the files are in its folder `replay`.
         algorithms: by policy id; those without experience have no file.
         game_sha256: of the description of the game. A file of another game is not loaded.
+        columns: what a file of this game has by name, beside its JSON values.
         clock: in seconds.
     """
 
@@ -37,6 +40,7 @@ class ExperienceFiles:
         run_dir: Path,
         algorithms: Mapping[str, Algorithm],
         game_sha256: str,
+        columns: Mapping[str, Column],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = run_dir / FOLDER
@@ -46,6 +50,7 @@ class ExperienceFiles:
             if isinstance(algorithm, HasExperience) and algorithm.save_minutes is not None
         }
         self._game_sha256 = game_sha256
+        self._columns = columns
         self._clock = clock
         self._saved_at = clock()
 
@@ -75,12 +80,11 @@ class ExperienceFiles:
         for policy_id, algorithm in self._kept.items():
             path = self._path(policy_id)
             try:
-                tensors, document = _read(path)
-                if document["game_sha256"] != self._game_sha256:
-                    raise ValueError("it is of another game")
+                tensors, document = self._read(path)
                 steps = algorithm.restore_experience(tensors, document)
-            except (OSError, EOFError, zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
-                notes.append(f"{path.name} was not loaded: {type(error).__name__}: {error}")
+            except Exception as error:
+                # A file may be damaged in any way; without it the run goes on as one that saved none.
+                notes.append(f"{path.name} was not loaded: {type(error).__name__}: {str(error)[:300]}")
             else:
                 notes.append(f"the replay buffer goes on with {steps:,} saved steps")
                 num_loaded += 1
@@ -106,10 +110,20 @@ class ExperienceFiles:
             temporary.unlink(missing_ok=True)
             raise
 
-
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Raises: OSError, EOFError, BadZipFile, KeyError, ValueError: it is not there, or not whole."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-        arrays = {name: saved[name] for name in saved.files}
-    document = json.loads(arrays.pop(_ABOUT).tobytes())
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}, document
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        with open_file(path, self._folder) as file, np.load(file, allow_pickle=False) as saved:
+            members = {member.filename: member.compress_type for member in saved.zip.infolist()}
+            # Stored as they are, arrays take no more memory than the file has bytes.
+            if members != dict.fromkeys([f"{name}.npy" for name in (*self._columns, _ABOUT)], ZIP_STORED):
+                raise ValueError(f"it is of another form: {', '.join(members)[:200]}")
+            document = parse_object(saved[_ABOUT].tobytes(), path)
+            if document["game_sha256"] != self._game_sha256:
+                raise ValueError("it is of another game")
+            arrays = {name: saved[name] for name in self._columns}
+        for name, (dtype, shape, below) in self._columns.items():
+            array = arrays[name]
+            if array.dtype != dtype or array.shape[1:] != shape or array.ndim != len(shape) + 1:
+                raise ValueError(f"{name} is {array.dtype} {array.shape[1:]}, this game's is {dtype} {shape}")
+            if below is not None and not bool(((array >= 0) & (array < below)).all()):
+                raise ValueError(f"{name} has numbers that the game does not know")
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}, document

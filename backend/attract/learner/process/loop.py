@@ -27,6 +27,7 @@ from attract.learner.process.health import ExperienceHealth
 from attract.learner.process.machine import resolve_device, threads_for
 from attract.learner.process.rounds import average, join
 from attract.learner.registry import choose_algorithm
+from attract.learner.replay.buffer import columns_of
 from attract.policy.network import build_policy
 from attract.schema.learner import (
     Begin,
@@ -122,6 +123,7 @@ class Learner:
             Path(begin.run_dir),
             {name: policy.algorithm for name, policy in self._state.policies.items()},
             description_sha256(begin.description),
+            columns_of(self._store.layout),
         )
         self._averaging: Averaging | None = None
         if settings.federated is not None:

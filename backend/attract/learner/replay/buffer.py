@@ -1,5 +1,6 @@
 """The replay buffer of one policy: steps in the order they came, each observation once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,16 @@ from torch import Tensor
 from attract.algorithm.returns import scaled_rewards
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
+from attract.experience.layout import StoreLayout
 
 _OVERHEAD_BYTES = 4 + 1 + 1 + 8
 """Reward, two flags and the index of the next row, of each row."""
 
 _OBSERVATION = "observation."
+
+
+Column = tuple[str, tuple[int, ...], NDArray[np.uint32] | None]
+"""An array of the buffer: type and shape of a row, and what its whole numbers stay below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +213,18 @@ class ReplayBuffer:
         Raises: KeyError, TypeError, ValueError: it is none, or not within the limits of this buffer; nothing
             was taken over.
         """
-        written, row_bytes = int(document["written"]), int(document["row_bytes"])
+        row_bytes = sum(tensor.element_size() * math.prod(tensor.shape[1:]) for tensor in tensors.values())
+        written = int(document["written"])
         capacity = min(self._max_rows, self._max_bytes // max(1, row_bytes))
         if capacity != document["capacity"]:
             raise ValueError(f"it has room for {document['capacity']:,} rows, and this run for {capacity:,}")
         count = min(written, capacity)
-        following = tensors["next"]
+        following, leads = tensors["next"], tensors["leads"]
         if any(len(tensor) != count for tensor in tensors.values()) or written < 0:
             raise ValueError(f"expected {count:,} rows of everything")
+        for name, tensor in tensors.items():
+            if not bool(torch.isfinite(tensor).reshape(count, -1).all(1)[leads].all()):
+                raise ValueError(f"{name} has numbers that are not finite")
         if count and not 0 <= int(following.min()) <= int(following.max()) < count:
             raise ValueError("a row is followed by one that is not there")
         whole = {
@@ -276,6 +286,21 @@ class ReplayBuffer:
         self._next = _zeros((rows,), torch.int64)
         if batch.action_mask is not None:
             self._masks = _zeros((rows, batch.action_mask.shape[2]), torch.bool)
+
+
+def columns_of(layout: StoreLayout) -> dict[str, Column]:
+    """The arrays of a buffer of a game's steps, by their names in `ReplayBuffer.rows`."""
+    found: dict[str, Column] = {
+        f"{_OBSERVATION}{key}": (layout.field(f"obs.{key}").dtype, layout.field(f"obs.{key}").shape, None)
+        for key in layout.observation_keys
+    }
+    action, is_real = layout.field("action"), not layout.action_choices
+    kind = "float32" if is_real else "int32"
+    found["action"] = (kind, action.shape, None if is_real else layout.action_limits)
+    numbers = {"reward": "float32", "next": "int64", "terminated": "bool", "leads": "bool"}
+    found |= {name: (dtype, (), None) for name, dtype in numbers.items()}
+    mask = {"mask": layout.field("action_mask")} if layout.has_action_mask else {}
+    return found | {name: ("bool", field.shape, None) for name, field in mask.items()}
 
 
 def _row_bytes(batch: Batch) -> int:

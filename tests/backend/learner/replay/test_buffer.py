@@ -1,6 +1,7 @@
 """The replay buffer against a list of all steps ever added, and by hand."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,8 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attract.errors import ConfigurationError
-from attract.experience.batch import Batch, Finals
-from attract.learner.replay.buffer import ReplayBuffer, Transitions
+from attract.experience.batch import Batch, Finals, load_batch
+from attract.learner.replay.buffer import ReplayBuffer, Transitions, columns_of
+from attract.schema.spaces import (
+    ActionSpace,
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
+from attract.settings.run import PolicySettings
+from fake_worker import counting_description
+from played_store import PlayedFleet
 
 GAMMA = 0.5
 CPU = torch.device("cpu")
@@ -316,3 +328,30 @@ def test_it_draws_what_a_list_of_all_steps_says(batches: list[Batch], room: int,
                 break
         assert (float(found.rewards[number]), float(found.discount[number])) == (total, discount)
         assert discount == 0.0 or float(ends[number]) == place
+
+
+@pytest.mark.parametrize(
+    ("action", "masked"),
+    [
+        (DiscreteSpace(n=3), True),
+        (MultiDiscreteSpace(nvec=[3, 2]), False),
+        (MultiBinarySpace(n=4), False),
+        (BoxSpace(shape=[2], low=-1.0, high=1.0), False),
+    ],
+)
+def test_the_columns_of_a_game_are_what_its_buffer_has(tmp_path: Path, action: ActionSpace, masked: bool):
+    spaces = {
+        "one": BoxSpace(shape=[3]),
+        "two": BoxSpace(shape=[2], dtype="uint8"),
+        "bits": MultiBinarySpace(n=5),
+    }
+    changes = {"observation": DictSpace(spaces=spaces), "action": action, "action_mask": masked}
+    fleet = PlayedFleet(
+        tmp_path / "store", counting_description().model_copy(update=changes), PolicySettings()
+    )
+    batch = load_batch(fleet.store, fleet.play(None, 0)).at_version(0)
+    tensors, _ = buffer_with(batch).rows()
+    columns = columns_of(fleet.store.layout)
+    assert {name: (str(tensor.numpy().dtype), tensor.shape[1:]) for name, tensor in tensors.items()} == {
+        name: column[:2] for name, column in columns.items()
+    }

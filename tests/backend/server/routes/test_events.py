@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sqlite3
+import threading
 from typing import Any
 
 import pytest
@@ -98,3 +100,23 @@ async def test_hostile_11_versions_and_event_ids_have_few_digits(world: GatewayW
         assert response.status_code == 400, event_id
     for query in ("from=nan", "to=inf", "from=1e999", "max_points=99999999999999999999"):
         assert (await world.client.get(f"/api/runs/{run_id}/metrics?{query}")).status_code == 422
+
+
+async def test_hostile_no_request_reads_the_database_of_a_past_run_on_the_event_loop(
+    world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
+):
+    run_id = await world.trained()
+    threads: list[threading.Thread] = []
+    connect = sqlite3.connect
+
+    def connected(name: object, *given: Any, **named: Any) -> sqlite3.Connection:
+        if str(name).endswith("metrics.db"):
+            threads.append(threading.current_thread())
+        return connect(str(name), *given, **named)
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    await events_of(world, run_id, 4, last_id=0)
+    for path in ("", "/metrics", "/versions", "/policy/latest.onnx", "/policy/3.onnx", "/policy.json"):
+        await world.client.get(f"/api/runs/{run_id}{path}")
+    await world.client.post(f"/api/runs/{run_id}/rollback", json={"to_version": 2})
+    assert threads and threading.main_thread() not in threads

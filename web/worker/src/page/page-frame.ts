@@ -376,7 +376,7 @@ function withMissing(error: unknown, clock: VirtualClock | null): unknown {
   if (missing.length > 0)
     error.message +=
       `. The page ${missing.join(", and ")}: if the game needs it, build the page first, ` +
-      "or give the address of the server it needs";
+      "name it by --include where it lies above the page's folder, or give the address of the server it needs";
   for (const script of clock?.unheld.of("script") ?? []) error.message += `. The page ${script}`;
   return error;
 }
