@@ -4,15 +4,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
-from attract.games.kept_builds import keep_build
-from attract.games.kept_game import serve_kept_game, write_start
+from attract.games.kept_builds import write_start
+from attract.games.kept_game import serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
-from attract.run.active import ActiveRun, TakeEpisodes
+from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
 from attract.run.archive import RunArchive, known_run
 from attract.run.catalogue import RunCatalogue
 from attract.run.effects import Kind
@@ -178,11 +179,11 @@ class RunService:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
-                if resume:
-                    keep_build(directory, module.reference)
-                write_start(directory, game, chosen, module)
+                keep_start = partial(write_start, directory, game, chosen, module)
+                if not resume:
+                    keep_start()
                 return await self._activate(
-                    chosen, module, directory, resume=resume, initialize_from=source, check=check
+                    chosen, module, directory, keep_start, resume, initialize_from=source, check=check
                 )
 
     async def check_game(
@@ -370,16 +371,17 @@ class RunService:
         settings: RunSettings,
         module: GameModule,
         directory: RunDirectory,
+        keep_start: KeepStart | None,
+        resume: bool,
         *,
-        resume: bool = False,
         initialize_from: str | None = None,
-        train: bool = True,
         check: bool = False,
     ) -> RunView:
         if self.membership.hub is None:
             raise RuntimeError("expected attach() before a run is started")
         # Every task of the run is started from here, or from a task that was.
         bind(run=directory.run_id)
+        train = keep_start is not None
         record = RunRecord(
             directory,
             self.events,
@@ -387,6 +389,7 @@ class RunService:
             trackers=self._settings.trackers,
             log_format=self._settings.log_format,
             log_level=self._settings.log_level,
+            is_resumed=resume and train,
         )
         run = ActiveRun(
             settings,
@@ -399,10 +402,10 @@ class RunService:
             listener=self._notify,
             resume=resume,
             initialize_from=initialize_from,
-            train=train,
             cell=self._settings.cell if train else None,
             checker=self.membership.checker,
             check=check,
+            keep_start=keep_start,
         )
         self._active = run
         try:
@@ -429,7 +432,7 @@ class RunService:
                     self.games, self._archive.directory(run_id)
                 ) or await self.games.resolve(str(config["game"]))
                 settings = directory.read_settings()
-                await self._activate(settings, module, directory, resume=True, train=False)
+                await self._activate(settings, module, directory, None, True)
         run = self._active
         if run is None:
             raise RuntimeError("expected the run just opened to be active")
