@@ -469,6 +469,8 @@ class RunService:
 
     def _require_active(self, run_id: str) -> ActiveRun:
         if self.active is None or self.active.run_id != run_id:
+            if self.view(run_id).is_elsewhere:
+                raise RunActiveError(run_id, is_elsewhere=True)
             raise UnknownRunError(f"run {run_id} is not active")
         return self.active
 

@@ -389,6 +389,8 @@ class RunView(RunSummary):
     evaluation: EvaluationView | None = None
     goal_reached: bool = False
     """Whether an evaluation has confirmed the goal."""
+    is_elsewhere: bool = False
+    """Whether another process trains it, which alone can pause and stop it."""
     random_play: RandomPlay | None = None
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None

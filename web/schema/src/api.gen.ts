@@ -975,7 +975,14 @@ export interface OpenedSession {
 export interface ServerInfo {
   version: string;
   build: string;
+  /**
+   * The run that this server trains.
+   */
   active_run: string | null;
+  /**
+   * The same; where it trains none, the newest run of the folder that another process trains.
+   */
+  live_run: string | null;
   lan: boolean;
   role: "admin" | "viewer";
 }
@@ -1777,6 +1784,10 @@ export interface RunView {
    * Whether an evaluation has confirmed the goal.
    */
   goal_reached: boolean;
+  /**
+   * Whether another process trains it, which alone can pause and stop it.
+   */
+  is_elsewhere: boolean;
   /**
    * None until it was measured, which takes a browser of this machine.
    */

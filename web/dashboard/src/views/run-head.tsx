@@ -94,9 +94,9 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
                 Get {policyId ?? "policy"}
               </ServerLink>
             ))}
-          {run.state === "running" && button("pause", "Pause training", "default")}
-          {run.state === "paused" && button("resume", "Resume training", "filled")}
-          {!isDone && button("stop", "Stop", "default", () => setAsking(true))}
+          {run.state === "running" && !run.is_elsewhere && button("pause", "Pause training", "default")}
+          {run.state === "paused" && !run.is_elsewhere && button("resume", "Resume training", "filled")}
+          {!isDone && !run.is_elsewhere && button("stop", "Stop", "default", () => setAsking(true))}
           {(run.state === "stopped" || run.state === "failed") && button("resume", "Resume", "default")}
           {isDone && mayChange && (
             <ServerLink
@@ -108,6 +108,12 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
           )}
         </div>
       </div>
+      {run.is_elsewhere && (
+        <p className="soft">
+          Another process trains this run, such as <code>attract train</code> in a terminal. Stop it there, by
+          Ctrl-C.
+        </p>
+      )}
       {isAsking && (
         <ConfirmDialog
           title="Stop training?"
@@ -130,14 +136,15 @@ export function RunHead({ run, fleet, connection, workersHref, onChange, onResta
           Before the first update: {beginningText(run.beginning)}.
         </p>
       )}
-      {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
-        <Waiting
-          run={run}
-          lastLeftSeconds={fleet?.last_left_seconds ?? null}
-          workersHref={workersHref}
-          onError={setError}
-        />
-      )}
+      {!run.is_elsewhere &&
+        ((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
+          <Waiting
+            run={run}
+            lastLeftSeconds={fleet?.last_left_seconds ?? null}
+            workersHref={workersHref}
+            onError={setError}
+          />
+        )}
     </>
   );
 }
