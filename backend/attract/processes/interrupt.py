@@ -10,9 +10,8 @@ from types import FrameType
 
 from attract.processes.exit_codes import of_signal
 
-
 SAME_SECONDS = 0.5
-"""Signals that arrive within this time are one: `timeout`, npm and uv signal both the group and its leader."""
+"""Signals that arrive within this time are one: `timeout`, npm and uv signal a process and its group."""
 
 
 class Terminated(Exception):  # noqa: N818 - no error: a user or a parent asked for it
