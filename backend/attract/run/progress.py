@@ -8,7 +8,7 @@ from typing import Any
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
-from attract.diagnosis.verdict import UNMEASURED, Measured, Verdict, as_measured, judge
+from attract.diagnosis.verdict import UNMEASURED, Verdict, as_evaluated, as_measured, judge
 from attract.run.effects import Kind
 from attract.run.goal import Goal
 from attract.run.life import Life
@@ -225,10 +225,7 @@ class RunProgress:
         Of a run with lessons training tells nothing: its episodes are those of a lesson.
         """
         confirmed = self.evaluation if self.goal.reached else None
-        if confirmed is not None:
-            trained = Measured.of(confirmed.return_mean, confirmed.return_std, confirmed.episodes)
-        else:
-            trained = self.goal.window.measured
+        trained = self.goal.window.measured if confirmed is None else as_evaluated(confirmed)
         return judge(
             trained,
             as_measured(self.random_play),

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
-from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_builds import write_start
 from attract.games.kept_game import serve_kept_game
@@ -26,7 +25,7 @@ from attract.run.models import RunModels
 from attract.run.notifications import Listener
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
-from attract.run.random_play import measure
+from attract.run.random_play import of_run
 from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
@@ -279,17 +278,13 @@ class RunService:
             return await self._evaluate(run, episodes, deterministic, seed, version, take)
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
-        """What random play of a run's game returns: as the run has kept it, else measured now.
+        """What random play returns, to compare an evaluation with: as the run has kept it, else measured now.
+
+        Of a game in a page always now: evaluations play fresh pages, and the run may restart its page.
 
         Raises: UnknownRunError: no such run. AttractError: no browser of this machine came, or none answers.
         """
-        view = self.view(run_id)
-        if view.random_play is not None or view.game_reference is None or view.description is None:
-            return view.random_play
-        module = self.games.by_hash(view.game_reference.sha256) or await self.games.resolve(view.game)
-        own = RunSettings.from_mapping(view.settings).parameters
-        parameters = resolve_parameters(own, view.description, setting="parameters")
-        return await measure(self.membership.checker, module, parameters)
+        return await of_run(self.membership.checker, self.games, self.view(run_id))
 
     async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
         """Write the models and policy.json of a version (None: `best`, else the newest); the version.

@@ -227,6 +227,10 @@ export interface EvaluationView {
    * Mean return of each agent, for games of several; `return_mean` is over all of them.
    */
   agent_return_means: number[];
+  /**
+   * Of the first 100 episodes, each the mean over its agents.
+   */
+  returns: number[];
 }
 /**
  * Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now.
@@ -1576,6 +1580,10 @@ export interface RandomPlay {
    */
   standard_error: number;
   /**
+   * Of the first 100 episodes.
+   */
+  returns: number[];
+  /**
    * Game parameters that the run sets, without those of a lesson.
    */
   parameters: {
@@ -1794,7 +1802,7 @@ export interface RunView {
   random_play: RandomPlay | null;
   /**
    * Whether the return is above random play's by three standard errors of the difference; None where that
-   * is unknown, as with fewer than 20 episodes on either side.
+   * is unknown: with fewer than 20 episodes on either side an exact test says yes, or nothing.
    */
   learned: boolean | null;
   /**

@@ -19,8 +19,8 @@ class Sb3VecEnv(VecEnv):
     """`num_envs` copies of a game of one agent in Node worker threads; no browser.
 
     For episodes' returns in SB3's log wrap it in its `VecMonitor`; its `info_keywords` may be the game's
-    metrics, which are in the infos of an episode's last step, with `is_success` where `won` is one. Games with
-    masks have the method `action_masks`, which `MaskablePPO` of sb3-contrib asks for.
+    metrics, which are in the infos of an episode's last step, with `is_success` where `won` is one. Games
+    with masks have the method `action_masks`, which `MaskablePPO` of sb3-contrib asks for.
     """
 
     def __init__(
