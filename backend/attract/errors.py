@@ -273,12 +273,13 @@ class DamagedRunError(AttractError):
 
 
 class RunActiveError(AttractError):
-    """A gateway has at most one active run."""
+    """A gateway has at most one active run, and none that another process trains."""
 
-    def __init__(self, run_id: str, before: str = "start another") -> None:
-        """`before`: what needs the run to end first."""
+    def __init__(self, run_id: str, before: str = "start another", *, is_elsewhere: bool = False) -> None:
+        """`before`: what needs the run to end first; `is_elsewhere`: another process trains it."""
         self.run_id = run_id
-        super().__init__(f"run {run_id} is active; stop it before you {before}")
+        here = f"run {run_id} is active; stop it before you {before}"
+        super().__init__(f"another process trains run {run_id}: control it there" if is_elsewhere else here)
 
 
 class UnknownRunError(AttractError):

@@ -87,6 +87,8 @@ class SocketFleet:
     token: str
     origin: str | None = None
     build: str = "test"
+    description: GameDescription = DESCRIPTION
+    """What the game says of itself."""
     max_workers: int = 2
     host_id: str = "b" * 32
     episode_return: float = 10.0
@@ -179,7 +181,7 @@ class SocketFleet:
                 await socket.send(encode(broken))
                 return
             described = GameDescribed(
-                run_id=assignment.run_id, sha256=assignment.game.sha256, description=DESCRIPTION
+                run_id=assignment.run_id, sha256=assignment.game.sha256, description=self.description
             )
             await socket.send(encode(described))
         count = min(assignment.num_workers, self.max_workers)

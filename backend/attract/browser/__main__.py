@@ -48,10 +48,10 @@ def main() -> int:
     try:
         asyncio.run(_main(url, exposes_heap=EXPOSE_HEAP in sys.argv[1:]))
     except AttractError as error:
-        _report("failed", {"text": str(error)})
+        _report("failed", {"text": str(error), "code": error.exit_code})
         return error.exit_code
     except Exception as error:
-        _report("failed", {"text": f"{type(error).__name__}: {error}"})
+        _report("failed", {"text": f"{type(error).__name__}: {error}", "code": 1})
         return 1
     return 0
 

@@ -1,6 +1,7 @@
 """Finds a Chromium on this machine and knows the switches a headless host needs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -177,6 +178,20 @@ def require_chromium(setting: str | None = None) -> Chromium:
             fix=f"install one:\n    {commands}\n  or set {SETTING}=/path/to/chromium",
         )
     return chromium
+
+
+def start_failure(chromium: Chromium, error: Exception) -> ConfigurationError:
+    """The one sentence of a browser that could not be started, with the last line that it said itself.
+
+    `error`: Playwright's, whose text is all of the browser's switches and words.
+    """
+    said = re.findall(r"\[err\] (.*)", str(error))
+    ended = re.search(r"exitCode=(\d+)", str(error))
+    how = "did not start in time" if ended is None else f"ended at once (exit code {ended[1]})"
+    why = f": {said[-1][:300]}" if said else ""
+    return ConfigurationError(
+        f"{chromium.path} {how}{why}", setting=SETTING, fix="is it a Chromium? `attract doctor` tries it"
+    )
 
 
 def _playwright_downloads() -> Iterator[Path]:

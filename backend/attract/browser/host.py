@@ -9,7 +9,7 @@ from urllib.parse import urldefrag, urlencode
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from attract.browser.chromium import launch_switches, require_chromium
+from attract.browser.chromium import launch_switches, require_chromium, start_failure
 from attract.browser.page import PageError, UnwatchedPage
 
 LONGEST_DELAY_SECONDS = 5.0
@@ -43,14 +43,19 @@ class HeadlessHost:
         self._lost = asyncio.Event()
         self._page: UnwatchedPage | None = None
         self.restarts_in_a_row = 0
+        self._has_started = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep a host page alive until `stop` is set; then close page and browser."""
+        """Keep a host page alive until `stop` is set; then close page and browser.
+
+        Raises: ConfigurationError: the browser cannot be started at all.
+        """
         async with async_playwright() as playwright:
             while not stop.is_set():
                 self._lost.clear()
-                browser = await self._launch(playwright)
+                browser: Browser | None = None
                 try:
+                    browser = await self._launch(playwright)
                     await self._open(browser)
                     self.restarts_in_a_row = 0
                     await _first_of(stop.wait(), self._lost.wait(), self._report_status())
@@ -59,8 +64,9 @@ class HeadlessHost:
                     self._report("page_error", {"text": (str(error) or "no answer").splitlines()[0]})
                 finally:
                     self._page = None
-                    with contextlib.suppress(Exception):
-                        await browser.close()
+                    if browser is not None:
+                        with contextlib.suppress(Exception):
+                            await browser.close()
                 if not stop.is_set():
                     self.restarts_in_a_row += 1
                     delay_seconds = min(0.25 * 2**self.restarts_in_a_row, LONGEST_DELAY_SECONDS)
@@ -83,14 +89,21 @@ class HeadlessHost:
 
     async def _launch(self, playwright: Playwright) -> Browser:
         chromium = require_chromium(self._chromium_path)
-        browser = await playwright.chromium.launch(
-            executable_path=chromium.path,
-            headless=True,
-            args=launch_switches(self._url, exposes_heap=self._exposes_heap),
-            handle_sigint=False,
-            handle_sigterm=False,
-            handle_sighup=False,
-        )
+        try:
+            browser = await playwright.chromium.launch(
+                executable_path=chromium.path,
+                headless=True,
+                args=launch_switches(self._url, exposes_heap=self._exposes_heap),
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+        except PlaywrightError as error:
+            if self._has_started:
+                # It worked: what the machine lacks now may come back.
+                raise
+            raise start_failure(chromium, error) from None
+        self._has_started = True
         browser.on("disconnected", lambda _browser: self._lost.set())
         return browser
 

@@ -105,7 +105,7 @@ def main() -> None:
             if not interruption.has_come:
                 _answer(sys.argv, error, FAILED)
                 raise
-            code = INTERRUPTED
+            code = interruption.exit_code
     sys.exit(code)
 
 

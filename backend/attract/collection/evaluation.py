@@ -12,6 +12,8 @@ from attract.schema.frames import malformed
 from attract.schema.messages import EpisodeResult, Recording, Seed
 from attract.schema.recorded_episode import RecordedEpisode
 
+MAX_RETURNS = 100
+"""Returns of single episodes that a view has."""
 MAX_RECORDED_BYTES: Final = 256 << 20
 """Recorded episodes that one evaluation holds until it is done; more are dropped."""
 MAX_SHARE: Final = 8
@@ -109,6 +111,7 @@ class Evaluation:
             length_mean=float(np.mean([result.length_steps for result in results])),
             deterministic=self.deterministic,
             confirmed=self.confirmed,
+            returns=returns[:MAX_RETURNS].tolist(),
             agent_return_means=by_agent.mean(axis=0).tolist() if by_agent.shape[1] > 1 else [],
         )
         return EvaluationDone(view, results, tuple(self._recorded))

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 
@@ -64,6 +65,7 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
                 )
             except GameError as error:
                 view = _not_loaded(order.game, error)
+    view = judged_play(view)
     saved = Saved() if order.save is None else await asyncio.to_thread(save_checked, order.save, view)
     for line in check_lines(view, saved):
         _say(console, line)
@@ -102,6 +104,32 @@ def save_checked(folder: Path, view: CheckView) -> Saved:
     return Saved(
         first, {i: save(episode, f"{found.id}-{n}") for n, (i, found, episode) in enumerate(failed, 1)}
     )
+
+
+def judged_play(view: CheckView) -> CheckView:
+    """The view with a finding where too little was played for the others to mean anything."""
+    play = view.play
+    known = {finding.id if finding.severity == "warning" else "error" for finding in view.findings}
+    if "error" in known or (play is not None and play.episodes > 0):
+        return view
+    severity: Literal["error", "warning"] = "error"
+    if play is None or play.steps == 0:
+        name, text = (
+            "not-played",
+            f"not one step was played in {view.seconds:.0f} s: nothing else was checked",
+        )
+        fix = "make the start and a step faster; `attract look` shows how long the page takes"
+    elif "endless" in known:
+        return view
+    else:
+        name, severity = "no-episode", "warning"
+        text = f"no episode ended in {play.steps:,} steps: ends, restarts and returns were not checked"
+        fix = "end episodes earlier while it is checked, or make steps faster"
+    found = CheckFinding(
+        id=name, severity=severity, text=text, fix=fix, file=None, line=None, column=None, stack=None
+    )
+    both = [found, *view.findings] if severity == "error" else [*view.findings, found]
+    return view.model_copy(update={"findings": both})
 
 
 def check_lines(view: CheckView, saved: Saved | None = None) -> list[str]:

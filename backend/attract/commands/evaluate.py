@@ -16,7 +16,7 @@ from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
-from attract.diagnosis.verdict import Measured, Verdict, as_measured, judge
+from attract.diagnosis.verdict import Verdict, as_evaluated, as_measured, judge
 from attract.errors import AttractError, ConfigurationError, CutOffError
 from attract.files import can_write
 from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of
@@ -201,12 +201,13 @@ class EvaluationProgress:
 
 async def _judge(service: RunService, run_id: str, view: EvaluationView, interrupts: Interrupts) -> Verdict:
     """The verdict; random play is not measured after a signal."""
-    random_play = service.view(run_id).random_play
-    if random_play is None and not interrupts.first.is_set():
-        random_play = await _random_play(service, run_id, interrupts)
-    game = service.view(run_id).description
+    random_play = None if interrupts.first.is_set() else await _random_play(service, run_id, interrupts)
+    run = service.view(run_id)
+    game = run.description
+    if random_play is None and (game is None or game.page is None):
+        random_play = run.random_play
     return judge(
-        Measured.of(view.return_mean, view.return_std, view.episodes),
+        as_evaluated(view),
         as_measured(random_play),
         num_agents=1 if game is None else game.num_agents,
         same_task=True,

@@ -13,7 +13,7 @@ from rich.console import Console
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.errors import ConfigurationError
-from attract.games.kept_game import write_start
+from attract.games.kept_builds import write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.learner.checkpoints.checkpoint import write_checkpoint
 from attract.learner.checkpoints.exporting import export_policies

@@ -14,9 +14,10 @@ from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.own_host import failure_of
 from attract.commands.trainer_watch import PageStatus, Problem, TrainerWatch
-from attract.errors import ConfigurationError
-from attract.processes.exit_codes import DONE, FAILED, GAVE_UP, USAGE
+from attract.errors import AttractError, ConfigurationError
+from attract.processes.exit_codes import DONE, GAVE_UP, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.schema import close_codes
 from attract.server.tokens import read_token
@@ -149,7 +150,7 @@ class _Guest:
         self._console = Console(stderr=True)
         self._host: HostProcess | None = None
         self._page: PageStatus | None = None
-        self._failure: str | None = None
+        self._failure: AttractError | None = None
 
     @property
     def is_over(self) -> bool:
@@ -174,7 +175,7 @@ class _Guest:
         """Say why it ended; the exit code."""
         if self._failure is not None:
             self._say([f"error: {self._failure}"])
-            return FAILED
+            return self._failure.exit_code
         if self.watch.outcome == "done":
             self._say([f"leaving: {self.watch.reason}"])
             return DONE
@@ -188,7 +189,7 @@ class _Guest:
                 self._page = _page_status(event["status"])
                 self._say(self.watch.page(self._page, _now()))
             case "failed":
-                self._failure = text
+                self._failure = failure_of(event)
             case "exit":
                 # It ended by itself: the next look starts another.
                 self._host = self._page = None

@@ -1,14 +1,59 @@
-"""A gateway in this process with one headless browser of its own, for commands that have games played."""
+"""A command's own headless browser, and a gateway in this process for commands that have games played."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.output import CommandConsole
+from attract.errors import AttractError
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
+
+
+@asynccontextmanager
+async def running_host(
+    url: str, on_event: Callable[[dict[str, Any]], None], *, exposes_heap: bool = False
+) -> AsyncGenerator[None]:
+    """A headless browser while the block runs; the block is cancelled where that cannot be started.
+
+    Args:
+        url: of the page it opens.
+        on_event: called with each of its events but a failure.
+        exposes_heap: see `launch_switches`.
+
+    Raises: AttractError: the browser cannot be started; the block is left by it.
+    """
+    task, failures, is_over = asyncio.current_task(), list[AttractError](), False
+
+    def hear(event: dict[str, Any]) -> None:
+        if event.get("event") != "failed":
+            on_event(event)
+        elif task is not None and not failures and not is_over:
+            failures.append(failure_of(event))
+            task.cancel()
+
+    host = await HostProcess.start(url, hear, exposes_heap=exposes_heap)
+    try:
+        yield
+        is_over = True
+    except asyncio.CancelledError:
+        if task is None or not failures:
+            raise
+        task.uncancel()
+        raise failures[0] from None
+    finally:
+        is_over = True
+        await host.stop()
+
+
+def failure_of(event: dict[str, Any]) -> AttractError:
+    """The error of a host process that says `failed`, with its exit code."""
+    error = AttractError(str(event["text"]))
+    error.exit_code = int(event["code"])
+    return error
 
 
 @asynccontextmanager
@@ -23,17 +68,14 @@ async def gateway_with_host(
         num_workers: of the host; checks, replays and playtests need none.
         exposes_heap: see `launch_switches`.
 
-    Raises: ConfigurationError: as `running_gateway`.
+    Raises: ConfigurationError: as `running_gateway`. AttractError: as `running_host`.
     """
 
     def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") in ("page_error", "failed"):
+        if event.get("event") == "page_error":
             console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
 
     async with running_gateway(server, port_is_fixed=False) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), num_workers)
-        host = await HostProcess.start(url, on_event, exposes_heap=exposes_heap)
-        try:
+        async with running_host(url, on_event, exposes_heap=exposes_heap):
             yield gateway
-        finally:
-            await host.stop()

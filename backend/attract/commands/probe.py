@@ -16,7 +16,7 @@ from playwright.async_api import Page, async_playwright
 from pydantic import ValidationError
 from rich.console import Console
 
-from attract.browser.chromium import launch_switches, require_chromium
+from attract.browser.chromium import launch_switches, require_chromium, start_failure
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
 from attract.commands.output import CommandConsole
@@ -262,16 +262,19 @@ async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
 async def probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
     """A tab of a headless browser with `web/page-probe`, at the origin of one page's files.
 
-    Raises: ConfigurationError: the page's server does not answer, or there is no Chromium.
+    Raises: ConfigurationError: the page's server does not answer, or there is no Chromium that starts.
     """
     await _check_answers(files)
     chromium = require_chromium()
     app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
     async with serving_app(app) as port, async_playwright() as playwright:
         url = f"http://g1-{KEY}.localhost:{port}{PROBE_PAGE}"
-        browser = await playwright.chromium.launch(
-            executable_path=chromium.path, headless=True, args=launch_switches(url)
-        )
+        try:
+            browser = await playwright.chromium.launch(
+                executable_path=chromium.path, headless=True, args=launch_switches(url)
+            )
+        except PlaywrightError as error:
+            raise start_failure(chromium, error) from None
         try:
             tab = await browser.new_page()
             tab.set_default_timeout(PROBE_MS)

@@ -1,6 +1,7 @@
 """`attract train`: a gateway, a headless host, and the display, until the run ends."""
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
 import logging
@@ -18,10 +19,10 @@ from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
-from attract.browser.process import HostProcess
 from attract.commands.check import checked_finding
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.output import GuardedOutput, Unread
+from attract.commands.own_host import running_host
 from attract.commands.resuming import goes_on
 from attract.commands.train_display import (
     Display,
@@ -138,23 +139,18 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
                 initialize_from=order.initialize_from,
                 check=order.check,
             )
-            host: HostProcess | None = None
             with create_display(console, gateway.url) as display:
                 for line in gateway.addresses():
                     display.say(line)
-                try:
-                    if order.headless:
-                        workers = order.settings.run.collection.num_workers
-                        url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-                        host = await HostProcess.start(
-                            url, functools.partial(_host_event, display, gateway.service)
-                        )
+                host = contextlib.nullcontext()
+                if order.headless:
+                    workers = order.settings.run.collection.num_workers
+                    url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
+                    host = running_host(url, functools.partial(_host_event, display, gateway.service))
+                async with host:
                     result, stopped_by = await _watch(
                         gateway, started.run_id, display, output, order, follows=follows
                     )
-                finally:
-                    if host is not None:
-                        await host.stop()
             if result is not None:
                 stayed = order.stays and stopped_by is None and result.export is not None
                 if stayed:
@@ -328,7 +324,7 @@ def _host_event(display: Display, service: RunService, event: Mapping[str, Any])
     kind = event.get("event")
     said = " ".join(str(value) for name, value in event.items() if name != "event")
     log.info("the headless browser: %s %s", kind, printable(said))
-    if kind in ("page_error", "failed") or (kind == "console" and event.get("level") == "error"):
+    if kind == "page_error" or (kind == "console" and event.get("level") == "error"):
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":
         service.host_restarts += 1

@@ -57,8 +57,7 @@ class EpisodeWindow:
     @property
     def measured(self) -> Measured | None:
         """Mean return and its standard error, None before the first."""
-        mean, std = self.return_mean, self.std(RETURN)
-        return None if mean is None or std is None else Measured.of(mean, std, len(self))
+        return Measured.of_returns(self._values(RETURN)) if self._returns else None
 
     @property
     def length_mean(self) -> float | None:

@@ -1,15 +1,20 @@
 """Verdict on a run: whether its return lies above that of random play, beyond chance."""
 
+import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
-from attract.schema.api import RandomPlay
+from attract.schema.api import EvaluationView, RandomPlay
 
 CERTAIN_ERRORS: Final = 3.0
 """Standard errors of the difference by which the return must lie above random play's."""
 MIN_EPISODES: Final = 20
 """Minimum on either side: with fewer episodes the standard error itself is too uncertain."""
+CERTAIN_CHANCE: Final = 0.00135
+"""Chance of a normal number above `CERTAIN_ERRORS` of its deviations."""
+NUM_RESAMPLES: Final = 9_999
 EQUAL: Final = 1e-9
 """Relative difference of two means below which they are the same: sums of equal returns are rounded."""
 PLAIN_BELOW: Final = 1e9
@@ -23,11 +28,20 @@ class Measured:
     standard_error: float
     """Standard error of the mean."""
     episodes: int
+    returns: tuple[float, ...] = field(default=(), compare=False)
+    """Those of single episodes, as many as are known; what few of them tell is decided by these."""
 
     @classmethod
     def of(cls, mean: float, std: float, episodes: int) -> Self:
         """From the standard deviation of the returns of `episodes` episodes; at least one."""
         return cls(mean, std / math.sqrt(episodes), episodes)
+
+    @classmethod
+    def of_returns(cls, returns: Sequence[float]) -> Self:
+        """From the returns of at least one episode."""
+        mean = math.fsum(returns) / len(returns)
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in returns) / len(returns))
+        return cls(mean, std / math.sqrt(len(returns)), len(returns), tuple(returns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +93,15 @@ def judge(trained: Measured | None, random: Measured | None, *, num_agents: int,
         return Verdict(trained, random, None, None, is_open, _missing(trained, random))
     beside = f"return {number_text(trained.mean)}, random play {number_text(random.mean)}"
     num_episodes = min(trained.episodes, random.episodes)
-    if num_episodes < MIN_EPISODES:
+    is_few = num_episodes < MIN_EPISODES
+    if is_few and not (same_task and is_above_exactly(trained.returns, random.returns)):
         why = f"{num_episodes} of the {MIN_EPISODES} episodes that a comparison takes"
         return Verdict(trained, random, None, f"{beside}: {why}", is_open, _missing(trained, random))
     if not same_task:
         text = f"{beside}, which played without the lesson: not compared"
         reason = "random play was measured without the lesson: `attract eval latest`"
         return Verdict(trained, random, None, text, is_open, reason)
-    if is_above(trained, random):
+    if is_few or is_above(trained, random):
         return Verdict(trained, random, True, f"{beside}: better than random play")
     if num_agents > 1:
         text = f"{beside}: no better on average over the agents, which may play against each other"
@@ -113,7 +128,15 @@ def _missing(trained: Measured | None, random: Measured | None) -> str:
 
 def as_measured(play: RandomPlay | None) -> Measured | None:
     """A run's random play, as `judge` takes it."""
-    return None if play is None else Measured(play.return_mean, play.standard_error, play.episodes)
+    if play is None:
+        return None
+    return Measured(play.return_mean, play.standard_error, play.episodes, tuple(play.returns))
+
+
+def as_evaluated(view: EvaluationView) -> Measured:
+    """An evaluation, as `judge` takes it."""
+    measured = Measured.of(view.return_mean, view.return_std, view.episodes)
+    return replace(measured, returns=tuple(view.returns))
 
 
 def is_above(trained: Measured, random: Measured) -> bool:
@@ -122,6 +145,29 @@ def is_above(trained: Measured, random: Measured) -> bool:
     error = math.hypot(trained.standard_error, random.standard_error)
     is_more = difference > EQUAL * max(abs(trained.mean), abs(random.mean))
     return is_more and difference >= CERTAIN_ERRORS * error
+
+
+@functools.lru_cache(maxsize=64)
+def is_above_exactly(trained: tuple[float, ...], random: tuple[float, ...]) -> bool:
+    """Whether chance seldom makes so large a difference of the means: at most as `CERTAIN_CHANCE`.
+
+    A permutation test: exact for few returns, else of `NUM_RESAMPLES` draws, the same ones each time.
+    """
+    num_ways = math.comb(len(trained) + len(random), len(trained))
+    if num_ways * CERTAIN_CHANCE < 1 or math.fsum(trained) * len(random) <= math.fsum(random) * len(trained):
+        return False
+    # Half a second to import, and seldom needed.
+    from scipy.stats import permutation_test
+
+    result = permutation_test(
+        (trained, random),
+        lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis),
+        vectorized=True,
+        alternative="greater",
+        n_resamples=NUM_RESAMPLES,
+        rng=0,
+    )
+    return bool(result.pvalue <= CERTAIN_CHANCE)
 
 
 def number_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Older builds of a run's game by their hashes, for the episodes that were played on them."""
+"""What a run is started with, and older builds of its game, for the episodes that were played on them."""
 
 import hashlib
 import os
@@ -12,13 +12,36 @@ from attract.games.kept_game import CODE, CODE_MAP, MAX_CODE_BYTES, serve_kept_g
 from attract.games.library import GameLibrary, GameModule
 from attract.games.page_listing import PageListing
 from attract.runs.directory import RunDirectory
-from attract.schema.game import GameReference
+from attract.schema.game import GameDescription, GameReference
+from attract.settings.run import RunSettings
 
 FOLDER: Final = "builds"
 PAGE: Final = ".page.json"
 MAX_BUILDS: Final = 16
 MAX_BUILD_BYTES: Final = 128 << 20
 SHA256: Final = re.compile("[0-9a-f]{64}")
+
+
+def write_start(
+    directory: RunDirectory,
+    game: str,
+    settings: RunSettings,
+    module: GameModule,
+    description: GameDescription | None = None,
+) -> None:
+    """Keep what a run is started or resumed with, and the module that this one replaces.
+
+    `description`: what the module says of itself, once known.
+
+    Raises: as `keep_build`.
+    """
+    keep_build(directory, module.reference)
+    directory.write_config(game, settings.model_dump(mode="json"))
+    described = None if description is None else module.reference.sha256
+    directory.write_game(module.reference, description, described_sha256=described)
+    (directory.path / CODE).write_bytes(module.code)
+    if module.source_map is not None:
+        (directory.path / CODE_MAP).write_bytes(module.source_map)
 
 
 def keep_build(directory: RunDirectory, newest: GameReference) -> None:

@@ -1,27 +1,14 @@
-"""The game of a run as the run's folder keeps it: its module, and what the run was started with."""
+"""The game of a run as the run's folder keeps it: its module, and the folder of its page."""
 
 from pathlib import Path, PurePosixPath
 
 from attract.errors import ConfigurationError, DamagedRunError
 from attract.games.library import PAGE_SUFFIXES, GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
-from attract.settings.run import RunSettings
 
 CODE = "game.js"
 CODE_MAP = "game.js.map"
 MAX_CODE_BYTES = 256 << 20
-
-
-def write_start(directory: RunDirectory, game: str, settings: RunSettings, module: GameModule) -> None:
-    """Keep what a run is started with."""
-    directory.write_config(game, settings.model_dump(mode="json"))
-    _, description = directory.read_game()
-    # The description of the module of before, which may be another.
-    described = directory.described_sha256()
-    directory.write_game(module.reference, description, described_sha256=described)
-    (directory.path / CODE).write_bytes(module.code)
-    if module.source_map is not None:
-        (directory.path / CODE_MAP).write_bytes(module.source_map)
 
 
 def serve_kept_game(games: GameLibrary, directory: RunDirectory) -> GameModule | None:

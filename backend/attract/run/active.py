@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,6 +55,8 @@ FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+KeepStart = Callable[..., None]
+"""Writes what a run is started or resumed with, as `write_start`; given the description, once it is known."""
 TakeEpisodes = Callable[[Sequence[RecordedEpisode]], None]
 
 
@@ -74,9 +77,9 @@ class ActiveRun:
         listener: Listener,
         resume: bool = False,
         initialize_from: str | None = None,
-        train: bool = True,
         checker: GameChecker,
         check: bool = False,
+        keep_start: KeepStart | None = None,
         cell: Cell | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
@@ -93,9 +96,9 @@ class ActiveRun:
             listener: hears every event that pages hear.
             resume: go on from the newest checkpoint of the run directory.
             initialize_from: checkpoint folder of another run to start from.
-            train: False to only evaluate or export what is there.
             checker: has browsers of this machine measure random play.
             check: whether it checks the game, too, as soon as that is described.
+            keep_start: called once the run is sure to begin; None: it only shows what is there.
             cell: which of several that learn as one; rank 0 decides of the run for all of them. None: alone.
         """
         self.run_id = record.directory.run_id
@@ -107,10 +110,11 @@ class ActiveRun:
         self._clock = clock
         self._resume = resume
         self._initialize_from = initialize_from
-        self.trains = train
+        self.trains = train = keep_start is not None
         """Whether it is trained, and not only looked at."""
         self._checker = checker
         self._check = check
+        self._keep_start = keep_start
         self._cell = cell
         leads = cell is None or cell.leads
         created = str(record.directory.read_config()["created"])
@@ -119,6 +123,7 @@ class ActiveRun:
         self._progress = RunProgress(
             self.run_id, created, settings, module.reference, controller, clock(), title=title
         )
+        self._expected = record.directory.read_game()[1] if resume else None
         resumed_from = record.directory.resumed_from() if resume else ""
         # Drawn, since a start that trained nothing leaves nothing that counts it.
         first_lease_id = 1 + secrets.randbits(40) if resume else 1
@@ -139,6 +144,7 @@ class ActiveRun:
             starts_untrained=initialize_from is None,
             trains=train,
             leads=leads,
+            expected=self._expected,
         )
         self.runner = EffectRunner(core, clock, lambda: hub.refused.total())
         """Every input of the run goes through it."""
@@ -170,7 +176,9 @@ class ActiveRun:
         self._policies = PolicyCache(self.run_id)
         self._learner = LearnerSupervisor(
             start_learner,
-            LearnerMessages(self.runner, self._progress, record, self._notifications, self._writes),
+            LearnerMessages(
+                self.runner, self._progress, record, self._notifications, self._writes, self._accept
+            ),
         )
         self._relay: CentralRelay | None = None
         if settings.collection.inference == "server" and train:
@@ -248,16 +256,16 @@ class ActiveRun:
         Raises: LearnerError, OSError: when no learner could be started.
         """
         directory = self._record.directory
-        _, description = directory.read_game()
         await self._learner.start()
         if self._relay is not None:
             await self._relay.start()
-        known = description if self._resume else None
         is_same = directory.described_sha256() == self._module.reference.sha256
-        kept = await self._record.random_play() if self._resume and is_same else None
-        if kept is not None:
-            self.runner.do(kept)
-        self.runner.do(inputs.Begin(known, is_same))
+        before = await self._record.kept_view() if self._resume else None
+        if before is not None and before.random_play is not None and is_same:
+            self.runner.do(before.random_play)
+        # A run that only shows what is there must not wait for a browser.
+        known = self._expected if is_same or not self.trains else None
+        self.runner.do(inputs.Begin(known, is_same, before))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
 
@@ -377,11 +385,8 @@ class ActiveRun:
             except AttractError as error:
                 self.runner.do(inputs.Fail(str(error)))
                 return
-        reference = self._module.reference
-        # Where the module is another than before, no browser has said yet that it is described so too.
-        is_sure = self.runner.collection.description is not None
-        described = reference.sha256 if is_sure else directory.described_sha256()
-        directory.write_game(reference, description, described_sha256=described)
+        if self._keep_start is not None and not self._resume:
+            self._keep_start(description)
         store_path = str(store.path)
         self._learner.begin(
             lambda: begin_message(
@@ -391,6 +396,12 @@ class ActiveRun:
         if self.trains and (self._cell is None or self._cell.leads):
             # The learner is being started meanwhile, which takes longer.
             self._background.spawn(self._look_at_game())
+
+    async def _accept(self) -> None:
+        """The learner goes on from the checkpoint: from now on the resumed run is written."""
+        description = self._progress.description
+        if self._keep_start is not None and description is not None:
+            await self._record.accept(partial(self._keep_start, description))
 
     async def _look_at_game(self) -> None:
         """Have the game checked where that was asked for, and random play measured."""
@@ -431,7 +442,7 @@ class ActiveRun:
             if self._relay is not None:
                 await self._relay.close()
             self._hub.max_frame_bytes = self._hub.server_frame_bytes
-            await self._record.close()
+            await self._record.close(is_refused=self._progress.refused)
             if self.browsers.store is not None:
                 self.browsers.store.close(unlink=True)
         finally:

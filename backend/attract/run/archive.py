@@ -106,9 +106,9 @@ class RunArchive:
         found = {"description": description, "game_reference": reference}
         data = {**data, **found, "newest_model": self.exported_version(run_id)}
         view = parse_model(data, RunView, directory.metrics_path)
-        return view.model_copy(
-            update={"state": state_now(directory, view.state), "waiting_seconds": None, "beginning": None}
-        )
+        state = state_now(directory, view.state)
+        now = {"state": state, "is_elsewhere": state in UNFINISHED}
+        return view.model_copy(update={**now, "waiting_seconds": None, "beginning": None})
 
     @contextlib.contextmanager
     def opened(self, directory: RunDirectory) -> Generator[tuple[MetricsStore, dict[str, Any]]]:

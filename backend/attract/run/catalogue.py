@@ -40,6 +40,11 @@ class RunCatalogue:
         self._active = active
         self._lock = Lock()
 
+    def live(self) -> str | None:
+        """Id of the newest run that goes on, whichever process trains it; None: none does."""
+        runs = self.list("is:live", limit=1).runs
+        return runs[0].run_id if runs else None
+
     def list(
         self,
         query: str = "",

@@ -52,11 +52,13 @@ def game_known(state: CoreState, effect: collecting.GameKnown, now: float) -> No
 
 def describe(state: CoreState, description: GameDescription, now: float) -> None:
     """The game is known: prepare it, or refuse a game that is not the one of before."""
-    known = state.progress.description
-    if known is not None:
-        if known != description:
-            text = "the game is not the one this run was started with: its description changed"
-            state.fail(text, now)
+    has_begun = state.progress.description is not None
+    known = state.progress.description or state.expected
+    if known is not None and known != description:
+        text = other_game(state.progress.run_id, known, description)
+        state.fail(text, now, refused=not has_begun)
+        return
+    if has_begun:
         return
     state.progress.described(description, num_cores=state.num_cores, starts_untrained=state.starts_untrained)
     try:
@@ -67,6 +69,15 @@ def describe(state: CoreState, description: GameDescription, now: float) -> None
     callbacks.set_lesson(state, now)
     state.out.append(effects.PrepareGame(description))
     state.changed()
+
+
+def other_game(run_id: str, known: GameDescription, description: GameDescription) -> str:
+    """Says that a run cannot go on with this game, since its checkpoint is of another."""
+    other = [name for name, value in known if value != getattr(description, name)]
+    return (
+        f"the game is not the one that run {run_id} was started with: its {', '.join(other)} changed\n"
+        f"  resume {run_id} with its own game, or start another run: --initialize-from {run_id}"
+    )
 
 
 def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> None:

@@ -14,6 +14,7 @@ from attract.run.inputs import Input
 from attract.run.life import LIFTED_BY_HAND, PauseReason
 from attract.run.progress import RunProgress
 from attract.schema.api import FleetView, GameReport, RandomPlay
+from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Trained
 from attract.settings.run import RunSettings
 
@@ -37,10 +38,12 @@ class RunCore:
         starts_untrained: bool = True,
         trains: bool = True,
         leads: bool = True,
+        expected: GameDescription | None = None,
     ) -> None:
         """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
         past run that is only evaluated or exported, and keeps nothing; `leads`: False for a cell that
-        leaves lessons, evaluations, the goal and the end to cell 0.
+        leaves lessons, evaluations, the goal and the end to cell 0; `expected`: how the game of a resumed
+        run must describe itself.
         """
         self._state = CoreState(
             settings,
@@ -52,6 +55,7 @@ class RunCore:
             starts_untrained=starts_untrained,
             trains=trains,
             leads=leads,
+            expected=expected,
         )
 
     # --- views ---
@@ -132,6 +136,8 @@ def _look_for_workers(state: CoreState, fleet: FleetView, now: float) -> None:
 def _begin(state: CoreState, event: inputs.Begin, now: float) -> None:
     if not state.trains:
         state.pause(PauseReason.NOT_TRAINING, now)
+    if event.before is not None:
+        state.progress.went_before(event.before)
     if event.description is not None:
         collection_effects.describe(state, event.description, now)
         if event.is_same_module and not state.life.is_ending:

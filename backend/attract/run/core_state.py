@@ -18,6 +18,7 @@ from attract.run.progress import RunProgress
 from attract.run.updates import Updates
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import FleetView, RunState
+from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Published, Ready, Train
 from attract.settings.run import RunSettings
 
@@ -49,6 +50,7 @@ class CoreState:
         starts_untrained: bool,
         trains: bool,
         leads: bool = True,
+        expected: GameDescription | None = None,
     ) -> None:
         self.settings = settings
         self.collection = collection
@@ -85,6 +87,8 @@ class CoreState:
         """The last update that was begun, as the learner was told."""
         self.refusal: str | None = None
         """Why the disk takes nothing."""
+        self.expected = expected
+        """What the game of a resumed run must say of itself."""
         self.is_aborted = False
         self.export_version: int | None = None
         """To be exported at the end; None: the newest."""

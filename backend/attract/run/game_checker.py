@@ -88,12 +88,17 @@ class GameChecker:
         episodes: int,
         budget_seconds: float,
         parameters: Mapping[str, ParameterDistribution],
+        *,
+        is_fresh: bool = False,
     ) -> CheckedPlay | None:
         """Random play until so many episodes have ended; None where the game failed in it.
 
+        `is_fresh`: each episode in a fresh page.
+
         Raises: AttractError: as `check`.
         """
-        return (await self.try_out(module, episodes, budget_seconds, parameters)).play
+        found = await self.try_out(module, episodes, budget_seconds, parameters, is_fresh=is_fresh)
+        return found.play
 
     async def try_out(
         self,
@@ -102,6 +107,8 @@ class GameChecker:
         budget_seconds: float,
         parameters: Mapping[str, ParameterDistribution],
         wait_seconds: float = HOST_SECONDS,
+        *,
+        is_fresh: bool = False,
     ) -> CheckView:
         """As `play`, with what it found.
 
@@ -113,6 +120,7 @@ class GameChecker:
             budget_seconds=budget_seconds,
             random_episodes=episodes,
             parameters=dict(parameters),
+            is_fresh=is_fresh,
         )
         return self._view(module, await self._check(module, order, wait_seconds))
 

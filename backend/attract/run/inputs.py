@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from attract.collection.effects import Effect as CollectionEffect
 from attract.collection.inputs import EndEvaluation, GameChecked, LearnerLost, LetIn, Pause, Resume, Tick
 from attract.run.evaluation import EvaluationRequest
-from attract.schema.api import FleetView, RandomPlay
+from attract.schema.api import FleetView, RandomPlay, RunView
 from attract.schema.game import GameDescription
 from attract.schema.learner import Dropped, Published, Ready, Trained
 
@@ -20,9 +20,11 @@ class Begin(Event):
     """The active run: the first input."""
 
     description: GameDescription | None
-    """What a resumed run knows of its game; None: nothing."""
+    """What is known of the game; None: a browser has to describe it."""
     is_same_module: bool = False
     """Whether this very module described itself so: no browser is asked again."""
+    before: RunView | None = None
+    """How a resumed run stood last."""
 
 
 @dataclass(frozen=True)

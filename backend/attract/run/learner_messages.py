@@ -1,6 +1,7 @@
 """Takes the learner's messages into a run: first into the record, then into the run core (rules D1, D2)."""
 
 import logging
+from collections.abc import Awaitable, Callable
 
 from attract.collection.effects import Note
 from attract.run import inputs
@@ -28,7 +29,10 @@ class LearnerMessages:
         record: RunRecord,
         notifications: Notifications,
         writes: WorkInOrder,
+        accept: Callable[[], Awaitable[None]],
     ) -> None:
+        """`accept`: called when a learner has its policy, before anything is written of it."""
+        self._accept = accept
         self._runner = runner
         self._progress = progress
         self._record = record
@@ -39,6 +43,7 @@ class LearnerMessages:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
         for note in ready.notes:
             log.warning("%s", note)
+        await self._accept()
         await self._record.rewind(ready.counters.updates)
         for row, counters in await self._record.lost_rows(ready.policy_version):
             # A checkpoint whose row was not written: its learner, or this server, was killed between.

@@ -8,7 +8,7 @@ from typing import Any
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
-from attract.diagnosis.verdict import UNMEASURED, Measured, Verdict, as_measured, judge
+from attract.diagnosis.verdict import UNMEASURED, Verdict, as_evaluated, as_measured, judge
 from attract.run.effects import Kind
 from attract.run.goal import Goal
 from attract.run.life import Life
@@ -38,6 +38,8 @@ from attract.settings.run import RunSettings
 WAITING_SECONDS = 5.0
 """So long without workers is reported; reloading a page takes less."""
 
+_COUNTED = {"agent_steps", "collected_steps", "updates", "episodes"}
+"""Counters that a view has."""
 LOST_ADVICE = (
     "Mend what the last failure says; `attract check` plays the game and names the place. If memory is "
     "short, play fewer copies of the game at once: `attract train GAME --instances 2`"
@@ -129,6 +131,8 @@ class RunProgress:
         self._waited_seconds = 0.0
         self._seconds_before = 0.0
         self._steps_before: int | None = None
+        self._return_before: float | None = None
+        self._learned_before: bool | None = None
 
     @property
     def state(self) -> RunState:
@@ -139,6 +143,13 @@ class RunProgress:
     def error(self) -> str | None:
         """Why it failed, or why it is paused."""
         return self.life.error
+
+    def went_before(self, view: RunView) -> None:
+        """How a run that goes on stood last: these are its numbers until it has newer ones."""
+        self.counters = Counters.model_validate(view.model_dump(include=_COUNTED))
+        self.policy_version, self.evaluation = view.policy_version, view.evaluation
+        self._seconds_before = view.elapsed_seconds
+        self._return_before, self._learned_before = view.episode_return_mean, view.learned
 
     def described(
         self, description: GameDescription, *, num_cores: int, starts_untrained: bool = True
@@ -215,10 +226,7 @@ class RunProgress:
         Of a run with lessons training tells nothing: its episodes are those of a lesson.
         """
         confirmed = self.evaluation if self.goal.reached else None
-        if confirmed is not None:
-            trained = Measured.of(confirmed.return_mean, confirmed.return_std, confirmed.episodes)
-        else:
-            trained = self.goal.window.measured
+        trained = self.goal.window.measured if confirmed is None else as_evaluated(confirmed)
         return judge(
             trained,
             as_measured(self.random_play),
@@ -287,6 +295,7 @@ class RunProgress:
         beginning: BeginningView | None = None,
     ) -> RunView:
         """The run as it stands; `beginning`: what is done before the first update."""
+        mean = self.goal.return_mean
         return RunView(
             run_id=self.run_id,
             game=self._game.name,
@@ -301,7 +310,7 @@ class RunProgress:
             episodes=self.counters.episodes,
             elapsed_seconds=self.elapsed_seconds(now),
             steps_per_second=fleet.steps_per_second if self._ended is None else 0.0,
-            episode_return_mean=self.goal.return_mean,
+            episode_return_mean=self._return_before if mean is None else mean,
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
@@ -313,7 +322,7 @@ class RunProgress:
             evaluation=self.evaluation,
             goal_reached=self.goal.reached,
             random_play=self.random_play,
-            learned=self.verdict().learned,
+            learned=self._learned_before if mean is None else self.verdict().learned,
             lesson=self.lesson(),
             parameters=self.parameters,
             description=self.description,
@@ -353,7 +362,7 @@ class RunProgress:
 
     def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
         """The view that is committed with a row: `now` as it will be once the row is there."""
-        stands = counters.model_dump(include={"agent_steps", "collected_steps", "updates", "episodes"})
+        stands = counters.model_dump(include=_COUNTED)
         return now.model_copy(update={**stands, "policy_version": row.policy_version})
 
     def advance(self, row: UpdateRow, counters: Counters) -> None:
@@ -407,7 +416,9 @@ class RunProgress:
     def result(self, version: int | None, export: str | None, now: float) -> RunResult:
         """How the run ended; `version`: of the export, if there is one."""
         wall_seconds = self._session_seconds(now)
-        steps = self.counters.agent_steps - (self._steps_before or 0)
+        # Without a learner that got ready there are those of earlier sessions alone.
+        before = self.counters.agent_steps if self._steps_before is None else self._steps_before
+        steps = self.counters.agent_steps - before
         confirmed = self.evaluation if self.goal.reached else None
         return RunResult(
             run_id=self.run_id,

@@ -92,9 +92,10 @@ class Query:
         return all(term(run) for term in self.terms)
 
     def hides(self, run: IndexedRun) -> bool:
-        """Whether a run that matches is left out."""
+        """Whether a run that matches is left out; one that failed is what somebody looks for."""
+        is_left = is_empty(run) and run.summary.state != "failed"
         return (run.labels.archived and "archived" not in self.shows) or (
-            is_empty(run) and "empty" not in self.shows
+            is_left and "empty" not in self.shows
         )
 
 
@@ -138,6 +139,8 @@ def parse_query(text: str) -> Query:
                 raise
             if name == "is" and not is_negated:
                 shows.update(SHOWS_HIDDEN.get(value, ()))
+            elif name == "state" and not is_negated:
+                shows.add("empty")
         terms.append(_negated(term) if is_negated else term)
     return Query(terms, frozenset(shows))
 

@@ -7,10 +7,12 @@ import itertools
 import logging
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from attract import __version__
 from attract.errors import CheckpointError
@@ -25,7 +27,7 @@ from attract.runs.disk import refusal
 from attract.runs.log_files import GameConsole, RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import CLOCK, Event, MetricsStore, UpdateRow
-from attract.schema.api import LogLine, RandomPlay, RunView
+from attract.schema.api import LogLine, RunView
 from attract.schema.base import WireModel
 from attract.schema.learner import Counters
 
@@ -51,10 +53,12 @@ class RunRecord:
         trackers: Sequence[str] = (),
         log_format: LogFormat = "text",
         log_level: LogLevel = "info",
+        is_resumed: bool = False,
     ) -> None:
         """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at.
 
         `trackers`: names of `SINKS`, tools besides TensorBoard that get a copy.
+        `is_resumed`: nothing in the folder changes before `accept`.
         """
         self.directory = directory
         self.disk = DiskWatch()
@@ -65,9 +69,20 @@ class RunRecord:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
+        self._is_accepted = not is_resumed
         self._log = RunLog(directory.logs, log_format, log_level, run=directory.run_id) if track else None
+        if self._log is not None and is_resumed:
+            self._log.hold()
         self._console = GameConsole(directory.logs, log_format) if track else None
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
+
+    async def accept(self, keep_start: Callable[[], None]) -> None:
+        """The run goes on from its checkpoint: `keep_start` writes with what; once, for a resumed run."""
+        if not self._is_accepted:
+            await self._keep("what the run is resumed with", keep_start)
+            self._is_accepted = True
+            if self._log is not None:
+                self._log.write_held()
 
     async def commit_update(
         self, row: UpdateRow, view: RunView, bodies: Sequence[tuple[Kind, WireModel]] = ()
@@ -154,14 +169,16 @@ class RunRecord:
 
     async def keep_view(self, view: RunView) -> None:
         """Keep how the run stands, for when it is no longer active."""
+        if not self._is_accepted:
+            return
         with _unless_refused("how the run stands"):
             await self._run(self._store.put_fact, VIEW, _plain(view))
 
-    async def random_play(self) -> RandomPlay | None:
-        """What an earlier session of the run measured; None: nothing."""
+    async def kept_view(self) -> RunView | None:
+        """How the run stood last; None: nothing is kept that can be read."""
         view = await self._run(self._store.fact, VIEW)
-        kept = None if view is None else view.get("random_play")
-        return None if kept is None else RandomPlay.model_validate(kept)
+        with contextlib.suppress(ValidationError):
+            return None if view is None else RunView.model_validate(view)
 
     async def add_evaluation(self, update: int, agent_steps: int, values: dict[str, float]) -> None:
         """Add an evaluation's metrics to the update it judged."""
@@ -186,22 +203,24 @@ class RunRecord:
         """An event for every page that listens; kept, it can be asked for again."""
         data = body.model_dump_json()
         event = Event(0, kind, data)
-        if keep:
+        if keep and self._is_accepted:
             with _unless_refused("an event"):
                 event = self._store.add_event(kind, data)
         self.publish_kept(event)
 
     def keep_line(self, line: LogLine) -> None:
         """Keep what the game wrote to its console."""
-        if self._console is not None:
+        if self._console is not None and self._is_accepted:
             self._console.keep(line)
 
     def publish_kept(self, event: Event) -> None:
         """Give an event that is kept already to every page that listens."""
         self._events.publish(self.directory.run_id, event)
 
-    async def close(self) -> None:
-        """Write everything out and give the run's lock back."""
+    async def close(self, *, is_refused: bool = False) -> None:
+        """Write everything out and give the run's lock back; of a refused resume nothing is left."""
+        if self._log is not None and not is_refused:
+            self._log.write_held()
         while self._uncopied:
             self._copy_next()
         # The copies are made on the same thread, so they are made by then.

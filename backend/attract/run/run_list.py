@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from attract.errors import ConfigurationError, QueryError
@@ -12,6 +13,8 @@ from attract.schema.run_list import RunList, RunRow, SettingValue
 from attract.settings.given import LayeredSettings
 
 NEWEST_FIRST: Final = "-created"
+"""The usual order; runs that failed in the last `FIRST_HOURS` come before all others."""
+FIRST_HOURS: Final = 24.0
 KEEP_SECONDS: Final = 10.0
 """How long the settings that a game comes with are not read again."""
 WITH_COLUMN: Final = ("seed", "preset")
@@ -54,6 +57,7 @@ def list_runs(
     sort: str = NEWEST_FIRST,
     limit: int = 100,
     after: str | None = None,
+    now: datetime | None = None,
 ) -> RunList:
     """One page of the runs that a search finds.
 
@@ -64,12 +68,16 @@ def list_runs(
         sort: a field or setting, with `-` before it from the largest; runs that have none come last.
         limit: rows of a page, at least 1.
         after: `next` of the page before; None: the first page.
+        now: with a zone; None: asked.
 
     Raises: QueryError: query, sort or after cannot be read.
     """
     asked = query if isinstance(query, Query) else parse_query(query)
     matching = [run for run in indexed.runs if asked.matches(run)]
     found = _sorted([run for run in matching if not asked.hides(run)], sort)
+    if sort == NEWEST_FIRST:
+        asked_at = now or datetime.now(UTC)
+        found.sort(key=lambda run: not _has_just_failed(run, asked_at))
     begin = 0
     if after is not None:
         ids = [run.summary.run_id for run in found]
@@ -141,6 +149,17 @@ def _sorted(runs: Sequence[IndexedRun], sort: str) -> list[IndexedRun]:
             with_value.append((_comparable(value), run))
     with_value.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
     return [run for _, run in with_value] + without
+
+
+def _has_just_failed(run: IndexedRun, now: datetime) -> bool:
+    if run.summary.state != "failed":
+        return False
+    try:
+        ended = datetime.fromisoformat(run.summary.created) + timedelta(seconds=run.summary.elapsed_seconds)
+        return now - ended < timedelta(hours=FIRST_HOURS)
+    except (ValueError, TypeError, OverflowError):
+        # A run from elsewhere may have any text and number there.
+        return False
 
 
 def _comparable(value: Any) -> tuple[int, float, str]:

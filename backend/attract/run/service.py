@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
-from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
-from attract.games.kept_builds import keep_build
-from attract.games.kept_game import serve_kept_game, write_start
+from attract.games.kept_builds import write_start
+from attract.games.kept_game import serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
-from attract.run.active import ActiveRun, TakeEpisodes
+from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
 from attract.run.archive import RunArchive, known_run
 from attract.run.catalogue import RunCatalogue
 from attract.run.effects import Kind
@@ -25,7 +25,7 @@ from attract.run.models import RunModels
 from attract.run.notifications import Listener
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
-from attract.run.random_play import measure
+from attract.run.random_play import of_run
 from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
@@ -178,11 +178,11 @@ class RunService:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
-                if resume:
-                    keep_build(directory, module.reference)
-                write_start(directory, game, chosen, module)
+                keep_start = partial(write_start, directory, game, chosen, module)
+                if not resume:
+                    keep_start()
                 return await self._activate(
-                    chosen, module, directory, resume=resume, initialize_from=source, check=check
+                    chosen, module, directory, keep_start, resume, initialize_from=source, check=check
                 )
 
     async def check_game(
@@ -278,17 +278,13 @@ class RunService:
             return await self._evaluate(run, episodes, deterministic, seed, version, take)
 
     async def random_play(self, run_id: str) -> RandomPlay | None:
-        """What random play of a run's game returns: as the run has kept it, else measured now.
+        """What random play returns, to compare an evaluation with: as the run has kept it, else measured now.
+
+        Of a game in a page always now: evaluations play fresh pages, and the run may restart its page.
 
         Raises: UnknownRunError: no such run. AttractError: no browser of this machine came, or none answers.
         """
-        view = self.view(run_id)
-        if view.random_play is not None or view.game_reference is None or view.description is None:
-            return view.random_play
-        module = self.games.by_hash(view.game_reference.sha256) or await self.games.resolve(view.game)
-        own = RunSettings.from_mapping(view.settings).parameters
-        parameters = resolve_parameters(own, view.description, setting="parameters")
-        return await measure(self.membership.checker, module, parameters)
+        return await of_run(self.membership.checker, self.games, self.view(run_id))
 
     async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
         """Write the models and policy.json of a version (None: `best`, else the newest); the version.
@@ -370,16 +366,17 @@ class RunService:
         settings: RunSettings,
         module: GameModule,
         directory: RunDirectory,
+        keep_start: KeepStart | None,
+        resume: bool,
         *,
-        resume: bool = False,
         initialize_from: str | None = None,
-        train: bool = True,
         check: bool = False,
     ) -> RunView:
         if self.membership.hub is None:
             raise RuntimeError("expected attach() before a run is started")
         # Every task of the run is started from here, or from a task that was.
         bind(run=directory.run_id)
+        train = keep_start is not None
         record = RunRecord(
             directory,
             self.events,
@@ -387,6 +384,7 @@ class RunService:
             trackers=self._settings.trackers,
             log_format=self._settings.log_format,
             log_level=self._settings.log_level,
+            is_resumed=resume and train,
         )
         run = ActiveRun(
             settings,
@@ -399,10 +397,10 @@ class RunService:
             listener=self._notify,
             resume=resume,
             initialize_from=initialize_from,
-            train=train,
             cell=self._settings.cell if train else None,
             checker=self.membership.checker,
             check=check,
+            keep_start=keep_start,
         )
         self._active = run
         try:
@@ -429,7 +427,7 @@ class RunService:
                     self.games, self._archive.directory(run_id)
                 ) or await self.games.resolve(str(config["game"]))
                 settings = directory.read_settings()
-                await self._activate(settings, module, directory, resume=True, train=False)
+                await self._activate(settings, module, directory, None, True)
         run = self._active
         if run is None:
             raise RuntimeError("expected the run just opened to be active")
@@ -466,6 +464,8 @@ class RunService:
 
     def _require_active(self, run_id: str) -> ActiveRun:
         if self.active is None or self.active.run_id != run_id:
+            if self.view(run_id).is_elsewhere:
+                raise RunActiveError(run_id, is_elsewhere=True)
             raise UnknownRunError(f"run {run_id} is not active")
         return self.active
 

@@ -1,8 +1,10 @@
 """Refuses a run that cannot work, before its folder exists and before a browser or a learner starts."""
 
 import asyncio
+import functools
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +14,12 @@ from attract.runs.checkpoint_document import DOCUMENT_FILE, read_counters
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
 from attract.settings.given import LayeredSettings
-from attract.settings.run import PolicySettings, RunSettings
+from attract.settings.run import RunSettings
 
 ASK_FOR_CUDA = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 3)"
 NO_CUDA = 3
+NETWORK = ("hidden_sizes", "activation", "shared_trunk", "cnn", "recurrent")
+"""Settings of `policy` that decide which network a checkpoint fits."""
 
 
 async def check_device(device: str) -> None:
@@ -58,20 +62,24 @@ def check_demonstrations(settings: LayeredSettings) -> None:
 def check_resumed(directory: RunDirectory, settings: LayeredSettings) -> None:
     """Whether an existing run can go on with these settings: its own with those given now on top.
 
-    Raises: ConfigurationError: another network or other policies, or a total that it has trained already.
+    Raises: ConfigurationError: its checkpoint does not fit them, or it has trained that total already.
     """
     run_id = directory.run_id
     before = directory.read_settings()
     if directory.marked("latest") is None:
         return
     now = settings.run
-    _check_network(run_id, before.policy, now.policy, "a resumed run keeps its network")
+    other = f"`--initialize-from {run_id}` starts another run from its network"
+    _check_same(run_id, ["algorithm"], before, now, f"a resumed run keeps its algorithm; {other}")
+    _check_network(run_id, before, now, "a resumed run keeps its network")
+    own = [f"{now.algorithm}.{name}" for name in now.algorithm_settings.kept]
+    _check_same(run_id, own, before, now, f"a resumed run keeps it; {other}")
     names, held = policy_ids(now.collection.seats), policy_ids(before.collection.seats)
     if sorted(names) != sorted(held):
         raise ConfigurationError(
             f"this run has {', '.join(names)}, the checkpoint {', '.join(held)}",
             setting="collection.seats",
-            fix="a resumed run keeps its policies; --initialize-from starts another run from them",
+            fix=f"a resumed run keeps its policies; {other}",
         )
     done, total = trained_steps(directory), now.total_steps
     if "total_steps" in settings.given and total is not None and total <= done:
@@ -92,7 +100,7 @@ def check_source(directory: RunDirectory, settings: RunSettings) -> str:
     if version is None:
         raise ConfigurationError(f"run {run_id} has no policy yet", setting="initialize_from")
     source = directory.read_settings()
-    _check_network(run_id, source.policy, settings.policy, "take the same network, or start afresh")
+    _check_network(run_id, source, settings, "take the same network, or start afresh")
     held = policy_ids(source.collection.seats)
     lacking = [name for name in policy_ids(settings.collection.seats) if name not in held]
     if len(held) > 1 and lacking:
@@ -138,17 +146,21 @@ def trained_steps(directory: RunDirectory) -> int:
     return read_counters(folder).agent_steps
 
 
-def _check_network(run_id: str, held: PolicySettings, wanted: PolicySettings, fix: str) -> None:
-    names = ["hidden_sizes", "activation", "shared_trunk", "recurrent"]
-    if held.recurrent != "none":
-        names.append("recurrent_size")
-    for name in names:
-        had, has = getattr(held, name), getattr(wanted, name)
+def _check_network(run_id: str, held: RunSettings, wanted: RunSettings, fix: str) -> None:
+    names = [*NETWORK, *(["recurrent_size"] if held.policy.recurrent != "none" else [])]
+    _check_same(run_id, [f"policy.{name}" for name in names], held, wanted, fix)
+    had, has = (run.algorithm_settings.normalize_observations for run in (held, wanted))
+    if had != has:
+        setting = f"{wanted.algorithm}.normalize_observations"
+        raise ConfigurationError(f"run {run_id} has {had}, asked for is {has}", setting=setting, fix=fix)
+
+
+def _check_same(run_id: str, paths: Sequence[str], held: RunSettings, wanted: RunSettings, fix: str) -> None:
+    for path in paths:
+        had, has = (functools.reduce(getattr, path.split("."), run) for run in (held, wanted))
         if had != has:
             raise ConfigurationError(
-                f"run {run_id} has {_plain(had)}, asked for is {_plain(has)}",
-                setting=f"policy.{name}",
-                fix=fix,
+                f"run {run_id} has {_plain(had)}, asked for is {_plain(has)}", setting=path, fix=fix
             )
 
 

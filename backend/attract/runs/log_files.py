@@ -72,6 +72,25 @@ class RunLog(_BoundedFile):
         if self._shown is not None and not logging.getLogger().handlers:
             # Python stops showing warnings on stderr once a logger has a handler; keep them there.
             self._logger.addHandler(self._shown)
+        self._held: list[logging.LogRecord] | None = None
+
+    def hold(self) -> None:
+        """Write nothing before `write_held`."""
+        self._held = []
+
+    def write_held(self) -> None:
+        """Write what was held, and what follows; may be called again."""
+        held, self._held = self._held or [], None
+        for record in held:
+            self.handle(record)
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, or hold it."""
+        if self._held is None:
+            super().emit(record)
+        else:
+            self._held.append(record)
 
     @override
     def close(self) -> None:

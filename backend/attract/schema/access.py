@@ -52,6 +52,9 @@ class ServerInfo(WireModel):
     version: str
     build: str
     active_run: Name | None
+    """The run that this server trains."""
+    live_run: Name | None = None
+    """The same; where it trains none, the newest run of the folder that another process trains."""
     lan: bool
     role: Literal["admin", "viewer"]
 

@@ -316,6 +316,8 @@ class EvaluationView(WireModel):
     """Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version."""
     agent_return_means: list[float] = []
     """Mean return of each agent, for games of several; `return_mean` is over all of them."""
+    returns: list[float] = []
+    """Of the first 100 episodes, each the mean over its agents."""
 
 
 class RandomPlay(WireModel):
@@ -326,6 +328,8 @@ class RandomPlay(WireModel):
     """Raw and undiscounted, over episodes and agents."""
     standard_error: float
     """Standard error of that mean."""
+    returns: list[float] = []
+    """Of the first 100 episodes."""
     parameters: dict[str, ParameterDistribution] = {}
     """Game parameters that the run sets, without those of a lesson."""
 
@@ -405,11 +409,13 @@ class RunView(RunSummary):
     evaluation: EvaluationView | None = None
     goal_reached: bool = False
     """Whether an evaluation has confirmed the goal."""
+    is_elsewhere: bool = False
+    """Whether another process trains it, which alone can pause and stop it."""
     random_play: RandomPlay | None = None
     """None until it was measured, which takes a browser of this machine."""
     learned: bool | None = None
     """Whether the return is above random play's by three standard errors of the difference; None where that
-    is unknown, as with fewer than 20 episodes on either side."""
+    is unknown: with fewer than 20 episodes on either side an exact test says yes, or nothing."""
     lesson: LessonView | None = None
     """None without lessons."""
     parameters: dict[str, ParameterDistribution] = {}

@@ -84,6 +84,8 @@ class CheckedPlay(FiniteModel):
     return_std: float | None = None
     """Standard deviation over those episodes, each the mean over its agents; None without one."""
     length_mean: float | None
+    returns: Annotated[list[float], Field(max_length=100)] = []
+    """Of the first episodes, each the mean over its agents."""
     terminated: Count = 0
     """Episodes that the game ended itself."""
     paid_steps: Count = 0
@@ -140,6 +142,8 @@ class CheckGame(FiniteModel):
     """Only play at random, until so many episodes have ended or the budget is spent."""
     parameters: dict[str, ParameterDistribution] = {}
     """Game parameters of that play, drawn at each start; a missing one has its default."""
+    is_fresh: bool = False
+    """Whether each episode has a fresh page, as in evaluations, whatever its adapter's `restart` does."""
     record: bool = False
     """Whether the episodes that can be played again come with the answer."""
 

@@ -12,7 +12,7 @@ import uvicorn
 from typing_extensions import override
 
 from attract.errors import ConfigurationError
-from attract.processes.interrupt import Terminated
+from attract.processes.interrupt import SAME_SECONDS, Terminated
 from attract.server.memory import settle_memory
 
 BACKLOG = 2048
@@ -96,14 +96,21 @@ class _Interrupted(Exception):  # noqa: N818 - no error: a user asked for it
 async def _ended_by_signals(work: Coroutine[Any, Any, Answer]) -> Answer:
     task = asyncio.ensure_future(work)
     came: list[int] = []
+    loop = asyncio.get_running_loop()
+    first_at = 0.0
 
     def end(number: int) -> None:
+        nonlocal first_at
+        if not came:
+            first_at = loop.time()
+        elif loop.time() - first_at < SAME_SECONDS:
+            return
         came.append(number)
         task.cancel()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            asyncio.get_running_loop().add_signal_handler(number, end, number)
+            loop.add_signal_handler(number, end, number)
     try:
         return await task
     except asyncio.CancelledError:

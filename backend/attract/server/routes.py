@@ -127,7 +127,8 @@ def _add_server_routes(
     @role("viewer")
     async def get_info(request: Request) -> ServerInfo:
         grant = guard.credential(request.scope)
-        return info("viewer" if grant is None else grant.role)
+        live = service.active_run_id or await asyncio.to_thread(service.catalogue.live)
+        return info("viewer" if grant is None else grant.role).model_copy(update={"live_run": live})
 
     @app.get("/api/games")
     @role("viewer")

@@ -46,6 +46,8 @@ class AlgorithmSettings(Protocol):
     refuses: ClassVar[Mapping[str, str]]
     """What cannot be combined with the algorithm, and why, with what works instead: paths of settings of the
     run that are off by default, `cells`, and kinds of actions."""
+    kept: ClassVar[tuple[str, ...]]
+    """Settings that decide what a checkpoint holds: a resumed run keeps them."""
     studied_copies: ClassVar[tuple[int, ...]]
     """Games per worker that a study tries beside the run's own."""
     has_fused_steps: ClassVar[bool]

@@ -47,6 +47,7 @@ class DqnSettings(OffPolicySettings):
     chosen_by: ClassVar[tuple[str, ...]] = ("slow-page",)
     advice: ClassVar[Mapping[str, tuple[str, str]]] = ADVICE
     refuses: ClassVar[Mapping[str, str]] = REFUSES
+    kept: ClassVar[tuple[str, ...]] = (*OffPolicySettings.kept, "n_quantiles")
 
     n_quantiles: Annotated[int, Field(ge=1, le=512, title="Quantiles")] = 32
     """Quantiles of the return that are predicted for each action. 1: only the median."""

@@ -20,6 +20,7 @@ class OffPolicySettings(Settings):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = PRESETS
     chosen_by: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[tuple[str, ...]] = ("batch_segments",)
+    kept: ClassVar[tuple[str, ...]] = ("normalize_observations",)
     studied_copies: ClassVar[tuple[int, ...]] = (4, 8, 16)
     has_fused_steps: ClassVar[bool] = False
 

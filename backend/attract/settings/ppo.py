@@ -72,6 +72,7 @@ class PpoSettings(Settings):
         "gae_lambda",
     )
     refuses: ClassVar[Mapping[str, str]] = {}
+    kept: ClassVar[tuple[str, ...]] = ("normalize_observations",)
     studied_copies: ClassVar[tuple[int, ...]] = (8, 16, 32, 64)
     has_fused_steps: ClassVar[bool] = True
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.check import Saved, check_answer, check_lines, save_checked
+from attract.commands.check import Saved, check_answer, check_lines, judged_play, save_checked
 from attract.errors import ConfigurationError
 from attract.runs.episode_files import read_episode
 from attract.schema.api import CheckFinding, CheckView
@@ -110,3 +110,33 @@ def test_a_game_s_id_is_no_path_and_a_folder_that_cannot_be_written_is_named(tmp
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match="file cannot be written"):
         save_checked(tmp_path / "file", view)
+
+
+@pytest.mark.parametrize(
+    ("steps", "episodes", "others", "expected"),
+    [
+        (0, 0, [], [("not-played", "error")]),
+        (0, 0, ["error"], []),
+        (0, 0, ["warning"], [("not-played", "error")]),
+        (312, 0, [], [("no-episode", "warning")]),
+        (312, 1, [], []),
+        (None, 0, [], [("not-played", "error")]),
+    ],
+)
+def test_a_game_that_was_hardly_played_is_not_ok(
+    steps: int | None, episodes: int, others: list[str], expected: list[tuple[str, str]]
+) -> None:
+    play = None if steps is None else PLAY.model_copy(update={"steps": steps, "episodes": episodes})
+    findings = [FINDING.model_copy(update={"severity": severity}) for severity in others]
+    view = judged_play(VIEW.model_copy(update={"play": play, "findings": findings}))
+    more = [found for found in view.findings if found not in findings]
+    assert [(found.id, found.severity) for found in more] == expected
+    assert check_answer(view).ok == all(found.severity == "warning" for found in view.findings)
+    assert [found.severity for found in view.findings] == sorted(found.severity for found in view.findings)
+
+
+def test_an_endless_game_is_one_finding() -> None:
+    endless = FINDING.model_copy(update={"id": "endless", "severity": "warning"})
+    play = PLAY.model_copy(update={"episodes": 0})
+    view = VIEW.model_copy(update={"play": play, "findings": [endless]})
+    assert judged_play(view) == view

@@ -130,3 +130,27 @@ def test_where_it_is_not_known_the_reason_says_what_is_missing() -> None:
     assert equals.reason == "the agents may play against each other: their mean return decides nothing"
     lesson = judge(many, Measured(1.0, 0.1, 100), num_agents=1, same_task=False)
     assert lesson.reason == "random play was measured without the lesson: `attract eval latest`"
+
+
+def of(*returns: float) -> Measured:
+    return Measured.of_returns(returns)
+
+
+def test_few_episodes_are_enough_where_an_exact_test_decides() -> None:
+    many = of(*(4.0 + index % 3 for index in range(20)))
+    # Of the 888,030 ways to choose 7 of 27 returns one alone has all of the low ones: 1.1e-6.
+    assert verdict(many, of(0, 0, 0, 1, 0, 0, 0)).learned is True
+    # 1 of 924 ways, 0.00108: below the 0.00135 of three standard errors. 1 of 252 is not.
+    assert verdict(of(7, 8, 9, 7, 8, 9), of(1, 2, 3, 1, 2, 3)).learned is True
+    few = verdict(of(7, 8, 9, 7, 8), of(1, 2, 3, 1, 2))
+    assert few.learned is None
+    assert few.reason is not None and "5 episodes, 20 are needed" in few.reason
+    # Better by chance, alike, and worse: more episodes may still show it.
+    for trained in (of(1, 9, 1, 2, 1, 1, 2), of(*[1.0] * 7), of(*[0.0] * 7)):
+        assert verdict(trained, of(1, 2, 1, 2, 1, 2, 1)).learned is None
+    assert verdict(many, Measured(0.0, 0.1, 7)).learned is None, "its returns are not known"
+
+
+def test_a_verdict_is_the_same_each_time_it_is_asked() -> None:
+    trained, random = of(*(index % 7 for index in range(60))), of(*(index % 5 for index in range(12)))
+    assert len({verdict(trained, random).learned for _ in range(3)}) == 1

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of, serve_kept_game, write_start
+from attract.games.kept_builds import write_start
+from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of, serve_kept_game
 from attract.games.library import GameLibrary
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
@@ -51,9 +52,9 @@ def test_a_server_that_never_saw_the_game_serves_it_by_its_hash(tmp_path: Path, 
 
 def test_what_is_known_of_a_game_outlives_a_new_start(tmp_path: Path, directory: RunDirectory):
     module = library(tmp_path).keep("catch.ts", GAME, None)
-    directory.write_game(module.reference, counting_description())
-    write_start(directory, "catch.ts", RunSettings(), module)
+    write_start(directory, "catch.ts", RunSettings(), module, counting_description())
     assert directory.read_game() == (module.reference, counting_description())
+    assert directory.described_sha256() == module.reference.sha256
 
 
 def test_a_folder_without_a_game_serves_none(tmp_path: Path, directory: RunDirectory):

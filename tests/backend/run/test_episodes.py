@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError, DamagedRunError, FileError, UnknownRunError
-from attract.games.kept_builds import keep_build
-from attract.games.kept_game import write_start
+from attract.games.kept_builds import keep_build, write_start
 from attract.games.library import GameLibrary
 from attract.run.archive import RunArchive
 from attract.run.episodes import RunEpisodes

@@ -26,7 +26,10 @@ class Player:
         episodes: int,
         budget_seconds: float,
         parameters: Mapping[str, ParameterDistribution],
+        *,
+        is_fresh: bool = False,
     ) -> CheckedPlay | None:
+        self.fresh = is_fresh
         self.asked.append((episodes, budget_seconds))
         self.parameters.append(parameters)
         return self._answers.pop(0)
@@ -84,3 +87,14 @@ async def test_under_the_run_s_parameters_the_check_says_nothing(tmp_path: Path)
     found = await measure(player, await module(tmp_path), FIXED, checked=random_play(9.0, episodes=500))
     assert found is not None and (found.return_mean, found.parameters) == (4.0, FIXED)
     assert player.parameters == [FIXED]
+
+
+async def test_fresh_pages_are_slow_and_are_played_for_the_least(tmp_path: Path) -> None:
+    few = random_play(2.0, episodes=7).model_copy(update={"returns": [2.0] * 7})
+    player = Player(few, random_play(2.0, episodes=24))
+    found = await measure(player, await module(tmp_path), {}, is_fresh=True)
+    assert found is not None and (found.episodes, player.fresh) == (24, True)
+    assert player.asked == [(20, 10.0), LEAST]
+    player = Player(few.model_copy(update={"episodes": 3, "returns": [1.0, 2.0, 3.0]}))
+    found = await measure(player, await module(tmp_path), {}, is_fresh=True)
+    assert found is not None and found.returns == [1.0, 2.0, 3.0]

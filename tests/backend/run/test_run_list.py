@@ -1,6 +1,7 @@
 """A page of the list: what is found, in which order, with which columns."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
 
@@ -133,3 +134,25 @@ def test_a_row_has_labels_numbers_and_progress():
         [1.0, 2.0],
         4.0,
     )
+
+
+def test_a_failed_run_is_listed_without_an_update_and_comes_first_for_a_day() -> None:
+    now = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    failed = {"state": "failed", "updates": 0}
+    runs = [
+        indexed("old", created="2026-11-01T10:00:00+00:00", **failed),
+        indexed("late", created="2026-11-19T11:00:00+00:00", elapsed_seconds=7200.0, **failed),
+        indexed("odd", created="yesterday", **failed),
+        indexed("fine", created="2026-11-20T11:00:00+00:00"),
+        indexed("empty", state="stopped", updates=0),
+    ]
+    found = list_runs(Indexed(runs, 0), lambda _game: {}, now=now)
+    assert (ids(found), found.num_hidden) == (["late", "odd", "fine", "old"], 1)
+    assert ids(list_runs(Indexed(runs, 0), lambda _game: {}, query="state:failed", sort="id", now=now)) == [
+        "late",
+        "odd",
+        "old",
+    ]
+    # What a term asks for is not hidden; what it rules out may be.
+    assert ids(list_runs(Indexed(runs, 0), lambda _game: {}, query="state:stopped", now=now)) == ["empty"]
+    assert ids(list_runs(Indexed(runs, 0), lambda _game: {}, query="-state:failed", now=now)) == ["fine"]

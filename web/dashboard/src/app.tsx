@@ -71,13 +71,14 @@ function SignedIn() {
   const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
   const [known, setKnown] = useState(info);
   if (info !== null && info !== known) setKnown(info);
-  const runNow = known?.active_run ?? null;
+  const runNow = known?.live_run ?? null;
   const [areKeysShown, setKeysShown] = useState(false);
   useKeys((command) => (command === "help" ? setKeysShown(true) : goByKey(command, runNow)));
   useFocusOfView(routeKey(route));
   if (error instanceof ApiError && (error.status === 401 || error.status === 403))
     return <SignedOut error={error} />;
   const activeRun = isAway ? null : (known?.active_run ?? null);
+  const liveRun = isAway ? null : runNow;
   return (
     <RoleContext value={known?.role ?? null}>
       <div className="page">
@@ -86,7 +87,7 @@ function SignedIn() {
         </button>
         <Marquee
           route={route}
-          activeRun={activeRun}
+          liveRun={liveRun}
           isAdmin={known?.role === "admin"}
           isViewer={known?.role === "viewer"}
           onKeys={() => setKeysShown(true)}
@@ -95,7 +96,7 @@ function SignedIn() {
         {known !== null && <ActiveRunAnnouncement runId={runNow} isMuted={route.view === "run"} />}
         {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
         {route.view === "start" && !isAboutOneGame(route) && (
-          <HomeView chosen={route.game} activeRun={activeRun} />
+          <HomeView chosen={route.game} activeRun={activeRun} liveRun={liveRun} />
         )}
         {route.view === "start" && isAboutOneGame(route) && (
           <GameView
@@ -146,14 +147,14 @@ function PageTitle({ name }: { name: string }) {
 
 interface MarqueeProps {
   route: Route;
-  activeRun: string | null;
+  liveRun: string | null;
   isAdmin: boolean;
   isViewer: boolean;
   onKeys: () => void;
 }
 
-function Marquee({ route, activeRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
-  const isActiveShown = route.view === "run" && route.runId === activeRun;
+function Marquee({ route, liveRun, isAdmin, isViewer, onKeys }: MarqueeProps) {
+  const isLiveShown = route.view === "run" && route.runId === liveRun;
   return (
     <header>
       <div className="marquee">
@@ -176,8 +177,8 @@ function Marquee({ route, activeRun, isAdmin, isViewer, onKeys }: MarqueeProps) 
           >
             Tuning
           </a>
-          {activeRun !== null && (
-            <a href={formatRoute(runRoute(activeRun))} aria-current={isActiveShown ? "page" : undefined}>
+          {liveRun !== null && (
+            <a href={formatRoute(runRoute(liveRun))} aria-current={isLiveShown ? "page" : undefined}>
               Live
             </a>
           )}
@@ -210,7 +211,7 @@ function Marquee({ route, activeRun, isAdmin, isViewer, onKeys }: MarqueeProps) 
         </ActionIcon>
         <SchemeToggle />
       </div>
-      <div className="bulbs" data-lit={activeRun !== null} aria-hidden="true" />
+      <div className="bulbs" data-lit={liveRun !== null} aria-hidden="true" />
     </header>
   );
 }

@@ -231,6 +231,10 @@ export interface EvaluationView {
    * Mean return of each agent, for games of several; `return_mean` is over all of them.
    */
   agent_return_means: number[];
+  /**
+   * Of the first 100 episodes, each the mean over its agents.
+   */
+  returns: number[];
 }
 /**
  * Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now.
@@ -1003,7 +1007,14 @@ export interface OpenedSession {
 export interface ServerInfo {
   version: string;
   build: string;
+  /**
+   * The run that this server trains.
+   */
   active_run: string | null;
+  /**
+   * The same; where it trains none, the newest run of the folder that another process trains.
+   */
+  live_run: string | null;
   lan: boolean;
   role: "admin" | "viewer";
 }
@@ -1621,6 +1632,10 @@ export interface RandomPlay {
    */
   standard_error: number;
   /**
+   * Of the first 100 episodes.
+   */
+  returns: number[];
+  /**
    * Game parameters that the run sets, without those of a lesson.
    */
   parameters: {
@@ -1830,12 +1845,16 @@ export interface RunView {
    */
   goal_reached: boolean;
   /**
+   * Whether another process trains it, which alone can pause and stop it.
+   */
+  is_elsewhere: boolean;
+  /**
    * None until it was measured, which takes a browser of this machine.
    */
   random_play: RandomPlay | null;
   /**
    * Whether the return is above random play's by three standard errors of the difference; None where that
-   * is unknown, as with fewer than 20 episodes on either side.
+   * is unknown: with fewer than 20 episodes on either side an exact test says yes, or nothing.
    */
   learned: boolean | null;
   /**

@@ -316,6 +316,10 @@ export interface CheckGame {
     [k: string]: ParameterDistribution;
   };
   /**
+   * Whether each episode has a fresh page, as in evaluations, whatever its adapter's `restart` does.
+   */
+  is_fresh: boolean;
+  /**
    * Whether the episodes that can be played again come with the answer.
    */
   record: boolean;
@@ -342,6 +346,10 @@ export interface CheckedPlay {
   return_mean: number | null;
   return_std: number | null;
   length_mean: number | null;
+  /**
+   * @maxItems 100
+   */
+  returns: number[];
   terminated: number;
   paid_steps: number;
   microseconds_per_tick: number;

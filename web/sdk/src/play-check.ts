@@ -50,6 +50,8 @@ export interface PlaySummary {
   /** Standard deviation over those episodes, each the mean over its agents; NaN without one. */
   returnStd: number;
   lengthMean: number;
+  /** Of the first episodes, each the mean over its agents. */
+  returns: readonly number[];
   /** Steps in which any agent's reward was above 0. */
   paidSteps: number;
 }
@@ -60,7 +62,12 @@ export interface OnlyPlay {
   episodes: number;
   /** Drawn at each start; a parameter that is left out has its default. */
   parameters: Readonly<Record<string, ParameterDistribution>>;
+  /** Whether each episode has a fresh page, of a game that lives in one. */
+  isFresh?: boolean;
 }
+
+/** The wire's limit. */
+const MAX_RETURNS = 100;
 
 /** Plays up to `steps` steps. Raises GameError as the game does. */
 export function playAtRandom(...given: Parameters<typeof playingAtRandom>): PlaySummary {
@@ -130,6 +137,7 @@ export function* playingAtRandom(
     returnMean: mean(returns),
     returnStd: deviation(returns),
     lengthMean: lengths / summary.episodes,
+    returns: returns.slice(0, MAX_RETURNS),
   };
   if (
     played.episodes === 0 &&

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.leases import SILENCE_SECONDS
+from attract.curriculum.parameters import resolve_parameters
 from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.games.project import find_project_dir
@@ -33,6 +34,7 @@ from attract.schema.messages import (
 from attract.schema.philox import derive_seed
 from attract.schema.tensor import from_numpy
 from attract.settings.base import variable
+from attract.settings.run import RunSettings
 from attract.vector.batch import StepBatch
 from attract.vector.core import StepRequest, VectorCore
 from attract.vector.environments.node_fleet import NodeFleet
@@ -41,6 +43,9 @@ from attract.vector.parts import even_parts
 from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 ENDLESS_SEGMENTS: Final = 65_536
+IN_BROWSERS: Final = "train it by `attract train`, or name a game of a module"
+Parameters = Mapping[str, Any]
+"""By name: a number, a distribution as settings write it, or as a lease carries it."""
 _environments = itertools.count(1)
 
 
@@ -61,7 +66,8 @@ class VectorEnvironment:
         *,
         num_workers: int | None = None,
         seed: int = 0,
-        parameters: Mapping[str, ParameterDistribution] | None = None,
+        parameters: Parameters | None = None,
+        render_mode: str | None = None,
         desync_steps: int = 0,
         lease_seconds: float = SILENCE_SECONDS,
         tells_terminal: bool = False,
@@ -78,7 +84,9 @@ class VectorEnvironment:
             async_factor: groups; 2 is double buffering, 1 has the policy and the games wait for each other.
             num_workers: threads that step games; None: one per core, leaving one for the policy.
             seed: as `--seed` of a run: its games and episodes are those of that run (rule C5).
-            parameters: how game parameters are drawn at each episode's start; None: their defaults.
+            parameters: how game parameters are drawn at each episode's start, as `--parameters` of a run:
+                `{"size": 8, "wind": {"uniform": [0, 3]}}`; None: their defaults.
+            render_mode: None, for there are no pictures here.
             desync_steps: cut each game's first episode at a step up to this (rule E7); 0 is off.
             lease_seconds: slots of a worker that is silent for so long come back invalid (rule I1).
             tells_terminal: the final observations of a batch are those of terminated slots too.
@@ -87,8 +95,15 @@ class VectorEnvironment:
             web_dir: built web side; None: the one inside the package.
             trace: file for a timeline in Chrome's trace format, written by `close`.
 
-        Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
+        Raises: ConfigurationError, GameError, ProtocolError: no such game, one that lives in a page, other
+            parameters than it has, no Node, or it cannot be loaded.
         """
+        if render_mode is not None:
+            raise ConfigurationError(
+                f"games in Node's threads have no pictures: {render_mode!r} cannot be had",
+                setting="render_mode",
+                fix="leave it out; a run's page (`attract serve`) shows and records its game",
+            )
         self._module = _resolve(game, project_dir, web_dir)
         workers = num_workers or max(1, min(usable_cores() - 1, num_games // max(1, async_factor)))
         self._parts = even_parts(num_games, async_factor, workers)
@@ -101,13 +116,15 @@ class VectorEnvironment:
         self._sent_at = [0.0] * async_factor
         self._complete_at: list[float | None] = [None] * async_factor
         self._delivered: list[tuple[int, float]] = []
-        self._parameters = dict(parameters or {})
         self._desync_steps = desync_steps
         self._lease_seconds = lease_seconds
         self._tells_terminal = tells_terminal
         self._fleet = NodeFleet(self._module, workers, run_id=self._run_id, web_dir=web_dir)
         try:
             self.description: GameDescription = self._fleet.describe()
+            if self.description.page is not None:
+                raise ConfigurationError(f"{game} lives in a page: only a browser plays it", fix=IN_BROWSERS)
+            self._parameters = _resolved(parameters or {}, self.description)
             self.layout = VectorLayout.for_game(self.description, horizon=1)
             """Shapes and dtypes of observations and actions."""
             self._core = self._begun(seed)
@@ -289,6 +306,14 @@ class VectorEnvironment:
 
     def _now(self) -> float:
         return time.perf_counter() - self._began
+
+
+def _resolved(parameters: Parameters, game: GameDescription) -> dict[str, ParameterDistribution]:
+    """As leases carry them. Raises: ConfigurationError: as of a run with these parameters."""
+    drawn = {name: value for name, value in parameters.items() if isinstance(value, ParameterDistribution)}
+    written = {name: value for name, value in parameters.items() if name not in drawn}
+    settings = RunSettings.from_mapping({"parameters": written})
+    return drawn | resolve_parameters(settings.parameters, game, setting="parameters")
 
 
 def _resolve(game: str, project_dir: Path | None, web_dir: Path | None) -> GameModule:

@@ -13,9 +13,8 @@ from typing_extensions import override
 
 from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
-from attract.schema.messages import ParameterDistribution
 from attract.vector.batch import StepBatch
-from attract.vector.environments.environment import VectorEnvironment
+from attract.vector.environments.environment import Parameters, VectorEnvironment
 from attract.vector.environments.gymnasium_spaces import GameSpaces, Observation, require_one_agent
 
 SEEDS: Final = 1 << 31
@@ -39,7 +38,8 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         num_envs: int = 1,
         *,
         num_workers: int | None = None,
-        parameters: Mapping[str, ParameterDistribution] | None = None,
+        parameters: Parameters | None = None,
+        render_mode: str | None = None,
         lease_seconds: float = SILENCE_SECONDS,
         project_dir: Path | None = None,
         web_dir: Path | None = None,
@@ -50,7 +50,8 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             game: a bundled game's name, or a path to a module, `.ts` or `.js`.
             num_envs: running copies.
             num_workers: threads that step them; None: one per core, leaving one for the policy.
-            parameters: how game parameters are drawn at each episode's start; None: their defaults.
+            parameters: as for `VectorEnvironment`.
+            render_mode: None, for there are no pictures here.
             lease_seconds: a thread that is silent for so long is given up.
             project_dir: as for `VectorEnvironment`.
             web_dir: built web side; None: the one inside the package.
@@ -65,6 +66,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             1,
             num_workers=num_workers,
             parameters=parameters,
+            render_mode=render_mode,
             lease_seconds=lease_seconds,
             tells_terminal=True,
             project_dir=project_dir,
@@ -88,6 +90,11 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def has_masks(self) -> bool:
         """Whether the game has an action mask."""
         return self._games.description.action_mask
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the game's metrics."""
+        return list(self._games.description.metrics)
 
     @override
     def reset(
@@ -177,13 +184,20 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         self,
         game: str,
         *,
-        parameters: Mapping[str, ParameterDistribution] | None = None,
+        parameters: Parameters | None = None,
+        render_mode: str | None = None,
         project_dir: Path | None = None,
         web_dir: Path | None = None,
     ) -> None:
         """Start the thread and load the game; arguments and errors are those of `GymnasiumVectorEnv`."""
         self._games = GymnasiumVectorEnv(
-            game, 1, num_workers=1, parameters=parameters, project_dir=project_dir, web_dir=web_dir
+            game,
+            1,
+            num_workers=1,
+            parameters=parameters,
+            render_mode=render_mode,
+            project_dir=project_dir,
+            web_dir=web_dir,
         )
         self.observation_space = self._games.single_observation_space
         self.action_space = self._games.single_action_space

@@ -1,7 +1,9 @@
 """The games in Node worker threads: started as one process, spoken to over a socket per thread."""
 
 import contextlib
+import functools
 import json
+import re
 import selectors
 import shutil
 import socket
@@ -23,6 +25,7 @@ from attract.schema.messages import FromBrowser, GameDescribed, GameFailed
 
 READ_BYTES: Final = 1 << 20
 START_SECONDS: Final = 30.0
+MIN_NODE: Final = 20
 STDERR: Final = 2
 """The process's own: `sys.stderr` may be a notebook's, which has no number."""
 
@@ -222,14 +225,30 @@ class NodeFleet:
 
 
 def find_node() -> str:
-    """Node's program. Raises: ConfigurationError: when there is none."""
+    """Node's program. Raises: ConfigurationError: there is none, or it is too old."""
     node = shutil.which("node")
     if node is None:
         raise ConfigurationError(
             "there is no `node` on the PATH: the games run in its threads",
-            fix="install Node 20 or newer",
+            fix=f"install Node {MIN_NODE} or newer",
+        )
+    version = node_version(node)
+    major = re.match(r"v(\d+)\.", version)
+    if major is None or int(major[1]) < MIN_NODE:
+        raise ConfigurationError(
+            f"node {version or 'without a version'} at {node} is too old: the games run in its threads",
+            fix=f"install Node {MIN_NODE} or newer, first on the PATH",
         )
     return node
+
+
+@functools.cache
+def node_version(node: str) -> str:
+    """What the program says of itself, such as `v20.19.4`; asked once. Empty where it cannot be run."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        return told.stdout.strip()[:80]
+    return ""
 
 
 def find_node_stepper(web_dir: Path | None = None) -> Path:

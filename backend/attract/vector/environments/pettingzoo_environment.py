@@ -1,6 +1,5 @@
 """A browser game of any number of agents as PettingZoo knows parallel environments."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from typing_extensions import override
 
 from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import GameError
-from attract.schema.messages import ParameterDistribution
 from attract.vector.batch import StepBatch
-from attract.vector.environments.environment import VectorEnvironment
+from attract.vector.environments.environment import Parameters, VectorEnvironment
 from attract.vector.environments.gymnasium_environment import SEEDS
 from attract.vector.environments.gymnasium_spaces import GameSpaces
 
@@ -37,7 +35,8 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self,
         game: str,
         *,
-        parameters: Mapping[str, ParameterDistribution] | None = None,
+        parameters: Parameters | None = None,
+        render_mode: str | None = None,
         lease_seconds: float = SILENCE_SECONDS,
         project_dir: Path | None = None,
         web_dir: Path | None = None,
@@ -46,7 +45,8 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
         Args:
             game: a bundled game's name, or a path to a module, `.ts` or `.js`.
-            parameters: how game parameters are drawn at each episode's start; None: their defaults.
+            parameters: as for `VectorEnvironment`.
+            render_mode: None, for there are no pictures here.
             lease_seconds: a thread that is silent for so long is given up.
             project_dir: as for `VectorEnvironment`.
             web_dir: built web side; None: the one inside the package.
@@ -59,6 +59,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             1,
             num_workers=1,
             parameters=parameters,
+            render_mode=render_mode,
             lease_seconds=lease_seconds,
             tells_terminal=True,
             project_dir=project_dir,

@@ -1,5 +1,6 @@
 """Many copies of a browser game as Stable-Baselines3 knows vectorised environments."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from typing_extensions import override
 
-from attract.schema.messages import ParameterDistribution
+from attract.vector.environments.environment import Parameters
 from attract.vector.environments.gymnasium_environment import GymnasiumVectorEnv
 from attract.vector.environments.gymnasium_spaces import Observation
 
@@ -17,8 +18,9 @@ from attract.vector.environments.gymnasium_spaces import Observation
 class Sb3VecEnv(VecEnv):
     """`num_envs` copies of a game of one agent in Node worker threads; no browser.
 
-    For episodes' returns in SB3's log wrap it in its `VecMonitor`. Games with masks have the method
-    `action_masks`, which `MaskablePPO` of sb3-contrib asks for.
+    For episodes' returns in SB3's log wrap it in its `VecMonitor`; its `info_keywords` may be the game's
+    metrics, which are in the infos of an episode's last step, with `is_success` where `won` is one. Games
+    with masks have the method `action_masks`, which `MaskablePPO` of sb3-contrib asks for.
     """
 
     def __init__(
@@ -27,7 +29,8 @@ class Sb3VecEnv(VecEnv):
         num_envs: int = 1,
         *,
         num_workers: int | None = None,
-        parameters: Mapping[str, ParameterDistribution] | None = None,
+        parameters: Parameters | None = None,
+        render_mode: str | None = None,
         project_dir: Path | None = None,
         web_dir: Path | None = None,
     ) -> None:
@@ -37,6 +40,7 @@ class Sb3VecEnv(VecEnv):
             num_envs,
             num_workers=num_workers,
             parameters=parameters,
+            render_mode=render_mode,
             project_dir=project_dir,
             web_dir=web_dir,
         )
@@ -75,7 +79,7 @@ class Sb3VecEnv(VecEnv):
         each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         is_over = terminated | truncated
         for column in np.flatnonzero(is_over).tolist():
-            each[column] = {
+            each[column] = self._metrics(infos["final_info"], column) | {
                 "terminal_observation": infos["final_obs"][column],
                 "TimeLimit.truncated": bool(truncated[column] and not terminated[column]),
             }
@@ -110,6 +114,16 @@ class Sb3VecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
         """They are not."""
         return [False for _ in self._get_indices(indices)]
+
+    def _metrics(self, final_info: Mapping[str, Any], column: int) -> dict[str, Any]:
+        """The game's metrics of an episode that is over, as numbers; an episode that failed has none: NaN."""
+        known = {
+            name: float(final_info[name][column])
+            if name in final_info and final_info[f"_{name}"][column]
+            else math.nan
+            for name in self._games.metrics
+        }
+        return known | ({"is_success": known["won"] > 0} if "won" in known else {})
 
     def _mask(self, row: int) -> NDArray[np.bool_]:
         if self._masks is None:

@@ -1,19 +1,22 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.errors import CheckpointError
+from attract.errors import AttractError, CheckpointError
 from attract.learner.checkpoints.checkpoint import Snapshot, load_checkpoint, write_checkpoint
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState, description_sha256
 from attract.learner.registry import choose_algorithm
 from attract.learner.verification import Tolerance
+from attract.run.start_checks import NETWORK
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
+from attract.schema.spaces import BoxSpace, DictSpace
 from attract.settings.run import PolicySettings, RunSettings
 from learner_world import describe_signs
 
@@ -156,3 +159,48 @@ def test_the_description_hash_changes_with_the_description():
     game = describe_signs()
     other = GameDescription.model_validate({**game.model_dump(), "id": "Signs-v2"})
     assert description_sha256(game) == description_sha256(describe_signs()) != description_sha256(other)
+
+
+def other_values(section: type[Any]) -> dict[str, list[Any]]:
+    """By setting, values besides the default; some of them cannot be used."""
+    found: dict[str, list[Any]] = {}
+    for name, field in section.model_fields.items():
+        value = field.get_default()
+        words = [word for word in get_args(field.annotation) if isinstance(word, str)]
+        numbers = [value * 2 + 1, value / 2] if isinstance(value, int | float) else [7, [9]]
+        found[name] = words or ([not value] if isinstance(value, bool) else numbers)
+    return found
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_D2_the_settings_that_a_checkpoint_depends_on_are_those_that_a_resume_compares(
+    algorithm: str, tmp_path: Path
+):
+    # Pixels and a memory: else the settings of both would not matter.
+    pixels = BoxSpace(shape=[36, 36, 1], low=0.0, high=255.0, dtype="uint8")
+    observation = DictSpace(spaces={"see": pixels, "feel": BoxSpace(shape=[2])})
+    game = describe_signs().model_copy(update={"observation": observation})
+
+    def state(section: str, given: dict[str, Any]) -> TrainingState:
+        policy = {"recurrent": "gru" if algorithm == "ppo" else "none", "hidden_sizes": [8]}
+        layers = {"policy": policy, "algorithm": algorithm}
+        run = RunSettings.from_mapping({**layers, section: {**layers.get(section, {}), **given}})
+        return TrainingState.create(game, run.policy, choose_algorithm(run), 3, torch.device("cpu"))
+
+    folder = saved(state("policy", {}), tmp_path)
+    own = RunSettings.model_fields[algorithm].get_default()
+    compared = {*NETWORK, *own.kept, *(["recurrent_size"] if algorithm == "ppo" else [])}
+    refused: set[str] = set()
+    for section, settings in (("policy", PolicySettings), (algorithm, type(own))):
+        for name, values in other_values(settings).items():
+            for value in values:
+                try:
+                    other = state(section, {name: value})
+                except AttractError:
+                    continue
+                try:
+                    other.restore(folder)
+                except CheckpointError:
+                    refused.add(name)
+    # An activation changes no tensor.
+    assert refused | {"activation"} == compared - ({"recurrent"} if algorithm == "dqn" else set())

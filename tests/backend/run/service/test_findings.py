@@ -6,7 +6,7 @@ from attract.runs.metrics import MetricsStore
 from attract.schema.api import RandomPlay, RunView
 from gateway_world import GatewayWorld, gateway
 from service_run import finished, kinds, until_update
-from socket_fleet import random_play
+from socket_fleet import DESCRIPTION, random_play
 from started_run import start_run
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
@@ -116,3 +116,16 @@ async def test_a_run_without_random_play_has_no_verdict_and_an_evaluation_measur
         found = await world.service.random_play(first.run_id)
         assert found is not None and found.return_mean == 9.0
         assert [list(order.parameters) for order in fleet.checks] == [["size"]] * 3
+
+
+async def test_an_evaluation_of_a_page_is_compared_with_random_play_in_fresh_pages(tmp_path: Path):
+    async with gateway(tmp_path) as world:
+        game = DESCRIPTION.model_copy(update={"page": "index.html"})
+        async with world.fleet(random_play=random_play(9.0), description=game).joined() as fleet:
+            run = await world.start(total_steps=128)
+            await finished(world)
+            assert [order.is_fresh for order in fleet.checks] == [False]
+            fleet.random_play = random_play(23.0)
+            found = await world.service.random_play(run.run_id)
+            assert found is not None and found.return_mean == 23.0
+            assert fleet.checks[-1].is_fresh

@@ -1,14 +1,20 @@
 """A run that goes on has its own settings and counters, and streams of its own."""
 
+import asyncio
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from attract.errors import ConfigurationError
 from attract.runs.metrics import MetricsStore
 from attract.schema.philox import derive_seed
-from gateway_world import gateway
-from service_run import finished
+from attract.schema.spaces import DiscreteSpace
+from gateway_world import GatewayWorld, gateway
+from service_run import finished, until_update
+from socket_fleet import DESCRIPTION
 from started_run import start_run
 
 
@@ -71,4 +77,114 @@ async def test_D2_only_another_module_is_asked_again_what_it_is(tmp_path: Path):
         await start_run(world.service, "", {"total_steps": 384}, **again)
         result = await finished(world)
         assert (fleet.num_described, result.agent_steps) == (2, 384)
-        assert json.loads(recorded.read_text())["described_sha256"] == "0" * 64, "told of before it was asked"
+        sha256 = json.loads(recorded.read_text())["reference"]["sha256"]
+        assert json.loads(recorded.read_text())["described_sha256"] == sha256
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a run, and where its links lead."""
+    return {
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+async def still_works(world: GatewayWorld, run_id: str) -> None:
+    """The run is evaluated, exported and gone on with."""
+    async with world.fleet().joined():
+        assert (await world.service.evaluate(run_id, episodes=2)).policy_version == 2
+        await world.service.export(run_id, str(world.runs_dir.parent / "out"))
+        steps = world.service.view(run_id).agent_steps
+        await start_run(world.service, "", {"total_steps": steps + 64}, run_id=run_id, resume=True)
+        assert (await finished(world)).state == "finished"
+
+
+OTHER_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"algorithm": "dqn"}, "has ppo, asked for is dqn\n.*--initialize-from RUN"),
+    ({"policy": {"cnn": "impala"}}, "policy.cnn: run RUN has small"),
+    ({"ppo": {"normalize_observations": False}}, "normalize_observations"),
+    ({"collection": {"seats": ["a", "b"]}}, "--initialize-from"),
+]
+
+
+async def test_D2_settings_that_the_checkpoint_does_not_fit_change_nothing_of_the_run(tmp_path: Path):
+    async with gateway(tmp_path) as world:
+        run_id = await world.trained(128)
+        async with world.fleet().joined():
+            before, lives = hashes(world.runs_dir / run_id), world.learner.lives
+            for given, said in OTHER_SETTINGS:
+                with pytest.raises(ConfigurationError, match=said.replace("RUN", run_id)):
+                    await start_run(world.service, "", given, run_id=run_id, resume=True)
+            assert hashes(world.runs_dir / run_id) == before
+            assert world.learner.lives == lives
+        await still_works(world, run_id)
+
+
+async def test_D2_another_game_changes_nothing_of_the_run(tmp_path: Path):
+    async with gateway(tmp_path) as world:
+        run_id = await world.trained(128)
+        async with world.fleet().joined() as fleet:
+            before = hashes(world.runs_dir / run_id)
+            (tmp_path / "web" / "games" / "other.js").write_text("export default 2;\n")
+            fleet.description = DESCRIPTION.model_copy(update={"action": DiscreteSpace(n=3)})
+            await start_run(world.service, "other", {}, run_id=run_id, resume=True)
+            result = await finished(world)
+            assert (result.state, result.refused) == ("failed", True)
+            assert result.error is not None and "action" in result.error and run_id in result.error
+            assert hashes(world.runs_dir / run_id) == before
+        await still_works(world, run_id)
+
+
+async def test_D2_a_resumed_run_that_cannot_begin_stays_what_it_was(tmp_path: Path):
+    async with gateway(tmp_path) as world:
+        run_id = await world.trained(128)
+        async with world.fleet().joined():
+            folder = world.runs_dir / run_id
+            before = hashes(folder)
+            (tmp_path / "web" / "games" / "counting.js").write_text("export default 2;\n")
+            world.learner.fail_begin = world.learner.failure_is_final = True
+            await start_run(world.service, "", {"total_steps": 999}, run_id=run_id, resume=True)
+            assert (await finished(world)).state == "failed"
+            world.learner.fail_begin = False
+            # Only its logs, which say what was tried, are others.
+            assert {name: value for name, value in hashes(folder).items() if not name.startswith("logs")} == {
+                name: value for name, value in before.items() if not name.startswith("logs")
+            }
+        await still_works(world, run_id)
+
+
+async def test_the_numbers_of_a_resumed_run_are_those_it_had_until_there_are_newer_ones(tmp_path: Path):
+    async with gateway(tmp_path) as world:
+        run_id = await world.trained(128)
+
+        def numbers() -> tuple[Any, ...]:
+            view = world.service.view(run_id)
+            (row,) = world.service.catalogue.list().runs
+            assert (row.updates, row.agent_steps, row.episode_return_mean) == (
+                view.updates,
+                view.agent_steps,
+                view.episode_return_mean,
+            )
+            return (*view.model_dump(include=NUMBERS).values(), view.policy_version)
+
+        before = numbers()
+        assert before[0] == 128 and 10.0 in before
+        for end in (world.service.stop, lambda _: world.service.abort()):
+            # No browser comes: the learner alone gets ready.
+            await start_run(world.service, "", {"total_steps": 999}, run_id=run_id, resume=True)
+            assert numbers() == before
+            await end(run_id)
+            result = await finished(world)
+            assert (result.agent_steps, result.steps_per_second) == (128, 0.0)
+            assert numbers() == before
+        async with world.fleet(episode_return=4.0).joined():
+            await start_run(world.service, "", {"total_steps": 999}, run_id=run_id, resume=True)
+            await asyncio.wait_for(until_update(world, 3), 20)
+            assert numbers()[0] > 128
+            await world.service.stop(run_id)
+
+
+NUMBERS = {"agent_steps", "collected_steps", "updates", "episodes", "elapsed_seconds", "episode_return_mean"}

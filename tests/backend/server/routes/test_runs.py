@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from attract.run.archive import VIEW
 from attract.runs.directory import RunDirectory
+from attract.runs.metrics import MetricsStore
 from attract.schema.api import (
     RunView,
 )
@@ -167,3 +169,26 @@ async def test_C10_an_admin_takes_a_run_that_is_over_back_to_an_earlier_version(
     ]
     async with world.anonymous() as client:
         assert (await client.post(path, json=body)).status_code == 401
+
+
+async def test_a_run_that_another_process_trains_is_live_and_controlled_there(world: GatewayWorld):
+    run_id = await world.trained()
+    store = MetricsStore(world.runs_dir / run_id / "metrics.db")
+    store.put_fact(VIEW, {**store.fact(VIEW), "state": "running"})
+    store.close()
+    elsewhere = RunDirectory.open_locked(world.runs_dir, run_id)
+    info = (await world.client.get("/api/info")).json()
+    assert (info["active_run"], info["live_run"]) == (None, run_id)
+    view = (await world.client.get(f"/api/runs/{run_id}")).json()
+    assert (view["state"], view["is_elsewhere"]) == ("running", True)
+    for action in ("pause", "stop"):
+        refused = await world.client.post(f"/api/runs/{run_id}/{action}", json={})
+        assert (refused.status_code, "another process" in refused.json()["error"]) == (409, True)
+    elsewhere.close()
+    assert (await world.client.get("/api/info")).json()["live_run"] is None
+    assert not (await world.client.get(f"/api/runs/{run_id}")).json()["is_elsewhere"]
+    async with world.fleet().joined():
+        own = await world.start()
+        assert (await world.client.get("/api/info")).json()["live_run"] == own.run_id
+        assert not (await world.client.get(f"/api/runs/{own.run_id}")).json()["is_elsewhere"]
+        await world.service.stop(own.run_id)

@@ -8,10 +8,16 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from gymnasium.wrappers.vector import (
+    FlattenObservation,
+    NormalizeObservation,
+    NormalizeReward,
+    RecordEpisodeStatistics,
+    RescaleObservation,
+)
 
 from attract.errors import ConfigurationError, GameError
-from attract.vector import GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, VectorEnvironment
+from attract.vector import GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, Sb3VecEnv, VectorEnvironment
 from library_games import write_games
 
 ONE_AGENT = ("cartpole", "harvest", "keydoor", "lander", "memory", "pendulum", "snake")
@@ -171,3 +177,56 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path):
     # And goes on as if nothing had been asked.
     assert env.step([0, 1])[1].tolist() == [1, 1]
     env.close()
+
+
+def test_the_wrappers_that_the_guide_names_refuse_the_autoreset_mode_and_the_others_work():
+    env = GymnasiumVectorEnv("cartpole", 2)
+    refusing = (FlattenObservation, NormalizeObservation, lambda env: RescaleObservation(env, -1, 1))
+    for wrapper in refusing:
+        with pytest.raises(ValueError, match="SAME_STEP"):
+            wrapper(env)
+    NormalizeReward(env)
+    counted, lengths, told = RecordEpisodeStatistics(env), np.zeros(2, int), 0
+    counted.reset(seed=1)
+    while told < 4:
+        *_, terminated, truncated, infos = counted.step(np.array([0, 1]))
+        lengths += 1
+        for game in np.flatnonzero(terminated | truncated):
+            assert infos["episode"]["l"][game] == lengths[game]
+            lengths[game], told = 0, told + 1
+    env.close()
+
+
+SNAKE = {"size": {"uniform": [6, 8]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"size": {"uniform": [6]}}, "parameters.size"),
+        ({"size": "eight"}, "parameters.size"),
+        ({"sise": 8}, "did you mean 'size'"),
+        ({"size": 4000}, "outside the range that the game declares"),
+    ],
+)
+def test_parameters_are_those_of_a_run_and_refused_as_there(given: Any, said: str):
+    with pytest.raises(ConfigurationError, match=said):
+        GymnasiumEnv("snake", parameters=given)
+
+
+def test_parameters_are_numbers_distributions_or_those_of_a_lease():
+    from attract.schema.messages import ParameterDistribution
+
+    drawn = {"size": ParameterDistribution(kind="uniform", values=[6, 8])}
+    for given in ({"size": 7}, SNAKE, drawn):
+        env = GymnasiumEnv("snake", parameters=given)
+        env.reset(seed=1)
+        env.close()
+
+
+@pytest.mark.parametrize("adapter", [GymnasiumEnv, GymnasiumVectorEnv, PettingZooEnv, Sb3VecEnv])
+def test_pictures_and_games_in_pages_are_refused_by_the_constructor(adapter: Any):
+    with pytest.raises(ConfigurationError, match=r"render_mode: .* no pictures"):
+        adapter("cartpole", render_mode="rgb_array")
+    with pytest.raises(ConfigurationError, match="meteors lives in a page: only a browser plays it"):
+        adapter("meteors")

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from attract.errors import GameError
+from attract.errors import ConfigurationError, GameError
 from attract.games.library import GameLibrary
 from attract.schema.game_messages import GameFailed, MethodSource
-from attract.vector.environments.node_fleet import NodeFleet
+from attract.vector.environments.node_fleet import NodeFleet, find_node
 
 GAME = """import { box, defineGame, discrete } from "attract";
 const canvas = document.createElement("canvas");
@@ -44,3 +44,16 @@ async def test_a_game_that_does_not_load_is_told_in_its_own_places(tmp_path: Pat
         assert "page.ts:5:" in error.stack
     finally:
         fleet.close()
+
+
+def test_a_node_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = tmp_path / "node"
+    old.write_text("#!/bin/sh\necho v16.20.2\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=r"(?s)node v16.20.2 at .*Node 20 or newer"):
+        find_node()
+    old.write_text("#!/bin/sh\necho v20.1.0\n")
+    # Asked once: it is known by its path.
+    with pytest.raises(ConfigurationError, match="v16"):
+        find_node()

@@ -97,3 +97,20 @@ def test_sb3s_own_ppo_solves_cartpole():
         is_playing &= ~(terminated | truncated)
     games.close()
     assert returns.mean() >= 475
+
+
+def test_a_games_metrics_reach_sb3_with_the_end_of_their_episode(tmp_path: Path):
+    games = write_games(tmp_path)
+    won = (games / "counter.js").read_text().replace('falls: "sum"', 'falls: "sum", won: "last"')
+    (games / "won.js").write_text(won.replace("info: {", "info: { won: ticks > 2 ? 1 : 0,"))
+    env = VecMonitor(Sb3VecEnv("won.js", 2, project_dir=games), info_keywords=("falls", "won"))
+    env.reset()
+    env.step(np.array([1, 1]))
+    _, _, dones, infos = env.step(np.array([1, 2]))
+    assert (dones.tolist(), infos[0]) == ([False, True], {})
+    assert (infos[1]["falls"], infos[1]["won"], infos[1]["is_success"]) == (1.0, 0.0, False)
+    assert infos[1]["episode"]["falls"] == 1.0
+    for _ in range(5):
+        _, _, dones, infos = env.step(np.array([1, 1]))
+    assert (dones[0], infos[0]["is_success"]) == (True, True)
+    env.close()

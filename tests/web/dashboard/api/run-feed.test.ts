@@ -55,6 +55,22 @@ function metricsOf(updates: number): MetricsView {
   };
 }
 
+/** Every update from these agent steps on, as a point of its own. */
+function singleFrom(steps: number): MetricsView {
+  const all = Array.from({ length: updates }, (_, index) => index + 1).filter((one) => 10 * one >= steps);
+  const axis = { agent_steps: all.map((one) => 10 * one), seconds: all, updates: all, episodes: all };
+  const last_steps = all.length === 0 ? null : 10 * updates;
+  const loss = {
+    name: "train/loss",
+    at: all.length > 1 ? [1] : [],
+    values: all.slice(1, 2),
+    low: null,
+    high: null,
+  };
+  const series = [{ name: NAME, at: null, values: all, low: null, high: null }, loss];
+  return { ...metricsOf(0), ...axis, last_steps, series };
+}
+
 let updates: number;
 let refuses: boolean;
 let keepsEpisodes: boolean;
@@ -63,6 +79,7 @@ let leave: () => void;
 let page: EventTarget & { hidden: boolean };
 let asked: string[];
 let runState: string;
+let isElsewhere: boolean;
 
 function follow() {
   state = EMPTY_RUN;
@@ -82,6 +99,7 @@ beforeEach(async () => {
   FakeSource.made = [];
   updates = 104;
   runState = "running";
+  isElsewhere = false;
   refuses = false;
   keepsEpisodes = true;
   page = Object.assign(new EventTarget(), { baseURI: "http://127.0.0.1/", hidden: false });
@@ -92,11 +110,13 @@ beforeEach(async () => {
     asked.push(url.pathname);
     if (url.pathname.endsWith("/metrics")) {
       if (refuses) throw new TypeError("cut");
-      return Response.json(metricsOf(updates));
+      const from = url.searchParams.get("from");
+      return Response.json(from === null ? metricsOf(updates) : singleFrom(Number(from)));
     }
     if (url.pathname.endsWith("/episodes"))
       return keepsEpisodes ? Response.json([{ id: "old" }]) : new Response("", { status: 500 });
-    return Response.json({ run_id: "r", state: runState, reports: [], agent_steps: 0, updates: 0 });
+    const counts = { agent_steps: 0, updates: 0, is_elsewhere: isElsewhere };
+    return Response.json({ run_id: "r", state: runState, reports: [], ...counts });
   });
   leave = follow();
   await settle();
@@ -293,6 +313,27 @@ describe("followRun", () => {
     newest().emit("open", null);
     await settle();
     expect(stepsShown()).toHaveLength(52);
+  });
+
+  it("asks for the rows of a run that another process trains, to its last one", async () => {
+    leave();
+    isElsewhere = true;
+    leave = follow();
+    await settle();
+    newest().emit("open", null);
+    await settle();
+    updates = 106;
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(stepsShown()?.slice(-3)).toEqual([1035, 1050, 1060]);
+    expect(state.series["train/loss"]?.steps).toEqual([1060]);
+    await vi.advanceTimersByTimeAsync(3000);
+    updates = 107;
+    [runState, isElsewhere] = ["finished", false];
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(stepsShown()?.slice(-2)).toEqual([1060, 1070]);
+    asked = [];
+    await vi.advanceTimersByTimeAsync(6000);
+    expect(asked).toEqual([]);
   });
 
   it("hands on what comes at most every two seconds", async () => {

@@ -37,6 +37,7 @@ const RUN: RunView = {
   steps_per_second: 600,
   episode_return_mean: 20,
   random_play: null,
+  is_elsewhere: false,
   learned: null,
   goal: null,
   total_steps: null,

@@ -21,6 +21,7 @@ const EVALUATION: EvaluationView = {
   deterministic: true,
   confirmed: true,
   agent_return_means: [],
+  returns: [],
 };
 
 describe("titleOf", () => {

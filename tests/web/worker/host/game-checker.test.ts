@@ -26,6 +26,7 @@ import { orderOf } from "../support/playtests.ts";
 const ORDER: CheckGame = {
   type: "check_game",
   random_episodes: null,
+  is_fresh: false,
   record: false,
   parameters: {},
   check_id: 3,

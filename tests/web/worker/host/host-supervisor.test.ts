@@ -134,7 +134,7 @@ afterEach(() => {
 
 test("a check needs no run: it is played in a worker of its own, and its answer goes back", () => {
   start();
-  const play = { random_episodes: null, parameters: {}, record: false };
+  const play = { random_episodes: null, is_fresh: false, parameters: {}, record: false };
   const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1, ...play };
   FakeSocket.last.hears(order);
   expect(checkWorkers[0].posted).toEqual([order]);

@@ -92,6 +92,22 @@ test("random play alone takes so many episodes, and nothing is repeated", async 
   expect(numFrames()).toBe(0);
 });
 
+test("random play in fresh pages sees nothing of the episodes before, and tells each return", async () => {
+  const definition = hop(
+    { score: (w) => w.eval("window.count ??= 0") },
+    "window.count = (window.count ?? 0) + 1;",
+  );
+  const played = async (isFresh: boolean) => {
+    const only = { episodes: 3, parameters: {}, isFresh };
+    return (await checkPageGame(definition, { base: location.href, now: () => performance.now(), only }))
+      .play!;
+  };
+  const [fresh, restarted] = [await played(true), await played(false)];
+  expect(new Set(fresh.returns).size).toBe(1);
+  expect(fresh.returns).toHaveLength(3);
+  expect(restarted.returns).not.toEqual(fresh.returns);
+});
+
 test("what outlives the game's own restart is named with the step and the number", async () => {
   const definition = hop(
     { observe: (w) => [w.eval("window.count ??= 0"), w.look().y] },

@@ -16,7 +16,7 @@ import type {
   RunView,
 } from "@attract/schema";
 import { isOver, type RunEvent } from "../state/run-state.ts";
-import { MAX_POINTS } from "../state/series.ts";
+import { MAX_POINTS, rowsFromView } from "../state/series.ts";
 import { api, isNoAnswer, runPath, serverUrl } from "./client.ts";
 
 /** The server sends several events each time: they are gathered this long, and the page is drawn once ... */
@@ -49,6 +49,10 @@ export function followRun(
   let isFollowed = false;
   /** Whether there is no stream because the page is hidden. */
   let isAway = false;
+  /** Whether another process trains it, of whose rows this server sends no events. */
+  let isElsewhere = false;
+  /** Agent steps of the newest row of a snapshot. */
+  let lastSteps = 0;
   /** When the whole view was asked for last, in ms. */
   let viewAsked = 0;
   /** Columns of the rows that come. */
@@ -137,6 +141,7 @@ export function followRun(
       const metrics = await api.metrics(runId, MAX_POINTS);
       if (!isWanted()) return;
       flush();
+      lastSteps = metrics.last_steps ?? 0;
       onEvents([{ type: "snapshot", metrics }]);
     };
     // Apart: charts do not wait for a list of files.
@@ -152,6 +157,13 @@ export function followRun(
       onError(error);
       retrySnapshot = setTimeout(takeSnapshot, RETRY_MS);
     });
+  };
+
+  const askForRows = async () => {
+    const more = await api.metrics(runId, MAX_POINTS, { from: lastSteps + 1 });
+    lastSteps = more.last_steps ?? lastSteps;
+    rows.push(...rowsFromView(more));
+    schedule();
   };
 
   const load = async () => {
@@ -179,6 +191,8 @@ export function followRun(
         if (isEnded) return;
         put({ type: "run", run }, isOver(run.state) ? SOONER_MS : BETWEEN_FLUSHES_MS);
         isFollowed = !isOver(run.state);
+        if ((isElsewhere || run.is_elsewhere) && !isAway) askForRows().catch(() => undefined);
+        isElsewhere = run.is_elsewhere;
       },
       // The event stream's own error says so on the page.
       () => undefined,

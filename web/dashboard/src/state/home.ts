@@ -3,8 +3,8 @@
 import type { GameEntry, RunList, RunRow } from "@attract/schema";
 
 /** Whether there is no run yet; a server that has just started may not have read all of them. */
-export function isFirstVisit({ num_found, num_unread }: RunList, activeRun: string | null): boolean {
-  return activeRun === null && num_found === 0 && num_unread === 0;
+export function isFirstVisit({ num_found, num_unread }: RunList, liveRun: string | null): boolean {
+  return liveRun === null && num_found === 0 && num_unread === 0;
 }
 
 /** The run with the highest return that has a policy; null: none. */

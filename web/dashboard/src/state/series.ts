@@ -50,6 +50,23 @@ export function seriesFromSnapshot(
   );
 }
 
+/** The points of a snapshot as rows. */
+export function rowsFromView({ updates, agent_steps, seconds, series }: MetricsView): MetricsRow[] {
+  const rows = updates.map(
+    (update, index): MetricsRow => ({
+      update,
+      agent_steps: agent_steps[index],
+      seconds: seconds[index],
+      values: {},
+    }),
+  );
+  for (const { name, at, values } of series)
+    values.forEach((value, index) => {
+      rows[at?.[index] ?? index].values[name] = value;
+    });
+  return rows;
+}
+
 /** Unix time of a second of the run, by the newest session that had begun by then. */
 function clockAt(sessions: MetricsView["clock"], seconds: number): number {
   const session = sessions.findLast((one) => one.seconds <= seconds) ?? sessions[0];

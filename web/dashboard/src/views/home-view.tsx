@@ -24,10 +24,13 @@ const lastRuns = () => api.runList({ limit: NUM_RUNS + 1 });
 interface HomeViewProps {
   /** Name of the chosen game; null: the first. */
   chosen: string | null;
+  /** The run that this server trains: it trains one at a time. */
   activeRun: string | null;
+  /** The newest run that goes on, whichever process trains it. */
+  liveRun: string | null;
 }
 
-export function HomeView({ chosen, activeRun }: HomeViewProps) {
+export function HomeView({ chosen, activeRun, liveRun }: HomeViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
   const { value: list } = useLoaded("last runs", lastRuns, RELOAD_MS);
   const [descriptions, setDescriptions] = useState<Readonly<Record<string, GameDescription>>>({});
@@ -38,19 +41,15 @@ export function HomeView({ chosen, activeRun }: HomeViewProps) {
   );
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
-  const last = (list?.runs ?? []).filter((run) => run.run_id !== activeRun).slice(0, NUM_RUNS);
+  const last = (list?.runs ?? []).filter((run) => run.run_id !== liveRun).slice(0, NUM_RUNS);
   return (
     <main id="content" className="start">
       <div>
-        {list !== null && isFirstVisit(list, activeRun) ? (
+        {list !== null && isFirstVisit(list, liveRun) ? (
           <FirstVisit games={usable} />
         ) : (
           <>
-            {activeRun === null ? (
-              <h1>Nothing is training</h1>
-            ) : (
-              <NowCard key={activeRun} runId={activeRun} />
-            )}
+            {liveRun === null ? <h1>Nothing is training</h1> : <NowCard key={liveRun} runId={liveRun} />}
             {last.length > 0 && (
               <section className="home-section" aria-labelledby="last-runs">
                 <div className="section-head">

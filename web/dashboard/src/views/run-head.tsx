@@ -111,9 +111,9 @@ export function RunHead(props: RunHeadProps) {
                 Get {policyId ?? "policy"}
               </ServerLink>
             ))}
-          {run.state === "running" && button("pause", "Pause training", "default")}
-          {run.state === "paused" && button("resume", "Resume training", "filled")}
-          {!isDone && button("stop", "Stop", "default", () => setAsking(true))}
+          {run.state === "running" && !run.is_elsewhere && button("pause", "Pause training", "default")}
+          {run.state === "paused" && !run.is_elsewhere && button("resume", "Resume training", "filled")}
+          {!isDone && !run.is_elsewhere && button("stop", "Stop", "default", () => setAsking(true))}
           {(run.state === "stopped" || run.state === "failed") && button("resume", "Resume", "default")}
           {isDone && mayChange && (
             <ServerLink
@@ -125,6 +125,12 @@ export function RunHead(props: RunHeadProps) {
           )}
         </div>
       </div>
+      {run.is_elsewhere && (
+        <p className="soft">
+          Another process trains this run, such as <code>attract train</code> in a terminal. Stop it there, by
+          Ctrl-C.
+        </p>
+      )}
       {isAsking && (
         <ConfirmDialog
           title="Stop training?"
@@ -147,14 +153,15 @@ export function RunHead(props: RunHeadProps) {
           Before the first update: {run.beginning.text}.
         </p>
       )}
-      {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
-        <Waiting
-          run={run}
-          lastLeftSeconds={fleet?.last_left_seconds ?? null}
-          workersHref={workersHref}
-          onError={setError}
-        />
-      )}
+      {!run.is_elsewhere &&
+        ((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
+          <Waiting
+            run={run}
+            lastLeftSeconds={fleet?.last_left_seconds ?? null}
+            workersHref={workersHref}
+            onError={setError}
+          />
+        )}
     </>
   );
 }

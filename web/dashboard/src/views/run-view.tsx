@@ -177,7 +177,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       )}
       {tab === "workers" && (
         <div className="run-workers">
-          {isRunning && mayChange && <JoinCard run={run} isLan={isLan} />}
+          {isRunning && mayChange && !run.is_elsewhere && <JoinCard run={run} isLan={isLan} />}
           <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} isOver={!isRunning} />
         </div>
       )}

@@ -51,7 +51,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
     only:
       order.random_episodes === null
         ? undefined
-        : { episodes: order.random_episodes, parameters: order.parameters },
+        : { episodes: order.random_episodes, parameters: order.parameters, isFresh: order.is_fresh },
   };
   // A page may call what it likes: its clock, its chance and its network are given to it.
   if (definition.page !== undefined) calls.restore();
@@ -85,6 +85,7 @@ function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNul
     return_mean: play.episodes === 0 ? null : play.returnMean,
     return_std: play.episodes === 0 ? null : play.returnStd,
     length_mean: play.episodes === 0 ? null : play.lengthMean,
+    returns: [...play.returns],
     terminated: play.endReasons.terminated ?? 0,
     paid_steps: play.paidSteps,
     microseconds_per_tick: play.microsecondsPerTick,

@@ -109,7 +109,7 @@ class PageCheck {
     const { now, only } = this.#options;
     this.#phase("loading its page");
     const began = now();
-    const frames = this.#frames({});
+    const frames = this.#frames({ isFresh: only?.isFresh });
     // Where each episode has a page of its own, this one is for none: it says how long they take, and whether they load.
     if (frames.loadsForEpisodes) frames.giveBack(await frames.load(0), false);
     else await frames.preload();

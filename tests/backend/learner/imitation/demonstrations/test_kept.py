@@ -6,7 +6,7 @@ import pytest
 
 from attract.collection.seating import Seating
 from attract.errors import ConfigurationError
-from attract.games.kept_game import write_start
+from attract.games.kept_builds import write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.learner.imitation.demonstrations import demonstrations_of
 from attract.runs.directory import RunDirectory
