@@ -35,6 +35,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "playtest/policies.py": ("ci", "difficulty"),
     "playtest/sweep.py": ("difficulty",),
     "games/kept_game.py": ("eval", "export"),
+    "games/page_files.py": ("look", "export"),
     "games/library.py": PLAYS,
     "vector/serving/decider.py": TRAINS,
     "run/plan_text.py": TRAINS,
