@@ -55,7 +55,7 @@ GAME_POLICY: Final = "; ".join(
         f"script-src {OWN_SOURCES} {PACKAGE_SOURCES}",
         f"style-src {OWN_SOURCES} {PACKAGE_SOURCES}",
         "form-action 'none'",
-        "sandbox allow-scripts allow-same-origin allow-pointer-lock",
+        "sandbox allow-scripts allow-same-origin allow-pointer-lock allow-forms",
         "frame-ancestors 'self' {owners}",
     )
 )
