@@ -4,9 +4,12 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from attract.schema.api import EvaluationView, RandomPlay
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CERTAIN_ERRORS: Final = 3.0
 """Standard errors of the difference by which the return must lie above random play's."""
@@ -161,13 +164,18 @@ def is_above_exactly(trained: tuple[float, ...], random: tuple[float, ...]) -> b
 
     result = permutation_test(
         (trained, random),
-        lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis),
+        _difference,
         vectorized=True,
         alternative="greater",
         n_resamples=NUM_RESAMPLES,
         rng=0,
     )
     return bool(result.pvalue <= CERTAIN_CHANCE)
+
+
+def _difference(one: "NDArray[Any]", other: "NDArray[Any]", axis: int) -> "NDArray[Any]":
+    """Difference of the means along an axis."""
+    return one.mean(axis=axis) - other.mean(axis=axis)
 
 
 def number_text(value: float) -> str:

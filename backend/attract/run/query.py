@@ -92,7 +92,7 @@ class Query:
         return all(term(run) for term in self.terms)
 
     def hides(self, run: IndexedRun) -> bool:
-        """Whether a run that matches is left out; one that failed is what somebody looks for."""
+        """Whether a run that matches is left out; a run that failed is not."""
         is_left = is_empty(run) and run.summary.state != "failed"
         return (run.labels.archived and "archived" not in self.shows) or (
             is_left and "empty" not in self.shows

@@ -317,7 +317,7 @@ class EvaluationView(WireModel):
     agent_return_means: list[float] = []
     """Mean return of each agent, for games of several; `return_mean` is over all of them."""
     returns: list[float] = []
-    """Of the first 100 episodes, each the mean over its agents."""
+    """Returns of the first 100 episodes, each the mean over its agents."""
 
 
 class RandomPlay(WireModel):
@@ -329,7 +329,7 @@ class RandomPlay(WireModel):
     standard_error: float
     """Standard error of that mean."""
     returns: list[float] = []
-    """Of the first 100 episodes."""
+    """Returns of the first 100 episodes."""
     parameters: dict[str, ParameterDistribution] = {}
     """Game parameters that the run sets, without those of a lesson."""
 

@@ -85,7 +85,7 @@ class CheckedPlay(FiniteModel):
     """Standard deviation over those episodes, each the mean over its agents; None without one."""
     length_mean: float | None
     returns: Annotated[list[float], Field(max_length=100)] = []
-    """Of the first episodes, each the mean over its agents."""
+    """Returns of the first episodes, each the mean over its agents."""
     terminated: Count = 0
     """Episodes that the game ended itself."""
     paid_steps: Count = 0

@@ -138,7 +138,7 @@ def of(*returns: float) -> Measured:
 
 def test_few_episodes_are_enough_where_an_exact_test_decides() -> None:
     many = of(*(4.0 + index % 3 for index in range(20)))
-    # Of the 888,030 ways to choose 7 of 27 returns one alone has all of the low ones: 1.1e-6.
+    # There are 888,030 ways to choose 7 of 27 returns; one has all of the low ones: 1.1e-6.
     assert verdict(many, of(0, 0, 0, 1, 0, 0, 0)).learned is True
     # 1 of 924 ways, 0.00108: below the 0.00135 of three standard errors. 1 of 252 is not.
     assert verdict(of(7, 8, 9, 7, 8, 9), of(1, 2, 3, 1, 2, 3)).learned is True

@@ -232,7 +232,7 @@ export interface EvaluationView {
    */
   agent_return_means: number[];
   /**
-   * Of the first 100 episodes, each the mean over its agents.
+   * Returns of the first 100 episodes, each the mean over its agents.
    */
   returns: number[];
 }
@@ -1632,7 +1632,7 @@ export interface RandomPlay {
    */
   standard_error: number;
   /**
-   * Of the first 100 episodes.
+   * Returns of the first 100 episodes.
    */
   returns: number[];
   /**

@@ -50,7 +50,7 @@ export interface PlaySummary {
   /** Standard deviation over those episodes, each the mean over its agents; NaN without one. */
   returnStd: number;
   lengthMean: number;
-  /** Of the first episodes, each the mean over its agents. */
+  /** Returns of the first episodes, each the mean over its agents. */
   returns: readonly number[];
   /** Steps in which any agent's reward was above 0. */
   paidSteps: number;

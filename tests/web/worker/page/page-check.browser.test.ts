@@ -94,7 +94,8 @@ test("random play alone takes so many episodes, and nothing is repeated", async 
 
 test("random play in fresh pages sees nothing of the episodes before, and tells each return", async () => {
   const definition = hop(
-    { score: (w) => w.eval("window.count ??= 0") },
+    // A later tick of the page is worth more.
+    { score: (w) => w.eval("window.count ??= 0") ** 2 },
     "window.count = (window.count ?? 0) + 1;",
   );
   const played = async (isFresh: boolean) => {
