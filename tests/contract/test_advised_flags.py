@@ -38,6 +38,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     "games/page_files.py": ("look", "export"),
     "games/library.py": PLAYS,
     "vector/serving/decider.py": TRAINS,
+    "run/collection_effects.py": TRAINS,
     "run/plan_text.py": TRAINS,
     "run/service.py": TRAINS,
     "run/start_checks.py": TRAINS,

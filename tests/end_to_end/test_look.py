@@ -177,6 +177,17 @@ async def test_a_picture_is_of_the_last_frame_however_slowly_it_is_drawn(
     assert pictures[0] == pictures[1] and seen[0] == seen[1]
 
 
+async def test_a_form_is_sent_to_its_page_and_goes_nowhere(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "index.html").write_text(
+        """<form id="f" action="/elsewhere"><input id="t"><button id="go">Go</button></form><script>
+        let sent = 0; f.onsubmit = (event) => { sent++; if (sent < 3) event.preventDefault(); };
+        t.focus();</script>"""
+    )
+    inputs = given_inputs(click=["#go@5", "#t@10"], press=["KeyA@12", "Enter@15", "Enter@25"])
+    report = await look(LookOptions(str(tmp_path), inputs, frames=40, expression="[sent, t.value]"), server)
+    assert report.eval is not None and report.eval.value == [3, "a"]
+
+
 async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     adapter = tmp_path / "ship.page.ts"
