@@ -188,6 +188,21 @@ async def test_a_form_is_sent_to_its_page_and_goes_nowhere(tmp_path: Path, serve
     assert report.eval is not None and report.eval.value == [3, "a"]
 
 
+async def test_a_page_for_fingers_is_touched(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "index.html").write_text(
+        """<p>tap</p><script>
+        const said = [navigator.maxTouchPoints, matchMedia("(pointer: coarse)").matches, "ontouchstart" in window];
+        const hear = (name) => addEventListener(name, ({ touches }) => said.push(name + touches.length));
+        hear("touchstart"); hear("touchend");</script>"""
+    )
+    click = given_inputs(click=["100,50@5"])
+    finger = await look(LookOptions(str(tmp_path), click, expression="said", touch=True), server)
+    assert finger.eval is not None and finger.eval.value == [5, True, True, "touchstart1", "touchend0"]
+    mouse = await look(LookOptions(str(tmp_path), click, expression="said"), server)
+    assert mouse.eval is not None and mouse.eval.value == [0, False, False]
+    assert "listens to touch alone: --touch makes the pointer a finger" in mouse.notes
+
+
 async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     adapter = tmp_path / "ship.page.ts"

@@ -98,6 +98,7 @@ def look(
     png: Path | None = None,
     size: tuple[int, int] = (800, 600),
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1,
+    touch: Annotated[bool, Parameter(negative=())] = False,
     full: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
     include: Include = None,
@@ -132,6 +133,8 @@ def look(
         Width and height of the page's window in pixels; an adapter has its own.
     seed
         Seed of the page's random numbers and date.
+    touch
+        The pointer is a finger, and the page on a phone; an adapter has its own.
     full
         Leave nothing out; by default the answer has at most 8 kB.
     json_output
@@ -154,6 +157,7 @@ def look(
         png=png,
         size=size,
         seed=seed,
+        touch=touch,
         full=full,
         json_output=json_output,
     )

@@ -54,6 +54,7 @@ class LookOptions:
     png: Path | None = None
     size: tuple[int, int] = SIZE
     seed: int = 1
+    touch: bool = False
     full: bool = False
     json_output: bool = False
 
@@ -114,6 +115,7 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
         "inputs": [entry.order() for entry in order.inputs],
         "frames": frames,
         "seed": order.seed,
+        "touch": order.touch,
         "expression": order.expression,
         "budgetMs": BUDGET_MS,
     }

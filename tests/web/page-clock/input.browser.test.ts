@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { heldPage } from "./held-page.ts";
+import { type HeldPage, heldPage } from "./held-page.ts";
 
 const AT = "position: absolute; width: 50px; height: 50px; top: 0; margin: 0; padding: 0; border: 0;";
 
 /** A page with that body; `said` has `tag type` of each of these events, in the order in which they come. */
 function page(html: string, ...events: string[]) {
-  const held = heldPage();
+  return pageOf(heldPage(), html, events);
+}
+
+function pageOf(held: HeldPage, html: string, events: readonly string[]) {
   held.frame.width = "400";
   held.run(`document.body.innerHTML = ${JSON.stringify(html)}; said = []; $ = (selector) => document.querySelector(selector);
     hear = (target, ...names) => { for (const name of names) target.addEventListener(name, (event) => {
@@ -224,4 +227,31 @@ test("a press beside it, or Escape, closes what is open in front; what is in it 
   expect(open()).toEqual([false, true]);
   click(made, 380, 100);
   expect([open(), made.said()]).toEqual([[false, false], "ask cancel"]);
+});
+
+test("a finger touches what it came down on until it is gone, and is a mouse where it only taps", () => {
+  const events = ["down", "move", "up"].flatMap((name) => [`pointer${name}`, `mouse${name}`]);
+  const made = pageOf(
+    heldPage({ touch: true }),
+    `<p id="a" style="${AT} left: 0"></p><p id="b" style="${AT} left: 60px"></p>`,
+    [...events, "touchstart", "touchmove", "touchend", "click"],
+  );
+  made.clock.point([20, 20], false);
+  expect(made.said()).toBe("");
+  click(made, 20);
+  expect(made.said()).toBe(
+    "a pointerdown, a touchstart, a pointerup, a touchend, a mousemove, a mousedown, a mouseup, a click",
+  );
+  made.run(
+    `document.ontouchmove = ({ touches, targetTouches: [touch], changedTouches }) => said.push([touches.length, touch.target.id, touch.clientX, touch.pageY, changedTouches.length].join(" "))`,
+  );
+  made.clock.point([20, 20], true);
+  made.clock.point([80, 30], true);
+  made.clock.point([80, 30], false);
+  expect(made.said()).toBe(
+    "a pointerdown, a touchstart, a pointermove, a touchmove, 1 a 80 30 1, a pointerup, a touchend",
+  );
+  made.run(`$("#a").ontouchstart = (event) => event.preventDefault()`);
+  click(made, 20);
+  expect(made.said()).toBe("a pointerdown, a touchstart, a pointerup, a touchend");
 });

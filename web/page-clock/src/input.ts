@@ -5,6 +5,7 @@ import { Dismissal } from "./dismissal.ts";
 import type { Focus } from "./focus.ts";
 import { KeyActions } from "./key-actions.ts";
 import { keyOf, MODIFIERS } from "./key-codes.ts";
+import { touchEvent } from "./touch.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -16,9 +17,19 @@ export interface Lock {
   readonly element: Element | null;
 }
 
+export interface InputOptions {
+  /** Called before it is looked what is under the pointer. Default: nothing, time is real. */
+  beforeLooking?(): void;
+  lock?: Lock;
+  /** Whether the pointer is a finger. Default: no, a mouse. */
+  isTouch?: boolean;
+}
+
 /** Milliseconds and pixels within which a second click makes a double click. */
 const DOUBLE_MS = 500;
 const DOUBLE_PX = 5;
+/** A finger that has gone farther taps nothing. */
+const SLIDE_PX = 15;
 const POINTER_ID = 1;
 /** Not told of a form control that is disabled, nor of what lies in it. */
 const NOT_ON_DISABLED = /^(?:mousedown|mouseup|click|dblclick)$/;
@@ -51,25 +62,17 @@ export class Input {
     point: [0, 0] as Point,
     target: null as Element | null,
   };
-  readonly #beforeLooking: () => void;
-  readonly #lock: Lock;
+  /** Whether a finger has slid since it went down, from where it did: then it taps nothing. */
+  #slid = false;
+  #from: Point = [0, 0];
+  readonly #options: InputOptions;
 
-  /**
-   * @param time what events are stamped with, in milliseconds.
-   * @param beforeLooking called before it is looked what is under the pointer. Default: nothing, time is real.
-   */
-  constructor(
-    window: Page,
-    time: InputTime,
-    focus: Focus,
-    beforeLooking: () => void = () => {},
-    lock: Lock = { element: null },
-  ) {
+  /** @param time what events are stamped with, in milliseconds. */
+  constructor(window: Page, time: InputTime, focus: Focus, options: InputOptions = {}) {
     this.#window = window;
     this.#time = time;
     this.#focus = focus;
-    this.#beforeLooking = beforeLooking;
-    this.#lock = lock;
+    this.#options = options;
     const dispatch = (target: EventTarget, event: Event): boolean => this.#dispatch(target, event);
     this.#dismissal = new Dismissal(window, dispatch);
     this.#actions = new KeyActions(window, focus, dispatch, this.#dismissal);
@@ -117,6 +120,10 @@ export class Input {
 
   /** The pointer is at `point` from now on, pressed or not: moves, presses, releases and clicks follow. */
   point(point: Point, isDown: boolean): void {
+    if (this.#options.isTouch) {
+      this.#finger(point, isDown);
+      return;
+    }
     const [x, y] = point;
     const [left, top] = this.#point;
     if (x !== left || y !== top) {
@@ -134,6 +141,11 @@ export class Input {
       return;
     }
     this.#pointer("up", target);
+    this.#click(target);
+  }
+
+  /** What a press that ends on `target` has clicked. */
+  #click(target: Element): void {
     if (this.#pressed !== null) this.#dismissal.press(this.#pressed, target, this.#point);
     const clicked = commonAncestor(this.#pressed, target);
     this.#pressed = null;
@@ -142,6 +154,50 @@ export class Input {
     if (clicked === null) return;
     this.#mouse("click", clicked);
     if (this.#clicks.count === 2) this.#mouse("dblclick", clicked);
+  }
+
+  /** A finger is nowhere until it touches; what it touches first gets all of it, and a mouse's events where it only tapped. */
+  #finger(point: Point, isDown: boolean): void {
+    const wasDown = this.#isDown;
+    if (!wasDown && !isDown) return;
+    const hasMoved = point[0] !== this.#point[0] || point[1] !== this.#point[1];
+    const touch = (type: string, target: Element): boolean =>
+      this.#dispatch(target, touchEvent(this.#window, type, target, this.#point, this.#isDown, this.#how()));
+    if (!wasDown) {
+      [this.#point, this.#from, this.#slid, this.#isDown] = [point, point, false, true];
+      const target = this.#target();
+      [this.#pressed, this.#wanted] = [target, target];
+      this.#count(target);
+      this.#enter(target, {}, ["pointer"]);
+      this.#send("pointerdown", target);
+      this.#isSilent = !touch("touchstart", target);
+      this.#capture();
+      return;
+    }
+    const target = this.#pressed as Element;
+    if (hasMoved) {
+      this.#point = point;
+      this.#slid ||= Math.hypot(point[0] - this.#from[0], point[1] - this.#from[1]) > SLIDE_PX;
+      this.#send("pointermove", target);
+      touch("touchmove", target);
+    }
+    if (isDown) return;
+    this.#isDown = false;
+    this.#send("pointerup", target);
+    for (const one of ["pointerout", "pointerleave"])
+      this.#send(one, target, { bubbles: one === "pointerout" });
+    this.#over = null;
+    const isFree = touch("touchend", target) && !this.#isSilent && !this.#slid;
+    this.#wanted = null;
+    this.#capture();
+    if (!isFree) {
+      this.#pressed = null;
+      return;
+    }
+    this.#mouse("mousemove", target);
+    if (this.#mouse("mousedown", target, { buttons: 1 })) this.#focus.press(target);
+    this.#mouse("mouseup", target);
+    this.#click(target);
   }
 
   /** The pointer is not pressed any more. */
@@ -202,10 +258,11 @@ export class Input {
   /** What is under the pointer, in whatever shadow; what has captured it, or holds its lock. */
   #target(): Element {
     this.#capture();
-    if (this.#lock.element !== null) return this.#lock.element;
+    const locked = this.#options.lock?.element;
+    if (locked != null) return locked;
     if (this.#captured !== null) return this.#captured;
     const { document } = this.#window;
-    this.#beforeLooking();
+    this.#options.beforeLooking?.();
     const place = this.#point as [number, number];
     let found = document.elementFromPoint(...place) ?? document.documentElement;
     for (let inner = found.shadowRoot?.elementFromPoint(...place); inner && inner !== found; ) {
@@ -228,7 +285,7 @@ export class Input {
   /** @returns whether nothing prevented what follows it. */
   #pointer(type: "move" | "down" | "up", target: Element, more: MouseEventInit = {}): boolean {
     this.#enter(target, more);
-    const isLocked = this.#lock.element !== null;
+    const isLocked = this.#options.lock?.element != null;
     const move = type === "move" ? { ...more, ...(isLocked ? {} : { button: -1 }) } : more;
     const isFree = this.#send(`pointer${type}`, target, move);
     // After a press that the page has prevented come no mouse events until its release.
@@ -239,12 +296,16 @@ export class Input {
   }
 
   /** Tells what the pointer leaves and what it comes to. */
-  #enter(target: Element, more: MouseEventInit): void {
+  #enter(
+    target: Element,
+    more: MouseEventInit,
+    kinds: readonly ("pointer" | "mouse")[] = ["pointer", "mouse"],
+  ): void {
     const before = this.#over?.isConnected ? this.#over : null;
     if (before === target) return;
     this.#over = target;
     const [left, entered] = [pathOf(before), pathOf(target)];
-    for (const kind of ["pointer", "mouse"] as const) {
+    for (const kind of kinds) {
       const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
         const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
         if (kind === "pointer") this.#send(`pointer${name}`, to, how);
@@ -261,7 +322,7 @@ export class Input {
     const how = {
       pointerId: POINTER_ID,
       isPrimary: true,
-      pointerType: "mouse",
+      pointerType: this.#options.isTouch ? "touch" : "mouse",
       pressure: this.#isDown ? 0.5 : 0,
     };
     return this.#dispatch(target, new this.#window.PointerEvent(type, { ...this.#how(), ...how, ...more }));

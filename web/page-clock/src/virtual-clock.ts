@@ -17,6 +17,7 @@ import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
 import { EPOCH_MS, VirtualTime } from "./time.ts";
+import { installTouch } from "./touch.ts";
 import { watchUnheld } from "./unheld.ts";
 import { UnheldUses } from "./unheld-uses.ts";
 
@@ -40,6 +41,8 @@ export interface ClockOptions {
   isSeen: boolean;
   /** Size of the window, in CSS pixels. */
   size: readonly [width: number, height: number];
+  /** Whether the pointer is a finger, and the page on a phone. */
+  touch: boolean;
 }
 
 export const DEFAULT_OPTIONS: ClockOptions = {
@@ -49,6 +52,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
   webGl: "null",
   isSeen: false,
   size: [800, 600],
+  touch: false,
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
@@ -156,7 +160,9 @@ export class VirtualClock {
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
     this.#surroundings = installSurroundings(window, this.#time, options.size, kept, common === undefined);
-    this.#input = new Input(window, this.#time, focus, look, this.#surroundings.lock);
+    if (options.touch) installTouch(window);
+    const { lock } = this.#surroundings;
+    this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
     this.#input.installCapture();
     installChance(window, this.#chance);
     installSound(window, this.#time, this.#loading);

@@ -109,6 +109,7 @@ export function adapterText(all: Findings): string {
     ...(inputs.taps
       ? ["// Only the moment of a press counts: keys are released halfway through a step.\n  taps: true"]
       : []),
+    ...(found.touch ? ["// The page listens to touch alone.\n  touch: true"] : []),
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),

@@ -14,6 +14,8 @@ const MAX_HEIGHT = 2_000;
 /** Events of a person's hands. */
 const INPUTS =
   /^(?:key(?:down|up|press)|(?:dbl)?click|contextmenu|wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
+/** Of them, those of a keyboard or a mouse. */
+const HANDS = /^(?:key|mouse|pointer|click|dblclick)/;
 const MAX_ELEMENTS = 1_000;
 
 /** Adds each element that gets a click listener from now on to `heard`, and the inputs that anything listens to to `inputs`. */
@@ -36,6 +38,11 @@ export function listenedIn(window: PageWindow, inputs: Iterable<string>): string
   const names = Object.keys(window.HTMLElement.prototype).filter((name) => INPUTS.test(name.slice(2)));
   const given = names.filter((name) => targets.some((one) => typeof one[name] === "function"));
   return [...new Set([...inputs, ...given.map((name) => name.slice(2))])].sort();
+}
+
+/** Whether only a finger plays the page. @param listens see `listenedIn`. */
+export function isForTouch(listens: readonly string[]): boolean {
+  return listens.some((name) => name.startsWith("touch")) && !listens.some((name) => HANDS.test(name));
 }
 
 /**

@@ -8,6 +8,7 @@ import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../..
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { made } from "../../sdk/src/page/made.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
+import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
 import { engineOf } from "./contracts.ts";
 import { effectsOf, globalsSeen } from "./effects.ts";
@@ -37,6 +38,8 @@ export interface LookOrder {
   readonly frames: number;
   /** 32 bits. */
   readonly seed: number;
+  /** Whether the pointer is a finger. */
+  readonly touch: boolean;
   /** An expression of the page, or a function of its window; null: none. */
   readonly expression: string | null;
   /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
@@ -136,6 +139,9 @@ class Looking {
         ...trial.seen.unheld.of("script"),
         ...trial.seen.unheld.of("other"),
         ...(attempt(() => framesSeen(window)) ?? []),
+        ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
+          ? ["listens to touch alone: --touch makes the pointer a finger"]
+          : []),
       ].map((what) => wordsOf(what)),
     };
     for (const error of trial.seen.errors) this.#note(error);
@@ -196,6 +202,7 @@ class Looking {
     const probed = {
       page: adapter?.page ?? (page as string),
       size: this.#size,
+      touch: this.#order.touch,
       // As in a browser, where promises have their turn after each frame.
       turns: adapter?.turns ?? true,
     };

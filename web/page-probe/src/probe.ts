@@ -5,6 +5,7 @@ import type { PageProbe } from "../../schema/src/api.gen.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
+import { isForTouch } from "./clicks.ts";
 import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
@@ -135,6 +136,7 @@ class Probe {
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();
+    this.#page.touch = isForTouch(listens);
     const common = {
       title: wordsOf(title),
       engine: engine === null ? null : wordsOf(engine),

@@ -37,6 +37,8 @@ export interface PageToProbe {
   advances?: boolean;
   /** Whether its promises have a turn after each frame. Default: no. */
   turns?: boolean;
+  /** Whether the pointer is a finger. Default: no. */
+  touch?: boolean;
   /** Frames until it has loaded, if it shows that it loads for longer than `LOAD_TICKS`. */
   loadTicks?: number;
   /** After so long nothing further is tried. Default: 150 s. */
@@ -93,7 +95,7 @@ export class Trial {
 
   /** A fresh page that has loaded. Raises Error when it does not. */
   static async open(probed: PageToProbe, seed = SEED, options: TrialOptions = {}): Promise<Trial> {
-    const { page, size, turns = false, loadTicks = LOAD_TICKS } = probed;
+    const { page, size, turns = false, touch = false, loadTicks = LOAD_TICKS } = probed;
     const given = options.adapter;
     let looks = 0;
     const written = new Set<string>();
@@ -104,6 +106,7 @@ export class Trial {
       size,
       css: true,
       taps: false,
+      touch,
       turns,
       keys: [],
       pointers: {},

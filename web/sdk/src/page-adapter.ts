@@ -58,6 +58,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly css: boolean;
   readonly hidden: boolean;
   readonly taps: boolean;
+  readonly touch: boolean;
   readonly turns: boolean;
   /** Per agent; empty where no action holds keys. */
   readonly keys: readonly KeysByLabel[];

@@ -122,6 +122,7 @@ class Attached implements AttachedAgent, PageHands {
         },
       },
       focus,
+      { isTouch: adapter.touch && typeof page.Touch === "function" },
     );
     for (const name of BY_HAND) page.addEventListener(name, this.#byHand, { capture: true, passive: true });
     page.addEventListener("pagehide", this.#onLeave);

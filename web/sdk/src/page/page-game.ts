@@ -102,6 +102,8 @@ export interface PageGameOptions<W = PageWindow>
   turns?: boolean;
   /** Whether keys and pointer are let go halfway through each step, so that an action taken twice is pressed twice. */
   taps?: boolean;
+  /** Whether the pointer is a finger, as on a phone: for pages that listen to touch. */
+  touch?: boolean;
   /** Options that are guesses or missing so far, as `attract probe` names them: the adapter is refused until this is deleted. */
   unfinished?: readonly string[];
 }
@@ -142,6 +144,7 @@ const KNOWN_OPTIONS = [
   "css",
   "hidden",
   "taps",
+  "touch",
   "turns",
   "unfinished",
   ...FUNCTIONS,
@@ -358,6 +361,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     css: options.css ?? false,
     hidden: options.hidden ?? false,
     taps: options.taps ?? false,
+    touch: options.touch ?? false,
     turns: options.turns ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
     pointers: options.pointers ?? {},

@@ -113,7 +113,12 @@ export class PageFrame implements PageHands {
     element.style.cssText = isSeen ? HIDDEN : adapter.hidden ? NOT_LAID_OUT : IN_SIGHT;
     element.tabIndex = -1;
     // While it loads it draws: textures are made then.
-    element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
+    element.dataset.attractClock = JSON.stringify({
+      ...options,
+      draws: true,
+      size: adapter.size,
+      touch: adapter.touch,
+    });
     let clock: VirtualClock | null = null;
     element.attractPrepare = (window, made) => {
       // A page that goes elsewhere gets a clock of its own, and is no game any more.
