@@ -52,7 +52,7 @@ export function installSound(window: Page, time: VirtualTime, loading: Loading):
   });
 }
 
-/** Of all pages in the document that holds this one. */
+/** What all pages in the document that holds this one have decoded. */
 function lengthsOf(window: Page): Lengths {
   const holder = window.parent as unknown as { attractSounds?: Lengths };
   holder.attractSounds ??= new Map();

@@ -14,7 +14,7 @@ const MAX_HEIGHT = 2_000;
 /** Events of a person's hands. */
 const INPUTS =
   /^(?:key(?:down|up|press)|(?:dbl)?click|contextmenu|wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
-/** Of them, those of a keyboard or a mouse. */
+/** Those of a keyboard or a mouse. */
 const HANDS = /^(?:key|mouse|pointer|click|dblclick)/;
 const MAX_ELEMENTS = 1_000;
 
