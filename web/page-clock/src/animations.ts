@@ -290,7 +290,8 @@ export class Animations {
       own.cancel(animation);
       if (course !== null) this.#drop(animation, course);
     });
-    const rated = (animation: Animation, rate: number): void => {
+    const rated = (animation: Animation, given: unknown): void => {
+      const rate = Number(given);
       const course = this.#courses.get(animation);
       own.setRate(animation, rate);
       if (course === undefined) return;
@@ -303,7 +304,7 @@ export class Animations {
     });
     const members: Record<
       string,
-      [get: (animation: Animation) => unknown, set?: (animation: Animation, value: never) => void]
+      [get: (animation: Animation) => unknown, set?: (animation: Animation, value: unknown) => void]
     > = {
       playbackRate: [(animation) => this.#courses.get(animation)?.rate ?? own.rate(animation), rated],
       playState: [
@@ -320,9 +321,9 @@ export class Animations {
           this.#settleTime(course);
           return course.at;
         },
-        (animation, value: CSSNumberish | null) => {
+        (animation, value) => {
           const course = this.#courses.get(animation);
-          own.setTime(animation, value);
+          own.setTime(animation, value as CSSNumberish | null);
           if (course !== undefined) Object.assign(course, { at: Number(value), seen: this.#time.now });
           else this.#course(animation);
           if (course === undefined && this.#courses.has(animation))
@@ -336,7 +337,7 @@ export class Animations {
             return own.state(animation) === "finished" ? this.#time.now - endOf(animation) : null;
           return course.isRunning ? course.seen - course.at / course.rate : null;
         },
-        (animation, value: CSSNumberish | null) => {
+        (animation, value) => {
           if (value === null) return animation.pause();
           if (this.#course(animation) === null) play(animation, 1);
           const course = this.#courses.get(animation) as Course;
@@ -369,7 +370,7 @@ export class Animations {
           ? {}
           : {
               set(this: Animation, value: unknown) {
-                set.call(clock, this, value as never);
+                set.call(clock, this, value);
               },
             }),
         configurable: true,

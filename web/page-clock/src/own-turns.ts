@@ -28,21 +28,11 @@ const TOLD: readonly (readonly [
   owner: string,
   method: string,
   event: string,
-  does: (one: never) => boolean,
+  does: (one: HTMLElement) => boolean,
 ])[] = [
-  ["HTMLDialogElement", "close", "close", (one: HTMLDialogElement) => one.open],
-  [
-    "HTMLElement",
-    "showPopover",
-    "toggle",
-    (one: HTMLElement) => one.isConnected && !one.matches(":popover-open"),
-  ],
-  [
-    "HTMLElement",
-    "hidePopover",
-    "toggle",
-    (one: HTMLElement) => one.isConnected && one.matches(":popover-open"),
-  ],
+  ["HTMLDialogElement", "close", "close", (one) => (one as HTMLDialogElement).open],
+  ["HTMLElement", "showPopover", "toggle", (one) => one.isConnected && !one.matches(":popover-open")],
+  ["HTMLElement", "hidePopover", "toggle", (one) => one.isConnected && one.matches(":popover-open")],
   ["FileReader", "readAsArrayBuffer", "loadend", () => true],
   ["FileReader", "readAsBinaryString", "loadend", () => true],
   ["FileReader", "readAsDataURL", "loadend", () => true],
@@ -94,7 +84,7 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
   };
   for (const [owner, name, event, does] of TOLD)
     wrap(owner, name, (own, self) => {
-      const isTold = does(self as never);
+      const isTold = does(self as HTMLElement);
       const answer = own();
       if (isTold) until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
       return answer;

@@ -286,16 +286,12 @@ describe("a silent worker", () => {
     start();
     FakeSocket.last.hears(assignment());
     beat(workers[0], 9, 3);
-    beat(workers[1], 10, 3);
-    for (let ms = 0; ms < 19_000; ms += 1000) vi.advanceTimersByTime(1000);
+    vi.advanceTimersByTime(19_000);
     expect(failures()).toEqual([]);
     vi.advanceTimersByTime(2000);
-    expect(failures().map(({ text }) => text)).toEqual([
-      expect.stringMatching(
-        /^the worker was silent for 20 s, on a machine so busy that a thread takes 4.0 times as long, after/,
-      ),
-      expect.anything(),
-    ]);
+    expect(failures()[0].text).toMatch(
+      /^the worker was silent for 20 s, on a machine so busy .* 4.0 times as long, after/,
+    );
   });
 
   test("is ended and reported after 5 s with its lease, and another starts with a new key", () => {
