@@ -191,7 +191,8 @@ async def test_a_form_is_sent_to_its_page_and_goes_nowhere(tmp_path: Path, serve
 async def test_a_page_for_fingers_is_touched(tmp_path: Path, server: ServerSettings) -> None:
     (tmp_path / "index.html").write_text(
         """<p>tap</p><script>
-        const said = [navigator.maxTouchPoints, matchMedia("(pointer: coarse)").matches, "ontouchstart" in window];
+        const isCoarse = matchMedia("(pointer: coarse)").matches;
+        const said = [navigator.maxTouchPoints, isCoarse, "ontouchstart" in window];
         const hear = (name) => addEventListener(name, ({ touches }) => said.push(name + touches.length));
         hear("touchstart"); hear("touchend");</script>"""
     )

@@ -55,9 +55,15 @@ async function tryAll(kind, scope) {
   if (STAYS) return;
   attempt("open", (url) => scope.open(url));
   const { submit } = scope.HTMLFormElement.prototype;
-  attempt("form", (action) => submit.call(add("form", { action, method: "post" })));
+  // One that is refused leaves its frame as an error's page: the others still have to try.
+  const send = (action, target) => submit.call(add("form", { action, method: "post", target }));
+  add("iframe", { name: "sink" });
+  attempt("form", (action) => send(action, "sink"));
   attempt("top", (url) => { scope.top.location = url; });
-  if (kind !== "page") scope.setTimeout(() => attempt("location", (url) => { scope.location = url; }), 1500);
+  if (kind !== "page") scope.setTimeout(() => {
+    attempt("location", (url) => { scope.location = url; });
+    attempt("own-form", (action) => send(action, ""));
+  }, 1500);
 }
 """
 PAGE = """<!doctype html><body><script src="try.js"></script><script>

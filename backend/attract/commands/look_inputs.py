@@ -21,7 +21,7 @@ KEY: Final = re.compile(r"Key[A-Z]|Digit[0-9]|Numpad[0-9]|F(?:[1-9]|1[0-2])")
 NAMED_KEYS: Final = (
     *("Space", "Enter", "NumpadEnter", "Escape", "Tab", "Backspace", "Delete", "Home", "End"),
     *("PageUp", "PageDown", "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"),
-    *("ShiftLeft", "ShiftRight", "ControlLeft", "ControlRight", "AltLeft", "AltRight"),
+    *("ShiftLeft", "ShiftRight", "ControlLeft", "ControlRight", "AltLeft", "AltRight", "MetaLeft"),
     *("Semicolon", "Equal", "Comma", "Minus", "Period", "Slash", "Backquote"),
     *("BracketLeft", "Backslash", "BracketRight", "Quote"),
 )

@@ -65,8 +65,8 @@ def test_a_play_lasts_until_a_moment_after_the_last_input() -> None:
 
 
 def test_the_keys_are_those_that_the_clock_knows() -> None:
-    source = (Path(ROOT) / "web/page-clock/src/input.ts").read_text()
-    named = source[source.index("const NAMED") : source.index("const MODIFIERS")]
+    source = (Path(ROOT) / "web/page-clock/src/key-codes.ts").read_text()
+    named = source[source.index("const NAMED") : source.index("export const MODIFIERS")]
     assert set(re.findall(r"^  (\w+): \[", named, re.MULTILINE)) == set(NAMED_KEYS)
     assert [KEY.fullmatch(code) is not None for code in ("KeyA", "Digit7", "F12", "F13", "Keya")] == [
         *(True, True, True, False, False)

@@ -105,7 +105,7 @@ export class Animations {
         course.isRunning && (course.rate > 0 ? course.at >= end : course.rate < 0 && course.at <= 0);
       if (isOver) course.at = course.rate > 0 ? end : 0;
       this.#own.setTime(animation, course.at);
-      this.#tell(animation, course);
+      this.#publish(animation, course);
       if (isOver && this.#courses.get(animation) === course) this.#end(animation, course);
     }
   }
@@ -201,7 +201,7 @@ export class Animations {
   }
 
   /** Tells of the phase that a CSS animation or a transition is in by now. */
-  #tell(animation: Animation, course: Course): void {
+  #publish(animation: Animation, course: Course): void {
     const { delay = 0, duration, activeDuration } = animation.effect?.getComputedTiming() ?? {};
     const begun = course.at - delay;
     const active = Number(activeDuration ?? 0);
@@ -281,7 +281,7 @@ export class Animations {
       if (course !== null) {
         course.at = Number(own.time(animation));
         this.#courses.delete(animation);
-        this.#tell(animation, { ...course, isRunning: false });
+        this.#publish(animation, { ...course, isRunning: false });
       }
       this.#settle(animation);
     });

@@ -24,7 +24,7 @@ const PROMISING: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 /** Functions after which an event comes, and where that is no matter of course the state in which it does. */
-const TOLD: readonly (readonly [
+const EVENT_AFTER: readonly (readonly [
   owner: string,
   method: string,
   event: string,
@@ -82,11 +82,12 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
     loading.begin(key, name);
     for (const event of events) target.addEventListener(event, done, { once: true });
   };
-  for (const [owner, name, event, does] of TOLD)
+  for (const [owner, name, event, does] of EVENT_AFTER)
     wrap(owner, name, (own, self) => {
-      const isTold = does(self as HTMLElement);
+      const isPublished = does(self as HTMLElement);
       const answer = own();
-      if (isTold) until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
+      if (isPublished)
+        until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
       return answer;
     });
   for (const [owner, names] of Object.entries(REQUESTING))

@@ -139,6 +139,8 @@ function installContexts(
   define(prototype, "constructor", AudioContexts);
   for (const name of ["AudioContext", "webkitAudioContext"]) define(window, name, AudioContexts);
   installSources(window, time, states);
+  // A page of a plain address in the network has none.
+  if (!("AudioWorklet" in window)) return;
   define(window.AudioWorklet.prototype, "addModule", async () => undefined);
   const { AudioWorkletNode, MessageChannel } = window;
   const worklet = function (within: AudioContext): AudioWorkletNode {
@@ -222,7 +224,7 @@ function installMedia(
   const { Event } = window;
   const media = window.HTMLMediaElement.prototype;
   const plays = new WeakMap<HTMLMediaElement, Play>();
-  const tell = (element: HTMLMediaElement, ...names: string[]): void => {
+  const publish = (element: HTMLMediaElement, ...names: string[]): void => {
     const send = (): void => {
       for (const name of names) element.dispatchEvent(new Event(name));
     };
@@ -285,7 +287,7 @@ function installMedia(
       if (play.address !== address) return;
       // A film without a sound, or what is not to be had, is as long as a short sound.
       play.duration = duration ?? 1;
-      tell(
+      publish(
         element,
         "loadstart",
         "durationchange",
@@ -303,14 +305,14 @@ function installMedia(
     if (play.since === null) {
       if (play.duration !== null && play.at >= play.duration) play.at = 0;
       go(this);
-      tell(this, "play", "playing");
+      publish(this, "play", "playing");
     }
     return Promise.resolve();
   });
   define(media, "pause", function (this: HTMLMediaElement) {
     if (playOf(this).since === null) return;
     stand(this, timeOf(this));
-    tell(this, "timeupdate", "pause");
+    publish(this, "timeupdate", "pause");
   });
   define(media, "load", function (this: HTMLMediaElement) {
     load(this, playOf(this).address || written(this));
@@ -334,7 +336,7 @@ function installMedia(
       const isPlaying = playOf(this).since !== null;
       stand(this, Math.max(0, Number(value) || 0));
       if (isPlaying) go(this);
-      tell(this, "seeking", "timeupdate", "seeked");
+      publish(this, "seeking", "timeupdate", "seeked");
     },
     configurable: true,
     enumerable: true,

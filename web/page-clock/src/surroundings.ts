@@ -139,7 +139,7 @@ function pretend(
   const held: { element: Element | null } = { element: null };
   const set = (element: Element | null): Promise<void> =>
     new window.Promise((resolve) => {
-      const tell = (): void => {
+      const report = (): void => {
         if (held.element !== element) {
           const target = element ?? held.element;
           held.element = element;
@@ -147,7 +147,7 @@ function pretend(
         }
         resolve();
       };
-      time.add(tell, 0, [], false, false);
+      time.add(report, 0, [], false, false);
     });
   define(window.Element.prototype, ask, function (this: Element) {
     return set(this);
@@ -166,16 +166,21 @@ function pretend(
 /** As far as it is needed of the Navigation API, which not every browser has. */
 interface NavigateEventLike extends Event {
   readonly destination: { readonly url: string; readonly sameDocument: boolean };
+  readonly formData: FormData | null;
+  readonly sourceElement?: Element | null;
 }
 
 /** Many games reload their page when they are over: by `location.reload()`, or a link to themselves. */
 function holdReloads(window: Page, state: { isReloadDue: boolean }): void {
   const { navigation } = window as unknown as { navigation?: EventTarget };
   navigation?.addEventListener("navigate", (event) => {
-    const { url, sameDocument } = (event as NavigateEventLike).destination;
-    if (sameDocument || !event.cancelable || pageOf(url) !== pageOf(window.location.href)) return;
-    event.preventDefault();
-    state.isReloadDue = true;
+    const { destination, formData, sourceElement } = event as NavigateEventLike;
+    const { url, sameDocument } = destination;
+    if (sameDocument || !event.cancelable) return;
+    const isReload = pageOf(url) === pageOf(window.location.href);
+    // What a form sends is refused, which would leave an error in the place of the page.
+    if (isReload || formData !== null || sourceElement?.closest("form") != null) event.preventDefault();
+    state.isReloadDue ||= isReload;
   });
 }
 

@@ -18,7 +18,7 @@ const GETTER =
 const OVER_WORDS =
   /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
 const OPPONENTS =
-  /\b(?:computer|computadora|ordinateur|cpu|ai|bot|enem(?:y|ies)|opponents?|rival|dealer|gegner)\b/i;
+  /\b(?:computer|computadora|ordinateur|cpu|ai|bot|enem(?:y|ies)|opponents?|dealer|gegner)\b/i;
 /** What a game begins with is often what it comes back to. */
 const MENU_NAMES = /start|menu|intro|title|splash|welcome/i;
 const LONGEST_PROMPT = 80;

@@ -246,8 +246,8 @@ def find_node() -> str:
 def node_version(node: str) -> str:
     """What the program says of itself, such as `v20.19.4`; asked once. Empty where it cannot be run."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=False)
-        return told.stdout.strip()[:80]
+        answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        return answer.stdout.strip()[:80]
     return ""
 
 

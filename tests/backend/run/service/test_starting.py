@@ -148,6 +148,7 @@ async def test_a_past_run_is_evaluated_and_exported_without_training(tmp_path: P
             return_std=0.0,
             length_mean=10.0,
             deterministic=False,
+            returns=[8.0] * 5,
         )
         assert set(fleet.evaluated) == {2}
         out = tmp_path / "out"

@@ -186,14 +186,14 @@ def test_the_wrappers_that_the_guide_names_refuse_the_autoreset_mode_and_the_oth
         with pytest.raises(ValueError, match="SAME_STEP"):
             wrapper(env)
     NormalizeReward(env)
-    counted, lengths, told = RecordEpisodeStatistics(env), np.zeros(2, int), 0
+    counted, lengths, ended = RecordEpisodeStatistics(env), np.zeros(2, int), 0
     counted.reset(seed=1)
-    while told < 4:
+    while ended < 4:
         *_, terminated, truncated, infos = counted.step(np.array([0, 1]))
         lengths += 1
         for game in np.flatnonzero(terminated | truncated):
             assert infos["episode"]["l"][game] == lengths[game]
-            lengths[game], told = 0, told + 1
+            lengths[game], ended = 0, ended + 1
     env.close()
 
 
