@@ -212,3 +212,11 @@ test("what a timer throws is told to the page's own handlers, and kept", () => {
   clock.tick();
   expect([run("said"), clock.errors.map(String)]).toEqual([["Uncaught Error: late"], ["Error: late"]]);
 });
+
+test("a loop that waits for events to get later ones gets on, and an event keeps its time", () => {
+  const { run, clock } = opened();
+  run(`setTimeout(() => { const first = new Event("x"); let last = first; while (last.timeStamp === first.timeStamp) last = new Event("x");
+    said = [first.timeStamp, last.timeStamp - first.timeStamp]; })`);
+  clock.tick();
+  expect(run("said")).toEqual([0, 1]);
+});

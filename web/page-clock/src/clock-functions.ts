@@ -83,7 +83,9 @@ function installClocks(window: Page, time: VirtualTime, originMs: number): void 
   define(Real.prototype, "constructor", called);
   define(window, "Date", called);
   defineGetter(window.Event.prototype, "timeStamp", function (this: Event) {
-    return stamps.get(this) ?? time.now;
+    const stamp = stamps.get(this) ?? time.look();
+    stamps.set(this, stamp);
+    return stamp;
   });
   defineGetter(window.AnimationTimeline.prototype, "currentTime", () => time.now);
   installTemporal(window, date);
