@@ -78,6 +78,7 @@ export default defineConfig({
           page("What was tried in learning", "/notebook/learning"),
           page("Games in a page", "/notebook/page-games"),
           page("Faults and attacks", "/notebook/reliability"),
+          page("Web Platform Tests", "/notebook/web-platform-tests"),
           page("On a GPU", "/notebook/gpu"),
           page("Walks through the tree", "/notebook/walks"),
         ],
