@@ -56,3 +56,47 @@ test("a database answers in the same tick each time, and its transaction is over
   expect(first.map((text) => text.split(" ")[0])).toEqual(["open", "7", "complete"]);
   expect(await said(code("two"))).toEqual(first);
 });
+
+test.each([
+  [
+    "dialog",
+    `d = document.body.appendChild(document.createElement("dialog")); d.showModal(); d.close(); d.remove()`,
+  ],
+  [
+    "dialog twice",
+    `d = document.body.appendChild(document.createElement("dialog")); d.showModal(); d.close(); d.close(); d.showModal(); d.close()`,
+  ],
+  [
+    "popover",
+    `d = document.createElement("div"); d.popover = "auto"; document.body.append(d); d.showPopover(); d.hidePopover(); d.remove()`,
+  ],
+  [
+    "popover twice",
+    `d = document.createElement("div"); d.popover = "auto"; document.body.append(d); d.showPopover(); d.hidePopover(); d.showPopover()`,
+  ],
+  [
+    "popover removed",
+    `d = document.createElement("div"); d.popover = "auto"; document.body.append(d); d.showPopover(); d.remove()`,
+  ],
+  ["reader", `r = new FileReader(); r.readAsText(new Blob(["a"])); r.abort()`],
+  [
+    "reader again",
+    `r = new FileReader(); r.readAsText(new Blob(["a"])); r.abort(); r.readAsText(new Blob(["b"]))`,
+  ],
+  [
+    "db",
+    `indexedDB.open("x").onsuccess = ({target}) => { target.result.close(); indexedDB.deleteDatabase("x") }`,
+  ],
+  ["db blocked", `indexedDB.open("y").onsuccess = () => { indexedDB.deleteDatabase("y") }`],
+  ["hash twice", `location.hash = "a"; location.hash = "b"; location.hash = "b"`],
+  ["back", `history.pushState(1, ""); history.pushState(2, ""); setTimeout(() => history.back())`],
+  ["back nowhere", `history.back(); history.forward()`],
+  ["hash replaced", `location.hash = "a"; history.replaceState(0, "", "#c")`],
+  ["push hash", `history.pushState(0, "", "#c")`],
+])("nothing is waited for that does not come: %s", async (_, code) => {
+  const { run, clock } = await servedPage();
+  run(code);
+  clock.tick();
+  await turns(20);
+  await expect.poll(() => clock.pending).toEqual([]);
+});

@@ -129,25 +129,28 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
   settleAtOnce(window, time);
 }
 
+/** As far as it is needed of the Navigation API, which not every browser has. */
+interface NavigateEventLike extends Event {
+  readonly navigationType: string;
+  readonly hashChange: boolean;
+  readonly destination: { readonly url: string; readonly sameDocument: boolean };
+}
+
 /** `hashchange` and `popstate` come some turns after what causes them. */
 function holdHistory(window: Page, loading: Loading): void {
   const { navigation } = window as unknown as { navigation?: EventTarget };
-  const keys = new Map<string, object>();
-  const hold = (event: string): void => {
-    const key = {};
-    keys.set(event, key);
-    loading.begin(key, event);
-  };
+  const waiting: Record<string, object[]> = { hashchange: [], popstate: [] };
   navigation?.addEventListener("navigate", (event) => {
-    const { navigationType, hashChange } = event as Event & { navigationType: string; hashChange: boolean };
-    if (hashChange) hold("hashchange");
-    else if (navigationType === "traverse") hold("popstate");
+    const { navigationType, hashChange, destination } = event as NavigateEventLike;
+    const isOther = destination.url !== window.location.href;
+    const name = hashChange && isOther ? "hashchange" : navigationType === "traverse" ? "popstate" : null;
+    if (name === null || !destination.sameDocument) return;
+    const key = {};
+    waiting[name].push(key);
+    loading.begin(key, name);
   });
-  for (const name of ["hashchange", "popstate"])
-    window.addEventListener(name, () => {
-      const key = keys.get(name);
-      if (key !== undefined) loading.end(key);
-    });
+  for (const [name, keys] of Object.entries(waiting))
+    window.addEventListener(name, () => loading.end(keys.shift() ?? keys));
 }
 
 /** What a browser draws on the way is there at once: scrolling and transitions of the whole view. */
