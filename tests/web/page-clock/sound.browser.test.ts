@@ -106,3 +106,12 @@ test("nodes are the browser's own: made by constructors, checked, and rendered w
   await turns(0);
   expect(run("[ready, sample]")).toEqual([2, 0.25]);
 });
+
+test("music that plays on does not keep a page alive whose game has stopped", async () => {
+  const { run, clock } = heldPage();
+  run(`music = new Audio(); music.loop = true; music.play(); said = 0; music.ontimeupdate = () => said++`);
+  for (let i = 0; i < 40; i++) clock.tick();
+  expect([clock.isIdle, Number(run("said")) > 1]).toEqual([true, true]);
+  run("setTimeout(() => 0, 1e6)");
+  expect(clock.isIdle).toBe(false);
+});

@@ -273,7 +273,7 @@ function installMedia(
       if (element.loop) go(element);
       else for (const name of ["pause", "ended"]) element.dispatchEvent(new Event(name));
     };
-    play.timer = time.add(step, Math.min(UPDATE_MS, Math.ceil(left)), [], false, false);
+    play.timer = time.addBackground(step, Math.min(UPDATE_MS, Math.ceil(left)));
   };
   const load = (element: HTMLMediaElement, address: string): void => {
     stand(element, 0);

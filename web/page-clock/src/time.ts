@@ -50,6 +50,7 @@ export class VirtualTime {
   overran = false;
   readonly #options: TimeOptions;
   readonly #timers = new Map<number, Timer>();
+  readonly #background = new Set<number>();
   readonly #heap: Entry[] = [];
   #frames = new Map<number, Callback>();
   /** Callbacks of the current frame; one that another cancels does not run. */
@@ -67,8 +68,11 @@ export class VirtualTime {
     this.now = now;
   }
 
+  /** Those of the page; what plays on beside a game that has stopped, such as music, is none. */
   get numTimers(): number {
-    return this.#timers.size;
+    let count = 0;
+    for (const id of this.#timers.keys()) if (!this.#background.has(id)) count++;
+    return count;
   }
 
   get numFrames(): number {
@@ -97,8 +101,16 @@ export class VirtualTime {
     return id;
   }
 
+  /** Sets a timer of the clock's own, for what goes on by itself beside the page; returns its id. */
+  addBackground(callback: () => void, delay: number): number {
+    const id = this.add(callback, delay, [], false, false);
+    this.#background.add(id);
+    return id;
+  }
+
   remove(id: unknown): void {
     this.#timers.delete(Number(id));
+    this.#background.delete(Number(id));
   }
 
   addFrame(callback: Callback): number {
@@ -168,7 +180,7 @@ export class VirtualTime {
       if (timer.every > 0) {
         if (++timer.nesting > MAX_NESTING) timer.every = Math.max(timer.every, NESTED_MS);
         this.#push([this.now + timer.every, this.#order++, id]);
-      } else this.#timers.delete(id);
+      } else this.remove(id);
       this.call(timer.callback, timer.args);
       this.#nesting = 0;
     }
