@@ -29,6 +29,14 @@ export class Loading {
   end(key: object): void {
     this.#names.delete(key);
   }
+
+  /** `promise`, which is under way until it is settled. */
+  until<T>(promise: Promise<T>, name: string): Promise<T> {
+    this.begin(promise, name);
+    const done = (): void => this.end(promise);
+    promise.then(done, done);
+    return promise;
+  }
 }
 
 /** Responses that may have no body. */
@@ -49,12 +57,7 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
     if (origin !== null) said.add(`requests data from ${origin}, which is blocked`);
     return origin !== null;
   };
-  const gate = <T>(promise: Promise<T>, name: string): Promise<T> => {
-    loading.begin(promise, name);
-    const done = (): void => loading.end(promise);
-    promise.then(done, done);
-    return promise;
-  };
+  const gate = <T>(promise: Promise<T>, name: string): Promise<T> => loading.until(promise, name);
   const miss = missing(window, said);
   const realFetch = window.fetch.bind(window);
   const unseen = new Set<string>();

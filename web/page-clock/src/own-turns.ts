@@ -69,13 +69,7 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
   };
   for (const [owner, names] of Object.entries(PROMISING))
     for (const name of names)
-      wrap(owner, name, (own) => {
-        const promise = own() as Promise<unknown>;
-        loading.begin(promise, `${name}()`);
-        const done = (): void => loading.end(promise);
-        promise.then(done, done);
-        return promise;
-      });
+      wrap(owner, name, (own) => loading.until(own() as Promise<unknown>, `${name}()`));
   const until = (target: EventTarget, name: string, ...events: string[]): void => {
     const key = {};
     const done = (): void => loading.end(key);

@@ -129,9 +129,7 @@ function installContexts(
     const decoding = decode(data, `${bytes.length} ${some.join(" ")}`).then(
       (buffer) => buffer ?? new AudioBuffer(silent),
     );
-    loading.begin(decoding, "decodeAudioData()");
-    const end = (): void => loading.end(decoding);
-    decoding.then(end, end);
+    loading.until(decoding, "decodeAudioData()");
     if (done !== undefined) decoding.then((buffer) => time.add(done, 0, [buffer], false, false));
     return decoding;
   });
@@ -280,10 +278,11 @@ function installMedia(
     const play = playOf(element);
     Object.assign(play, { address, duration: null, isAsked: true });
     if (address === "") return;
-    const looked = durationOf(address).catch(() => null);
-    loading.begin(looked, address);
+    const looked = loading.until(
+      durationOf(address).catch(() => null),
+      address,
+    );
     looked.then((duration) => {
-      loading.end(looked);
       if (play.address !== address) return;
       // A film without a sound, or what is not to be had, is as long as a short sound.
       play.duration = duration ?? 1;
