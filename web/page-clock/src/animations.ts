@@ -1,6 +1,6 @@
 /** Animations and transitions on virtual time: they obey the page's orders, and their events come in the tick in which they fall. */
 
-import { define, defineGetter, defineProperty } from "./overriding.ts";
+import { define, defineGetter, defineHandler, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -392,24 +392,7 @@ export class Animations {
         return method.apply(heard(this), args);
       });
     }
-    for (const type of ["finish", "cancel", "remove"]) {
-      const handlers = new WeakMap<Animation, EventListener>();
-      defineProperty(Animation.prototype, `on${type}`, {
-        get(this: Animation) {
-          return handlers.get(this) ?? null;
-        },
-        set(this: Animation, handler: unknown) {
-          const before = handlers.get(this);
-          if (before !== undefined) heard(this).removeEventListener(type, before);
-          handlers.delete(this);
-          if (typeof handler !== "function") return;
-          handlers.set(this, handler as EventListener);
-          heard(this).addEventListener(type, handler as EventListener);
-        },
-        configurable: true,
-        enumerable: true,
-      });
-    }
+    for (const type of ["finish", "cancel", "remove"]) defineHandler(Animation.prototype, type, heard);
   }
 }
 

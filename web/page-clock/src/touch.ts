@@ -1,6 +1,6 @@
 /** A page that believes to be on a phone: it may ask for a finger by any of the usual signs. */
 
-import { define, defineGetter, defineProperty } from "./overriding.ts";
+import { define, defineGetter, defineHandler } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -12,25 +12,7 @@ const MOUSE = /\(\s*(?:any-)?(?:pointer\s*:\s*fine|hover\s*:\s*hover)\s*\)/g;
 export function installTouch(window: Page): void {
   defineGetter(window.Navigator.prototype, "maxTouchPoints", () => 5);
   for (const target of [window, window.Document.prototype, window.HTMLElement.prototype])
-    for (const type of TYPES) {
-      const handlers = new WeakMap<object, EventListener>();
-      defineProperty(target, `on${type}`, {
-        get(this: object | undefined) {
-          return handlers.get(this ?? window) ?? null;
-        },
-        set(this: EventTarget | undefined, handler: unknown) {
-          const own = this ?? window;
-          const before = handlers.get(own);
-          if (before !== undefined) own.removeEventListener(type, before);
-          handlers.delete(own);
-          if (typeof handler !== "function") return;
-          handlers.set(own, handler as EventListener);
-          own.addEventListener(type, handler as EventListener);
-        },
-        configurable: true,
-        enumerable: true,
-      });
-    }
+    for (const type of TYPES) defineHandler(target, type);
   const matchMedia = window.matchMedia.bind(window);
   define(window, "matchMedia", (query: string) =>
     matchMedia(String(query).replace(FINGER, "(min-width: 0)").replace(MOUSE, "(max-width: 0)")),
