@@ -255,3 +255,12 @@ test("a finger touches what it came down on until it is gone, and is a mouse whe
   click(made, 20);
   expect(made.said()).toBe("a pointerdown, a touchstart, a pointerup, a touchend, own");
 });
+
+test("a dialog that its own form closes gives the focus back", async () => {
+  const made = page(
+    `<input id="a"><dialog id="ask"><form method="dialog"><button id="ok">OK</button></form></dialog>`,
+  );
+  made.run(`$("#a").focus(); $("#ask").showModal()`);
+  made.press("Enter");
+  await expect.poll(() => made.run("[$('#ask').open, document.activeElement.id].join()")).toBe("false,a");
+});

@@ -87,6 +87,11 @@ export function installFocus(window: Page): Focus {
       else to.focus();
     });
   };
+  const giveBack = (from: Element): void => {
+    if (!before.has(from)) return;
+    if (focused === null || from.contains(focused)) move(before.get(from) ?? null);
+    before.delete(from);
+  };
   opens(window.HTMLDialogElement.prototype, "show", true);
   opens(window.HTMLDialogElement.prototype, "showModal", true);
   opens(window.HTMLElement.prototype, "showPopover", false);
@@ -97,12 +102,15 @@ export function installFocus(window: Page): Focus {
     const own = (prototype as unknown as Record<string, (...args: unknown[]) => void>)[name];
     define(prototype, name, function (this: HTMLElement, ...args: unknown[]) {
       own.apply(this, args);
-      if (!before.has(this)) return;
-      const isWithin = focused === null || this.contains(focused);
-      if (isWithin) move(before.get(this) ?? null);
-      before.delete(this);
+      giveBack(this);
     });
   }
+  // A form in a dialog closes it without a call of the page's.
+  window.addEventListener(
+    "close",
+    ({ target }) => target instanceof window.Element && giveBack(target),
+    true,
+  );
   const focus: Focus = {
     onLeave: () => undefined,
     get element() {
