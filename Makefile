@@ -51,7 +51,6 @@ check: $(STAMPS)/python $(STAMPS)/node
 	npm run --silent lint
 	$(BIN)/python shared_schema/generate.py --check
 	$(BIN)/python tests/support/check_rules.py
-	$(BIN)/python tests/support/check_language.py
 
 format: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/ruff check --fix-only --quiet backend benchmarks tests shared_schema docs/.vitepress

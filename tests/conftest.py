@@ -1,7 +1,9 @@
 """Tests of the whole system, which other programs of the machine can disturb, get another chance."""
 
+import json
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,9 @@ MAX_RERUN = 8
 MAX_LINES_OF_CAUSE = 12
 _rerun: dict[str, list[str]] = {}
 """By test, what each failed try said."""
+DURATIONS = TESTS.parent / "build" / "durations.pytest.json"
+_durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
+"""Seconds by test and by phase (setup, call, teardown): `make slowest` reads them."""
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +67,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note which test needed another chance, and why."""
+    """Note how long each phase of a test took, which test needed another chance, and why."""
+    phases = _durations[report.nodeid]
+    phases[report.when] = phases.get(report.when, 0.0) + report.duration
     if report.outcome == "rerun":  # type: ignore[comparison-overlap]
         _rerun.setdefault(report.nodeid, []).append(report.longreprtext)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A run in which many tests needed another chance is red, though each passed in the end."""
+    """Write the durations; a run in which many tests needed another chance is red, though each passed in the end."""
+    if not hasattr(session.config, "workerinput"):
+        DURATIONS.parent.mkdir(exist_ok=True)
+        earlier = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+        DURATIONS.write_text(json.dumps(earlier | _durations, indent=0))
     if len(_rerun) > MAX_RERUN and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

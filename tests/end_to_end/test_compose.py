@@ -53,49 +53,6 @@ def _start(service: dict[str, Any], port: int, runs_dir: Path, *more: str) -> At
     )
 
 
-def test_every_service_has_shared_memory_and_the_fleet_waits_for_the_trainer() -> None:
-    services = _services()
-    assert set(services) == {"trainer", "fleet"}
-    assert all(service["shm_size"] == "1gb" for service in services.values())
-    assert services["fleet"]["depends_on"]["trainer"]["condition"] == "service_healthy"
-
-
-def test_scale_docker_the_services_are_shut_in_and_come_back() -> None:
-    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    for service in compose["services"].values():
-        assert service["user"] == "1000:1000"
-        assert service["cap_drop"] == ["ALL"]
-        assert service["security_opt"] == ["no-new-privileges:true"]
-        assert service["init"] is True
-        assert service["restart"] == "on-failure"
-        assert service["secrets"] == ["worker_token"]
-        assert not any("TOKEN" in name and not name.endswith("_FILE") for name in service["environment"])
-        assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
-    trainer = compose["services"]["trainer"]
-    assert trainer["stop_grace_period"] == "60s"
-    assert trainer["healthcheck"]["interval"] == "10s"
-    # A trainer that is started again goes on.
-    assert "--resume=auto" in trainer["command"]
-    assert "--run-id" in trainer["command"]
-
-
-def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_special() -> None:
-    lines = (ROOT / "Dockerfile").read_text().splitlines()
-    stages = [line.split(" AS ")[1] for line in lines if line.startswith("FROM")]
-    assert stages == ["node", "build", "base", "fleet", "trainer"]
-    for stage in ("fleet", "trainer"):
-        begin = next(at for at, line in enumerate(lines) if line.endswith(f" AS {stage}"))
-        end = next((at for at in range(begin + 1, len(lines)) if lines[at].startswith("FROM")), len(lines))
-        body = lines[begin:end]
-        dependencies = next(at for at, line in enumerate(body) if "-c /tmp/constraints.txt" in line)
-        code = next(at for at, line in enumerate(body) if "COPY --from=build" in line)
-        assert dependencies < code
-        assert "USER 1000" in body
-    ignored = (ROOT / ".dockerignore").read_text().splitlines()
-    assert ignored[1] == "*"
-    assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the images are Linux's")
 def test_scale_docker_the_images_have_what_the_browsers_driver_is_linked_against() -> None:
     """Playwright's Node loads libraries that a slim image lacks: each is of a package that is installed."""
@@ -183,9 +140,3 @@ def test_the_services_commands_train_together(tmp_path: Path) -> None:
         if fleet is not None:
             fleet.kill()
     assert list((tmp_path / "composed" / "checkpoints").glob("*/checkpoint.json"))
-
-
-def test_the_public_port_is_the_trainers() -> None:
-    trainer = _services()["trainer"]
-    assert trainer["ports"] == ["127.0.0.1:8000:8000"]
-    assert trainer["command"][trainer["command"].index("--port") + 1] == "8000"
