@@ -5,14 +5,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMPS := .make
 TORCH := 2.13.0
-# That run tests side by side, a file each: most tests wait as long as they compute.
+# That run tests side by side, a file each.
 PROCESSES ?= 3
 RUN := $(BIN)/python -m attract
 # Images set it. Each worker of pytest would rewrite all test files again, and each process compile Attract.
 unexport PYTHONDONTWRITEBYTECODE
 ALONE = $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
-.PHONY: setup demo serve build test long soak check docs format mutants planted corpus ray gpu-check clean
+.PHONY: setup demo serve build test slowest long soak check docs format mutants planted corpus ray gpu-check clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -27,16 +27,24 @@ serve: setup
 build: $(STAMPS)/node
 	@npm run --silent build
 
+# Vitest runs beside pytest, each test of which waits for a browser or a process now and then; its output follows.
 test: setup
-	npx vitest run --tagsFilter='!long'
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not long and not soak and not alone and not ray"
+	@rm -f build/durations.* && mkdir -p build
+	@VITEST_WORKERS=1 npx vitest run --tagsFilter='!long' --reporter=default --reporter=json --outputFile.json=build/durations.vitest.json \
+		> build/vitest.log 2>&1 & vitest=$$!; \
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "not long and not soak and not alone and not ray"; pytest=$$?; \
+	wait $$vitest; vitest=$$?; cat build/vitest.log; [ $$pytest = 0 ] && [ $$vitest = 0 ]
 	$(BIN)/python -m pytest -rR -m "alone and not long" $(ALONE)
+
+# What took longest in the last `make test`, and all of it in build/durations.json.
+slowest:
+	@$(BIN)/python tests/support/durations.py
 
 # What `make test` leaves out to stay short: second ways through what it tests already.
 long: setup
 	npx vitest run --tagsFilter=long
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "long and not soak and not alone"
-	$(BIN)/python -m pytest -rR -m "alone and long" $(ALONE)
+	$(BIN)/python -m pytest -p no:rerunfailures -n $(PROCESSES) --dist loadfile -m "long and not soak and not alone"
+	$(BIN)/python -m pytest -p no:rerunfailures -m "alone and long" $(ALONE)
 
 # The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
 soak: setup

@@ -29,11 +29,13 @@ const CHROMIUM_SWITCHES = [
   "--enable-precise-memory-info",
 ];
 
+// Vitest leaves one core free, which halves the speed of two. `make test` runs it beside pytest, with one.
+const maxWorkers = Number(process.env.VITEST_WORKERS ?? os.availableParallelism());
+
 // Tests in `*.browser.test.ts` need a real Chromium; everything else runs in Node.
 export default defineConfig({
   test: {
-    // Vitest leaves one core free, which halves the speed of two.
-    maxWorkers: os.availableParallelism(),
+    maxWorkers,
     tags: [
       { name: "long", description: "a second way through what a shorter test proves: `make long` runs it" },
     ],
@@ -62,7 +64,7 @@ export default defineConfig({
           name: "browser",
           include: ["tests/web/**/*.browser.test.ts"],
           // The root's number is not this project's: one page would play all files one after another.
-          maxWorkers: os.availableParallelism(),
+          maxWorkers,
           testTimeout: 60_000,
           // Only a failure takes as long.
           expect: { poll: { timeout: 20_000 } },

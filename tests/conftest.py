@@ -75,7 +75,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the durations; a run in which many tests needed another chance is red, though each passed in the end."""
+    """Write the durations; a run in which many tests needed another chance is red, though each passed."""
     if not hasattr(session.config, "workerinput"):
         DURATIONS.parent.mkdir(exist_ok=True)
         earlier = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}

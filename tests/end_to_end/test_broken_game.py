@@ -51,6 +51,8 @@ def _train(folder: Path, statement: str) -> tuple[int, str]:
     return outcome.code, outcome.stdout + outcome.stderr
 
 
+# `make test` ends a training with one stack in test_check.py.
+@pytest.mark.long
 def test_a_throw_on_the_1000th_tick_is_reported_readably_and_exits_1(tmp_path: Path) -> None:
     code, output = _train(tmp_path, 'if (this.ticks >= 1000) throw new RangeError("the floor is lava");')
     assert code == 1, output

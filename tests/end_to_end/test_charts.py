@@ -193,6 +193,8 @@ async def wait_until_changed(page: Page, before: dict[str, str]) -> dict[str, st
     return await view_of(page)
 
 
+# `make test` drags a range below.
+@pytest.mark.long
 async def test_buttons_keys_and_the_wheel_change_the_range_for_every_chart(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await show(page, "long")
@@ -228,6 +230,8 @@ async def test_buttons_keys_and_the_wheel_change_the_range_for_every_chart(addre
         assert float(view["to"]) - float(view["from"]) == pytest.approx(total / 1.25, rel=0.01)
 
 
+# `make test` has the same in tests/web/dashboard/state (chart-view, series); one drag below.
+@pytest.mark.long
 async def test_smoothing_log_axis_cut_and_axes_are_drawn_and_kept_in_the_address(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await show(page, "long")
@@ -327,6 +331,8 @@ async def test_lines_that_belong_together_stand_in_one_chart(address: str) -> No
         await expect(page.get_by_text("Recorded as")).to_have_count(0)
 
 
+# `make test` has what is saved in tests/web/dashboard/state/chart-text.
+@pytest.mark.long
 async def test_numbers_and_picture_of_a_chart_are_saved(address: str, tmp_path: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await show(page, "p", f"?chart={RETURN}")
@@ -361,6 +367,8 @@ async def test_numbers_and_picture_of_a_chart_are_saved(address: str, tmp_path: 
         assert height > 300
 
 
+# `make test` keeps addresses in tests/web/dashboard/state/kept-view.
+@pytest.mark.long
 async def test_pins_search_and_folds_are_kept_in_the_address(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await show(page, "long")
@@ -388,6 +396,8 @@ async def test_pins_search_and_folds_are_kept_in_the_address(address: str) -> No
         await expect(page.get_by_role("heading", name="Pinned")).to_have_count(0)
 
 
+# `make test` draws charts below.
+@pytest.mark.long
 async def test_charts_out_of_sight_are_not_drawn(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await show(page, "long", "?fold=details,game,terms,episodes")

@@ -149,6 +149,8 @@ def replayed(folder: Path, game: Path, runs_dir: Path) -> list[bool]:
     return [row["equal"] for row in json.loads(result.stdout)["episodes"]]
 
 
+# `make test` plays a page twice alike below.
+@pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_a_module_is_played_twice_alike_and_its_faults_are_told_with_their_place(
     tmp_path: Path,

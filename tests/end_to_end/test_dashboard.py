@@ -331,6 +331,8 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(share
         await expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
 
 
+# `make test` plays by keyboard and touch below; demonstrations are kept in backend/server/routes.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("title", "name", "key", "episodes"),
     [

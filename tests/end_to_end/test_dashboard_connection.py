@@ -141,6 +141,8 @@ async def test_every_page_says_that_the_server_is_gone_and_heals(tmp_path: Path)
             await expect(get).to_be_visible()
 
 
+# `make test` stops a run in test_dashboard.py and resumes one in test_interrupt.py.
+@pytest.mark.long
 async def test_stop_asks_and_a_stopped_run_is_resumed(tmp_path: Path) -> None:
     async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():
         run_id = (await world.start()).run_id

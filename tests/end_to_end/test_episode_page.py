@@ -383,6 +383,9 @@ def cracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# `make test` opens an episode of the runs list below, and has a fault's episode in
+# tests/web/dashboard/state/faults.
+@pytest.mark.long
 async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path) -> None:
     with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
         async with signed_in(address) as page:
@@ -399,6 +402,8 @@ async def test_a_faults_card_opens_the_episode_before_it_fails(cracked: Path) ->
             await expect(page.get_by_test_id("episode")).to_have_attribute("data-differs", "false")
 
 
+# `make test` plays the episode of a finding in backend/playtest/test_report_page.py.
+@pytest.mark.long
 async def test_a_finding_of_attract_ci_opens_its_episode(cracked: Path) -> None:
     with serve(cracked / "runs", "--project-dir", str(cracked)) as address:
         async with signed_in(address) as page:

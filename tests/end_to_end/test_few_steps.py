@@ -103,6 +103,9 @@ FEW = (
 )
 
 
+# `make test` trains DQN in a browser in test_dqn.py; pictures, masks and named policies in
+# backend/learner/dqn.
+@pytest.mark.long
 def test_dqn_learns_named_policies_from_pictures_and_takes_what_the_mask_allows(tmp_path: Path) -> None:
     game = tmp_path / "choose.ts"
     game.write_text(CHOOSE)

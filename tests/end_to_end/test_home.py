@@ -80,6 +80,8 @@ async def heard(page: Page) -> str:
     return await page.get_by_test_id("announcer").inner_text()
 
 
+# `make test` starts a run from the first click to the last in test_dashboard.py.
+@pytest.mark.long
 @WIDTHS
 async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, widths: tuple[int, ...]) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
@@ -164,6 +166,9 @@ async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:
         await check_accessible(page, "an unknown game")
 
 
+# `make test` starts a run from the first click to the last in test_dashboard.py, and uses the table by
+# keys in test_runs_table.py.
+@pytest.mark.long
 async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
@@ -280,6 +285,8 @@ async def test_what_explains_is_a_description(shared_address: str) -> None:
         await expect(card).to_have_accessible_description(re.compile("^Eat apples.*Learned in"))
 
 
+# `make test` starts a run from the form in test_dashboard.py.
+@pytest.mark.long
 async def test_a_tap_on_a_phone_brings_the_form_into_sight(shared_address: str) -> None:
     async with chromium() as browser, open_page(browser, shared_address, device="phone") as (page, _):
         await page.emulate_media(reduced_motion="reduce")

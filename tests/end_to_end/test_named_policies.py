@@ -75,6 +75,8 @@ def test_C8_the_same_seed_gives_the_same_weights_of_every_policy(trained: Outcom
     assert hashes(runs_dir / "again") == hashes(runs_dir / "duo")
 
 
+# `make test` trains named policies above; their export is in backend/commands and backend/policy.
+@pytest.mark.long
 def test_an_export_holds_every_policy_and_who_plays_whom(
     trained: Outcome, runs_dir: Path, tmp_path: Path
 ) -> None:

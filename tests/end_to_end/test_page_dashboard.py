@@ -292,6 +292,8 @@ async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) ->
             await expect(place.get_by_role("button", name="Watch the trained agent")).to_be_visible()
 
 
+# `make test` plays a page by its pointer below.
+@pytest.mark.long
 async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(tmp_path: Path) -> None:
     (tmp_path / "flash.page.ts").write_text(SHORT_GAME)
     (tmp_path / "flash.html").write_text(SHORT_PAGE)

@@ -32,6 +32,8 @@ def unpaid(runs_dir: Path) -> Outcome:
     return train("no-reward", runs_dir, UNPAID_STEPS)
 
 
+# `make test` has each planted failure's recorded run in backend/diagnosis.
+@pytest.mark.long
 def test_what_is_wrong_is_said_once_on_the_terminal_and_stands_in_the_final_object(unpaid: Outcome) -> None:
     (finding,) = unpaid.json["findings"]
     assert finding["finding_id"] == "reward-constant"

@@ -307,6 +307,8 @@ def test_a_build_is_trained_by_its_folder_alone(tmp_path: Path) -> None:
     assert trained.json["episode_return_mean"] > 2
 
 
+# `make test` has a whole probe below, and what each sample lacks in tests/web/page-probe.
+@pytest.mark.long
 def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<title>News</title><p>Nothing to play here.</p>")
     trained = run_attract("train", ".", "--headless", runs_dir=tmp_path / "runs", folder=tmp_path)

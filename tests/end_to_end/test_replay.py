@@ -106,6 +106,8 @@ def test_another_build_differs_at_a_second(faulty: Path, tmp_path: Path) -> None
     assert (found["difference"]["step"], round(found["difference"]["seconds"], 1)) == (3, 0.9)
 
 
+# `make test` replays a failure in test_check.py, and each kind of it in tests/web/worker.
+@pytest.mark.long
 def test_every_failure_fails_again_in_its_tick(faulty: Path, tmp_path: Path) -> None:
     failures = sorted((faulty / "runs" / "r" / FOLDER).glob("*failure*.json"))
     assert len(failures) >= 8

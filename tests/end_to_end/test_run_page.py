@@ -134,6 +134,8 @@ async def test_each_part_has_an_address_and_old_ones_still_work(address: str) ->
         await expect(watch).to_have_attribute("data-version", number)
 
 
+# `make test` has each page at a phone's width in test_accessible_pages.py.
+@pytest.mark.long
 async def test_on_a_phone_the_parts_scroll_and_the_game_is_one_tap_away(address: str) -> None:
     async with chromium() as browser, open_page(browser, address, device="phone") as (page, _):
         await open_run(page, "p/settings")
@@ -197,6 +199,8 @@ async def test_settings_beside_the_game_s_own_and_another_run_s(address: str) ->
         assert "instances_per_worker" not in copied
 
 
+# `make test` has the log's route in backend/server/routes and its text in tests/web/dashboard/state/log-text.
+@pytest.mark.long
 async def test_the_log_of_a_past_run_with_levels_and_search(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, complaints):
         complaints.expected.append("the ball left the field")
@@ -239,6 +243,8 @@ globalThis.Notification = class extends Notification {
 """
 
 
+# `make test` has title and notification in tests/web/dashboard/state (tab-title, run-news).
+@pytest.mark.long
 async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await expect(page).to_have_title("Home · Attract")

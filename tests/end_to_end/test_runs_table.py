@@ -124,6 +124,8 @@ async def test_runs_are_searched_sorted_and_the_address_keeps_it(shared_address:
         assert "sort" not in page.url
 
 
+# `make test` searches and compares above.
+@pytest.mark.long
 async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str) -> None:
     async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await open_table(page)
@@ -141,6 +143,8 @@ async def test_hidden_runs_columns_and_settings_that_differ(shared_address: str)
         await expect(row(page, "empty")).to_be_visible()
 
 
+# `make test` names a run on its own page in test_daily_use.py.
+@pytest.mark.long
 async def test_labels_are_edited_in_place_and_stay(address: str, runs_dir: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await open_table(page)
@@ -185,6 +189,8 @@ async def test_a_run_is_archived_and_deleted_and_both_are_undone(address: str, r
         assert (runs_dir / "fast-2" / "metrics.db").is_file()
 
 
+# `make test` archives, deletes and undoes below.
+@pytest.mark.long
 async def test_deleted_runs_are_listed_restored_and_erased(address: str, runs_dir: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await open_table(page, "?q=game:snake&sort=id")
@@ -222,6 +228,8 @@ async def test_deleted_runs_are_listed_restored_and_erased(address: str, runs_di
         await expect(row(page, "slow-1")).to_have_count(0)
 
 
+# `make test` groups runs in tests/web/dashboard/state/run-table.
+@pytest.mark.long
 async def test_seeds_of_equal_settings_are_one_row_that_opens(address: str, runs_dir: Path) -> None:
     for run_id in ("fast-1", "slow-2"):
         write_labels(RunDirectory.view(runs_dir, run_id), RunLabels(tags=["study-7"]))
@@ -328,6 +336,8 @@ async def test_two_runs_are_compared(shared_address: str) -> None:
         await photograph_all(page, PICTURES, "compare")
 
 
+# `make test` compares two runs below.
+@pytest.mark.long
 async def test_what_the_better_run_did_differently_is_four_clicks_from_home(shared_address: str) -> None:
     async with chromium() as browser, open_page(browser, shared_address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
@@ -371,6 +381,8 @@ async def test_a_run_that_goes_on_is_current_in_the_table(address: str, runs_dir
         await expect(row(page, "pole")).to_contain_text("Stopped")
 
 
+# `make test` has a viewer's run page in test_run_page.py.
+@pytest.mark.long
 async def test_who_may_only_look_is_offered_no_change(address: str) -> None:
     async def as_viewer(route: Route) -> None:
         answer = await route.fetch()

@@ -220,6 +220,8 @@ IN_WINDOW = """(selector) => {
 }"""
 
 
+# `make test` starts a run by this button in test_dashboard.py.
+@pytest.mark.long
 async def test_the_start_button_is_within_the_window_beside_every_game(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await page.set_viewport_size({"width": 1280, "height": 720})
@@ -250,6 +252,8 @@ async def test_the_start_button_is_within_the_window_beside_every_game(address: 
         await wait_until(page, inside)
 
 
+# `make test` has what the form sends below, and each setting's default in contract/test_resolved_settings.py.
+@pytest.mark.long
 async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         for game, preset, expected in (

@@ -69,6 +69,8 @@ async def drag(page: Page, share: float) -> None:
     await page.mouse.up()
 
 
+# `make test` has versions of `eval` and `export` in backend/commands and backend/run/service.
+@pytest.mark.long
 def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: Path, tmp_path: Path) -> None:
     # As the trainer holds it: an evaluation may run beside it.
     training = RunDirectory.open_locked(runs_dir, "demo")
@@ -109,6 +111,8 @@ def test_eval_and_export_take_a_version_and_change_nothing_of_the_run(runs_dir: 
     assert (directory.versions(), directory.marked("best"), directory.marked("latest")) == before
 
 
+# `make test` chooses a version of a live run above.
+@pytest.mark.long
 async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_is_over(
     address: str, runs_dir: Path
 ) -> None:

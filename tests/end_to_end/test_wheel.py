@@ -99,6 +99,8 @@ def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) ->
     assert str(installed.parent) in where
 
 
+# `make test` installs the wheel and asks it for its commands above.
+@pytest.mark.long
 def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) -> None:
     outcome = _run(
         installed, "train", "cartpole", "--headless", "--total-steps", "4000", "--json", folder=tmp_path

@@ -64,6 +64,8 @@ async def test_a_trial_is_pruned_after_an_update_and_its_log_comes_home(tmp_path
     assert list((tmp_path / "node").iterdir()) == []
 
 
+# `make test` has the reasons in backend/tuning.
+@pytest.mark.long
 async def test_a_trial_that_is_refused_says_why(tmp_path: Path):
     with pytest.raises(TrialError, match="no-such-game") as failed:
         await ClusterRunner(tmp_path, Nodes(tmp_path).keeper).run(order_of("no-such-game"), lambda _: True)

@@ -52,9 +52,9 @@ def test_P7_a_warm_up_that_lapsed_whole_is_ordered_anew_at_once(seed: int) -> No
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3))])
-def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, part: int) -> None:
-    for seed in range(part * 15, part * 15 + 15):
+@pytest.mark.parametrize("seeds", [range(7), pytest.param(range(7, 160), marks=pytest.mark.long)])
+def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, seeds: range) -> None:
+    for seed in seeds:
         simulation = run_faulty(seed, schedule)
         trained = [key for keys in simulation.update_keys for key in keys]
         accepted = simulation.accepted_keys

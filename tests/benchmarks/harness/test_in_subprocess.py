@@ -13,6 +13,8 @@ def test_a_function_runs_in_another_process_with_the_learners_threads() -> None:
     assert threads == default_threads()
 
 
+# `make test` runs a function in another process above.
+@pytest.mark.long
 def test_what_it_raises_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError):
         run_apart(divmod, 1, 0)

@@ -49,7 +49,9 @@ test("every game has a strategy, and every strategy a game", () => {
   expect(files.filter((file) => !helpers.includes(file))).toEqual([...names].sort());
 });
 
-test("random play and the simple strategies are worth what measured.json says", async () => {
+test("random play and the simple strategies are worth what measured.json says", {
+  tags: ["long"],
+}, async () => {
   const measured = Object.fromEntries(
     names.map((name) => {
       // The mean over both agents of a duel has no meaning: one of them is played by the strategy.

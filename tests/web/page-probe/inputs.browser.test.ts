@@ -3,7 +3,9 @@
 import { expect, test } from "vitest";
 import { found } from "./probed-page.ts";
 
-test("a menu that reacts to keys is not the game: the game may move once a countdown is over", async () => {
+test("a menu that reacts to keys is not the game: the game may move once a countdown is over", {
+  tags: ["long"],
+}, async () => {
   const { starter, moves, score } = await found(`
     const game = window.game = { x: 50, ballX: 100, ballY: 0, speed: 1, score: 0 };
     let began = 0, ticks = 0;
@@ -52,7 +54,7 @@ test("a page that keeps all to itself is begun as it says, and seen by what it d
   expect(adapter).toContain("prepare: (w) => void drawn(w)");
 });
 
-test("one that sets each pixel itself is seen by its canvas", async () => {
+test("one that sets each pixel itself is seen by its canvas", { tags: ["long"] }, async () => {
   const { starter, seen, sees_pixels, adapter } = await found(`
     const block = new ImageData(new Uint8ClampedArray(400).fill(255), 10, 10);
     const rectangle = (x, y) => context.putImageData(block, x, y);
@@ -99,7 +101,9 @@ test("a board of elements in a closure: one click of what begins and pauses, its
   expect(adapter).toContain("page.ticks < 8 && page.ticks % 8 < 4");
 });
 
-test("a page that reloads itself ends by that, and no function of the browser is a restart", async () => {
+test("a page that reloads itself ends by that, and no function of the browser is a restart", {
+  tags: ["long"],
+}, async () => {
   const { end, restart, unfinished, adapter } = await found(`
     const game = window.game = { x: 50, stone: 0, points: 0, context, form: document.createElement("form") };
     function tick() {
@@ -168,7 +172,7 @@ test("a key that has all stand still until it is pressed again pauses, and is no
   expect(end).toBeNull();
 });
 
-test("a key that restarts the game in mid-play is no move", async () => {
+test("a key that restarts the game in mid-play is no move", { tags: ["long"] }, async () => {
   const { moves, score } = await found(`
     const fresh = () => ({ x: 50, depth: 0, ballY: 0, turn: 0, speed: 1, score: 0 });
     const game = window.game = fresh();
@@ -188,7 +192,9 @@ test("a key that restarts the game in mid-play is no move", async () => {
   expect(score).toBe("w.game?.score");
 });
 
-test("a key that ends the game where it is held, and does something where it is not, is a move", async () => {
+test("a key that ends the game where it is held, and does something where it is not, is a move", {
+  tags: ["long"],
+}, async () => {
   const { moves } = await found(`
     const game = window.game = { x: 50, ballX: 100, ballY: 0, turn: 0, shots: 0, over: false };
     let heat = 0;
@@ -204,7 +210,7 @@ test("a key that ends the game where it is held, and does something where it is 
   expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
 });
 
-test("a click that makes a thing appear is a move", async () => {
+test("a click that makes a thing appear is a move", { tags: ["long"] }, async () => {
   const { moves } = await found(`
     const game = window.game = { x: 50, ballX: 100, ballY: 0, score: 0 };
     let isBegun = false;
@@ -224,7 +230,7 @@ test("a click that makes a thing appear is a move", async () => {
   expect([...moves].sort()).toEqual(["click", "left", "right"]);
 });
 
-test("keys that count when they are released are tapped", async () => {
+test("keys that count when they are released are tapped", { tags: ["long"] }, async () => {
   const { moves, taps, adapter } = await found(`
     const game = window.game = { x: 50, y: 50, score: 0 };
     addEventListener("keyup", ({ code }) => {
@@ -238,7 +244,7 @@ test("keys that count when they are released are tapped", async () => {
   expect(adapter).toContain("taps: true");
 });
 
-test("a wall after a step says nothing of whether keys are tapped", async () => {
+test("a wall after a step says nothing of whether keys are tapped", { tags: ["long"] }, async () => {
   const { taps } = await found(`
     const game = window.game = { x: 0, y: 0, score: 0 };
     addEventListener("keydown", ({ code }) => {
@@ -281,7 +287,9 @@ const MOUSE = `
   addEventListener("mouseup", () => { mouse.down = false; });
   let turn = 0;`;
 
-test("where something follows the pointer along one direction it gets a row of places", async () => {
+test("where something follows the pointer along one direction it gets a row of places", {
+  tags: ["long"],
+}, async () => {
   const { moves, adapter } = await found(`${MOUSE}
     const game = window.game = { paddle: { x: 100 }, ball: { x: 100, y: 0 }, score: 0 };
     function tick() {

@@ -14,7 +14,9 @@ const ENDLESS = `
     game.ballY = (game.ballY + 1.3) % 100;
   }`;
 
-test("a call without visible effect is no restart, even if no end was reached", async () => {
+test("a call without visible effect is no restart, even if no end was reached", {
+  tags: ["long"],
+}, async () => {
   const { restart, moves } = await found(ENDLESS.replace("RESTART", ""));
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
   expect(restart).toBeNull();
@@ -39,7 +41,7 @@ const SKETCH = `
   snake = window.snake = { x: 50, far: 0 };
   function tick() { if (isLooping) draw(); }`;
 
-test("a sketch of p5 begins anew by its setup, also where it has stopped", async () => {
+test("a sketch of p5 begins anew by its setup, also where it has stopped", { tags: ["long"] }, async () => {
   const script = SKETCH.replace("SETUP", "Object.assign(snake, { x: 50, far: 0 });");
   expect((await found(script)).restart).toBe("(w.setup(), w.loop())");
 });

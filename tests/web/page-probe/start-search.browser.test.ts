@@ -6,7 +6,9 @@ import { BY_ITSELF, FIRST_WAIT } from "../../../web/page-probe/src/start-actions
 import { findInputs } from "../../../web/page-probe/src/start-search.ts";
 import { found, pageOf } from "./probed-page.ts";
 
-test("menus are pressed through until the game moves with its keys: a button, a drawn word, a key", async () => {
+test("menus are pressed through until the game moves with its keys: a button, a drawn word, a key", {
+  tags: ["long"],
+}, async () => {
   const { starter, moves, score, adapter } = await found(
     `
     const game = window.game = { x: 50, ballX: 100, ballY: 0, score: 0 };

@@ -65,7 +65,9 @@ test("a game that draws its chance from the date is another with each seed; one 
   expect(await by("20240101")).toEqual(["no-variety"]);
 });
 
-test("a page whose episodes are over in their first step is named: as an error where no choice is worth more", async () => {
+test("a page whose episodes are over in their first step is named: as an error where no choice is worth more", {
+  tags: ["long"],
+}, async () => {
   const over = () => true;
   const severities = async (score: (w: PageWindow) => number): Promise<string[]> => {
     // Each step takes a page in the play that is repeated.
@@ -109,7 +111,9 @@ test("random play in fresh pages sees nothing of the episodes before, and tells 
   expect(restarted.returns).not.toEqual(fresh.returns);
 });
 
-test("what outlives the game's own restart is named with the step and the number", async () => {
+test("what outlives the game's own restart is named with the step and the number", {
+  tags: ["long"],
+}, async () => {
   const definition = hop(
     { observe: (w) => [w.eval("window.count ??= 0"), w.look().y] },
     "window.count = (window.count ?? 0) + 1;",
@@ -157,7 +161,9 @@ test("a game that is not the same in a fresh page is named, with the likely caus
   ]);
 });
 
-test("files that a page asks for in vain are one finding, the first three by name", async () => {
+test("files that a page asks for in vain are one finding, the first three by name", {
+  tags: ["long"],
+}, async () => {
   const asking = hop({
     loaded: (w) =>
       w.eval(`for (const name of ["a", "b", "c", "d", "e"])
@@ -176,7 +182,9 @@ test("a game that plays on between its frames is found to, with the line that it
   expect(await idsOf(awaitingHop({ turns: true }))).toEqual([]);
 });
 
-test("a hidden page that asks where its elements are is found to; one that does not is like any other", async () => {
+test("a hidden page that asks where its elements are is found to; one that does not is like any other", {
+  tags: ["long"],
+}, async () => {
   expect(await idsOf(hop({ hidden: true }))).toEqual([]);
   const reads = "y += document.querySelector('canvas').getBoundingClientRect().width / 100;";
   const { findings, isTrainable } = await check(hop({ hidden: true }, reads));
@@ -202,7 +210,7 @@ test("a play that is cut short for want of time needs no turns for that", async 
   expect(findings.map(({ id }) => id)).toEqual([]);
 });
 
-test("errors that a page survives, and drawing that it reads, are told", async () => {
+test("errors that a page survives, and drawing that it reads, are told", { tags: ["long"] }, async () => {
   expect(await idsOf(hop({}, "if (ticks === 3) setTimeout(() => { throw new Error('lost') }, 0);"))).toEqual([
     "page-error",
   ]);

@@ -116,7 +116,9 @@ test("a second try that goes otherwise is found; a clean one is not, nor one in 
   expect(await run("retry-broken", reload)).toMatchObject({ alarms: [], numbers: { episodes: 0 } });
 });
 
-test("a key that does nothing any more is in no state another than waiting; a page whose restart is not clean is measured too", async () => {
+test("a key that does nothing any more is in no state another than waiting; a page whose restart is not clean is measured too", {
+  tags: ["long"],
+}, async () => {
   const [alive, dead] = [{ tick: "x = x % 20;" }, { tick: "x = ticks % 20;" }];
   const shares = async (parts: Parts) => (await run("dead-key", drive(parts))).numbers;
   expect(await shares(alive)).toEqual({ states: 32, "action 0": 1, "action 1": 1 });
@@ -128,7 +130,9 @@ test("a key that does nothing any more is in no state another than waiting; a pa
   expect(await shares({ ...dead, begin, draw })).toEqual({ states: 32, "action 0": 0, "action 1": 0 });
 });
 
-test("what a page keeps of each episode is found by this browser's own heap; a page that keeps nothing is clean", async () => {
+test("what a page keeps of each episode is found by this browser's own heap; a page that keeps nothing is clean", {
+  tags: ["long"],
+}, async () => {
   expect(heapMeter()).not.toBeNull();
   const over = (w: { look(): { ticks: number } }) => w.look().ticks > 20;
   const leaking = await run("leak", drive({ begin: "kept.push(new Array(500).fill(x));" }, { over }), 30);

@@ -48,7 +48,7 @@ test("the small player plays until a policy needs the engine, which is asked for
   await session.release();
 });
 
-test("the small player allocates nothing per decision", async () => {
+test("the small player allocates nothing per decision", { tags: ["long"] }, async () => {
   const rows = 64;
   for (const { name, policy, onnx } of GOLDEN_MODELS) {
     const { description, state_size: stateSize } = policy;

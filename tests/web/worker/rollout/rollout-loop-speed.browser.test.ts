@@ -32,7 +32,9 @@ async function fastest<Name extends string>(
   return best;
 }
 
-test("a rollout of 128 CartPoles takes little more time than its inference and its games alone", async () => {
+test("a rollout of 128 CartPoles takes little more time than its inference and its games alone", {
+  tags: ["long"],
+}, async () => {
   const session = await createPolicySession(goldenOnnx(), CARTPOLE_LIKE, { maxBatch: INSTANCES });
   const batch = new ObservationBatch(CARTPOLE_LIKE.observation as never, INSTANCES);
   const games = batch.views.map((view) => new GameInstance(cartpole, { views: [view] }));

@@ -179,7 +179,9 @@ for (const { name, definition, policies, seats } of [CARTPOLE, ...cases(50)]) {
   });
 }
 
-test("masks, continuous actions and several agents allocate nothing per agent step either", async () => {
+test("masks, continuous actions and several agents allocate nothing per agent step either", {
+  tags: ["long"],
+}, async () => {
   // Episodes so long that their results weigh nothing.
   for (const { name, definition, policies, seats } of cases(5000)) {
     const stateSize = policies[0].states.length / policies[0].values.length;

@@ -215,7 +215,7 @@ describe("what cannot be seen is said", () => {
     expect(stack(instance)).toEqual([51, 102, 153]);
   });
 
-  test("the check names each, and finds nothing where all is well", async () => {
+  test("the check names each, and finds nothing where all is well", { tags: ["long"] }, async () => {
     const idsOf = async (definition = picture()): Promise<string[]> => {
       let read = 0;
       const { findings } = await checkPageGame(definition, {
