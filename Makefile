@@ -75,11 +75,11 @@ mutants: setup
 	$(BIN)/python tests/mutants/run.py
 
 planted: setup
-	$(BIN)/python tests/support/planted_failures.py
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/experiments/planted_failures.py
 
 # A hundred planted faults, clean builds and harmless changes, each played by `attract ci`: hours. It goes on where it was.
 corpus: setup
-	$(BIN)/python tests/support/planted_faults.py
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/experiments/planted_faults.py
 
 # Ray is an extra of 590 MB: nothing else needs it. It starts several processes for each node: by itself, one file at a time.
 ray: setup
@@ -87,7 +87,7 @@ ray: setup
 	$(BIN)/python -m pytest -rs -m ray
 
 gpu-check: setup
-	KINETO_LOG_LEVEL=99 $(BIN)/python tests/support/gpu_check.py
+	KINETO_LOG_LEVEL=99 PYTHONPATH=tests/support $(BIN)/python benchmarks/experiments/gpu_check.py
 
 clean:
 	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web benchmarks/built

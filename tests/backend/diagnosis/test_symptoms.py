@@ -29,7 +29,7 @@ def test_each_is_planted_in_a_real_game() -> None:
 
 
 def test_the_guide_shows_what_recorded_runs_say() -> None:
-    assert table() in GUIDE.read_text(), "run `python tests/support/planted_failures.py --table`"
+    assert table() in GUIDE.read_text(), "run `benchmarks/experiments/planted_failures.py --table`"
 
 
 def test_the_guide_lists_every_preset() -> None:

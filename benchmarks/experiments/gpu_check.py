@@ -1,6 +1,6 @@
 """Ten checks on a GPU, before a figure of one is published: results go into docs/notebook/gpu.md.
 
-`make gpu-check`, or `python tests/support/gpu_check.py`. Without a CUDA device it says so and ends with 2.
+`make gpu-check`. Without a CUDA device it says so and ends with 2.
 `--small --device cpu` tries the script out on any machine, in less than a minute, and writes nothing.
 """
 

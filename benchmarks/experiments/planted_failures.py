@@ -1,6 +1,6 @@
 """Failures of beginners, planted in small real games or their settings, and what the diagnosis says of each.
 
-`python tests/support/planted_failures.py` trains every one of them in headless Chromium, and the bundled
+`make planted` trains every one of them in headless Chromium, and the bundled
 games, which must be left in peace. With `--record` it also keeps what the diagnosis reads of each run for
 `tests/backend/diagnosis/`, which asks it again on every test run; `--table` puts that into the guide.
 """
@@ -23,7 +23,7 @@ from attract.settings.run import RunSettings
 from attract_command import Outcome, run_attract
 
 GAMES = Path(__file__).parent / "planted"
-RECORDED = Path(__file__).parents[1] / "backend" / "diagnosis" / "recorded"
+RECORDED = Path(__file__).parents[2] / "tests" / "backend" / "diagnosis" / "recorded"
 GUIDE = Path(__file__).parents[2] / "docs" / "not-learning.md"
 BEGIN, END = "<!-- planted -->", "<!-- /planted -->"
 STEPS = 200_000

@@ -1,4 +1,4 @@
-"""Games with planted faults (`tests/corpus/*.toml`): what `attract ci` says of them and of sound builds.
+"""Games with planted faults (`corpus/*.toml`): what `attract ci` says of them and of sound builds.
 
 `make corpus` plays a baseline of each game, then each fault, changes that harm nothing, and the clean build
 with other seeds. The results are kept in `.make/corpus/record/`: a second run goes on from there.
@@ -22,7 +22,7 @@ from attract.playtest.report import ORACLES
 from attract_command import AttractCommand, Outcome, run_attract
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT / "tests" / "corpus"
+CORPUS = Path(__file__).parent / "corpus"
 WORK = ROOT / ".make" / "corpus"
 GUIDE = ROOT / "docs" / "ci.md"
 BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"

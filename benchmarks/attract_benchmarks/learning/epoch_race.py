@@ -4,7 +4,7 @@ A combination leaves the race once its time to the goal is clearly longer than t
 blocks. A block is a game with a seed: all combinations that are left run in it one after the other, in a
 random order, so that what else the machine does hits all alike. A run that misses its goal counts twice.
 
-    python tests/support/epoch_race.py RECORD.jsonl [--minutes 60] [--only 2x0.0025x256 ...]
+    python -m attract_benchmarks.learning.epoch_race RECORD.jsonl [--minutes 60] [--only 2x0.0025x256 ...]
 
 Goes on with the record of an earlier call, and prints the table of it. It takes two quiet cores for hours,
 less with `--only` the defaults and those named.
