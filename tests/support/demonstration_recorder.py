@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.demonstrations import Demonstration
+from attract.runs.episode_files import written
+from attract.schema.episode_actions import pack_actions
+from attract.schema.messages import Seed
 from attract.schema.philox import derive_seed
+from attract.schema.recorded_episode import EpisodeMarks, EpisodeSeat, RecordedEpisode
 from attract.vector import VectorEnvironment
 
 Player = Callable[[NDArray[Any], NDArray[np.bool_] | None], Any]
@@ -25,9 +28,9 @@ def record(
     seed: int = 1,
     project_dir: Path | None = None,
     most_steps: int = 2_000,
-) -> list[Demonstration]:
+) -> list[RecordedEpisode]:
     """Episodes 0, 1, ... of instance 0 of a game of one agent whose observation is one box."""
-    found: list[Demonstration] = []
+    found: list[RecordedEpisode] = []
     with VectorEnvironment(game, 1, async_factor=1, num_workers=1, seed=seed, project_dir=project_dir) as env:
         dtype = np.float32 if env.description.action.kind == "box" else np.int32
         (batch,) = env.reset()
@@ -43,28 +46,45 @@ def record(
             assert batch.episodes, f"{game} did not end within {most_steps} steps"
             number = len(found)
             found.append(
-                Demonstration(
+                demonstrated(
+                    actions,
+                    list(batch.episodes[0].returns),
                     id=f"{number:04}",
                     game_id=env.description.id,
                     seed=derive_seed(seed, "run"),
                     episode=number,
-                    actions=actions,
-                    returns=batch.episodes[0].returns,
-                    num_steps=len(actions),
-                    ended=True,
-                    created_at="2026-11-23T00:00:00+00:00",
-                    player="script",
                 )
             )
             actions = []
     return found
 
 
-def write_demonstrations(folder: Path, demonstrations: list[Demonstration]) -> Path:
+def demonstrated(
+    actions: list[Any], returns: list[float], *, ended: bool = True, **fields: Any
+) -> RecordedEpisode:
+    """An episode of a person; `actions` by step and agent. It has no marks."""
+    rows = np.asarray(actions)
+    defaults: dict[str, Any] = {"id": "one", "game_id": "g", "seed": Seed(low=1, high=0), "episode": 0}
+    return RecordedEpisode(
+        **{**defaults, **fields},
+        instance=0,
+        seats=[EpisodeSeat(player="person" if agent == 0 else "random") for agent in range(len(returns))],
+        seconds_per_step=1.0,
+        actions=pack_actions(rows.astype(np.float32) if rows.dtype.kind == "f" else rows),
+        marks=EpisodeMarks(interval=1, hashes=""),
+        returns=returns,
+        num_steps=len(actions),
+        num_ticks=0,
+        end_reason="terminated" if ended else "stopped",
+        created_at="2026-11-23T00:00:00+00:00",
+    )
+
+
+def write_demonstrations(folder: Path, demonstrations: list[RecordedEpisode]) -> Path:
     """One file each; the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for demonstration in demonstrations:
-        (folder / f"{demonstration.id}.json").write_text(demonstration.model_dump_json())
+        (folder / f"{demonstration.id}.json").write_bytes(written(demonstration))
     return folder
 
 

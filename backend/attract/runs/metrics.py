@@ -33,12 +33,7 @@ SCHEMA = (
     # Current values, such as the run's view.
     "CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, data TEXT NOT NULL)",
 )
-OLD_TABLES = {
-    "spreads": 'SELECT name, "update", number AS count, mean, low, high FROM spreads',
-    "metrics": 'SELECT name, "update", 1 AS count, value AS mean, NULL AS low, NULL AS high FROM metrics',
-}
-"""Tables that earlier versions of Attract wrote in place of `points`, and how to read them as points."""
-TABLES = ("updates", "points", "buckets", "events", "facts", *OLD_TABLES)
+TABLES = ("updates", "points", "buckets", "events", "facts")
 _INSERT_POINT = "INSERT INTO points VALUES (?, ?, 1, ?, NULL, NULL)"
 _MERGE_POINT = (
     ' ON CONFLICT (name, "update") DO UPDATE SET '
@@ -413,22 +408,13 @@ def _has_open_log(path: Path) -> bool:
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables and move points from `OLD_TABLES`; a read-only file gets a temporary view instead."""
+    """Create the tables, unless they are there."""
     if "points" in _tables(connection):
         return
-    try:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            found = _tables(connection)
-            for statement in SCHEMA:
-                connection.execute(statement)
-            for table in [table for table in OLD_TABLES if table in found]:
-                connection.execute(f"INSERT INTO points {OLD_TABLES[table]} WHERE true{_MERGE_POINT}")
-                connection.execute(f"DROP TABLE {table}")
-    except sqlite3.OperationalError as error:
-        if not _error_name(error).startswith("SQLITE_READONLY"):
-            raise
-        connection.execute(f"CREATE TEMP VIEW points AS {' UNION ALL '.join(OLD_TABLES.values())}")
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in SCHEMA:
+            connection.execute(statement)
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:

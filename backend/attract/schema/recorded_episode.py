@@ -11,7 +11,7 @@ from pydantic import FailFast, Field
 from attract.schema.base import MAX_AGENTS, Amount, Count, FiniteModel, Name, Seed, Text, WireModel
 
 FORMAT_VERSION: Final = 2
-"""Version 1 was the demonstration, which had every action as a number of JSON."""
+"""1 was never released."""
 MAX_ACTION_BYTES: Final = 1 << 20
 """Bytes of an episode's actions before they are deflated: a longer episode is not recorded."""
 MAX_STEPS: Final = 1 << 20

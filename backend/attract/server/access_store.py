@@ -232,10 +232,7 @@ class AccessStore:
 
     def ended_with(self, entry_id: str) -> set[str]:
         """Ids of what ends with a session or a link: that of its tab, and sessions that were opened by it."""
-        # A folder of an earlier version has no such table before the first session is opened.
-        is_there = self._read("SELECT 1 FROM sqlite_master WHERE name = 'opened'")
-        kept = dict(self._read("SELECT session, invitation FROM opened")) if is_there else {}
-        opened = {**kept, **self._unkept_opened}
+        opened = {**dict(self._read("SELECT session, invitation FROM opened")), **self._unkept_opened}
         return {
             entry_id,
             *(link.id for link in self.invitations() if link.session == entry_id),

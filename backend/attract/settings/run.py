@@ -190,22 +190,6 @@ class RunSettings(Settings):
         own = cast("Settings", self.algorithm_settings)
         return own.model_copy(update=self.algorithm_settings.resolve(self.context))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _moved(cls, data: Any) -> Any:
-        """Files of runs from before `exploration` was around any algorithm have it under `ppo`."""
-        if not isinstance(data, Mapping):
-            return data
-        given = dict(cast("Mapping[str, Any]", data))
-        if not isinstance(given.get("ppo"), Mapping):
-            return given
-        ppo = given["ppo"] = dict(cast("Mapping[str, Any]", given["ppo"]))
-        if (exploration := ppo.pop("exploration", None)) is not None:
-            given.setdefault("exploration", exploration)
-        if (coef := ppo.pop("exploration_coef", None)) is not None:
-            given["rnd"] = {"coef": coef, **cast("Mapping[str, Any]", given.get("rnd") or {})}
-        return given
-
     @model_validator(mode="after")
     def _fit_policy(self) -> Self:
         is_recurrent = self.policy.state_size > 0

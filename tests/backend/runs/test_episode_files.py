@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.backend.schema.test_demonstrations import ONE
 
-from attract.errors import ConfigurationError, FileError
+from attract.errors import FileError
 from attract.runs import episode_files as module
-from attract.runs.episode_files import from_demonstration, read_episode, written
-from attract.schema.demonstrations import Demonstration
-from attract.schema.episode_actions import pack_actions, unpack_actions
+from attract.runs.episode_files import read_episode, written
+from attract.schema.episode_actions import pack_actions
 from attract.schema.recorded_episode import EpisodeMarks, RecordedEpisode
 from recorded_episodes import recorded, recorded_document
 
@@ -77,33 +75,3 @@ def test_a_file_too_large_a_link_and_a_pipe_are_not_read(tmp_path: Path, monkeyp
     monkeypatch.setattr(module, "MAX_FILE_BYTES", 100)
     with pytest.raises(FileError, match="at most 100 are read"):
         read_episode(path)
-
-
-def test_a_demonstration_of_version_1_is_read_as_an_episode_of_a_person(tmp_path: Path):
-    path = tmp_path / "old.json"
-    old = {**ONE, "actions": [[1, None], [0, 2]]}
-    path.write_text(json.dumps({**old, "version": 1}))
-    episode = read_episode(path)
-    assert [seat.player for seat in episode.seats] == ["person", "random"]
-    assert (episode.instance, episode.end_reason, episode.num_steps) == (0, "stopped", 2)
-    np.testing.assert_array_equal(unpack_actions(episode.actions), [[1, 0], [0, 2]])
-
-
-def test_real_actions_of_version_1_stay_what_they_were():
-    old = {**ONE, "actions": [[[0.5, -1.0], None], [[1.0, 0.25], [0.0, 1.0]]]}
-    actions = unpack_actions(from_demonstration(Demonstration.model_validate(old)).actions)
-    assert actions.dtype == np.float32
-    np.testing.assert_array_equal(actions, [[[0.5, -1], [0, 0]], [[1, 0.25], [0, 1]]])
-
-
-@pytest.mark.parametrize(
-    ("changed", "problem"),
-    [
-        ({"num_steps": 3}, "it says 3 steps and has 2 actions"),
-        ({"actions": [[1], [1]]}, "not every step has 2 actions"),
-        ({"actions": [[1, [1, 2]], [0, 0]]}, "not all of one kind"),
-    ],
-)
-def test_a_demonstration_whose_fields_disagree_is_refused(changed: dict[str, Any], problem: str):
-    with pytest.raises(ConfigurationError, match=problem):
-        from_demonstration(Demonstration.model_validate({**ONE, "actions": [[1, 0], [0, 0]], **changed}))

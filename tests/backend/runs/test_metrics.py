@@ -1,7 +1,6 @@
 import math
 import os
 import shutil
-import sqlite3
 import tempfile
 import threading
 from collections.abc import Generator
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attract.errors import FileError
-from attract.runs.metrics import MetricsStore, UpdateRow, _create_tables
+from attract.runs.metrics import MetricsStore, UpdateRow
 from attract.schema.metrics import ClockStart
 
 
@@ -262,69 +261,6 @@ def test_events_after_an_id_come_in_order_and_ids_only_grow(store: MetricsStore)
     assert [event.data for event in store.events_after(ids[2])] == ['{"n":3}', '{"n":4}']
     assert [event.id for event in store.events_after(0, limit=2)] == ids[3:]
     assert store.last_event_id() == ids[-1]
-
-
-OLD = """
-CREATE TABLE updates ("update" INTEGER NOT NULL, agent_steps INTEGER NOT NULL,
-    collected_steps INTEGER NOT NULL, seconds FLOAT NOT NULL, policy_version INTEGER NOT NULL,
-    checkpoint VARCHAR NOT NULL, weights_sha256 VARCHAR NOT NULL, PRIMARY KEY ("update"));
-CREATE TABLE metrics (name VARCHAR NOT NULL, "update" INTEGER NOT NULL, value FLOAT NOT NULL,
-    PRIMARY KEY (name, "update")) WITHOUT ROWID;
-CREATE TABLE buckets ("update" INTEGER NOT NULL, level INTEGER NOT NULL, PRIMARY KEY ("update"));
-CREATE TABLE spreads (name VARCHAR NOT NULL, "update" INTEGER NOT NULL, number INTEGER NOT NULL,
-    mean FLOAT NOT NULL, low FLOAT NOT NULL, high FLOAT NOT NULL, PRIMARY KEY (name, "update")) WITHOUT ROWID;
-CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, kind VARCHAR NOT NULL, data TEXT NOT NULL);
-CREATE TABLE facts ("key" VARCHAR NOT NULL, data TEXT NOT NULL, PRIMARY KEY ("key"));
-INSERT INTO updates VALUES (4, 4000, 4000, 0.4, 4, '', ''), (5, 5000, 5000, 0.5, 5, '', '');
-INSERT INTO metrics VALUES ('a', 5, 50.0), ('late', 4, 7.0), ('a', 4, 8.0);
-INSERT INTO buckets VALUES (4, 0);
-INSERT INTO spreads VALUES ('a', 4, 3, 2.0, 1.0, 3.0);
-INSERT INTO events (kind, data) VALUES ('status', '{}');
-INSERT INTO facts VALUES ('view', '{"n":1}');
-"""
-"""A database of Attract 0.1: updates 1 to 4 are a bucket, which later got another value of `a`."""
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("PRAGMA journal_mode=WAL;" + OLD)
-    return path
-
-
-def tables(path: Path) -> set[str]:
-    with closing(sqlite3.connect(path)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def test_an_older_database_is_moved_to_one_table_of_points(old: Path):
-    for _ in range(2):
-        with closing(MetricsStore(old)) as store:
-            view = store.query("r", ["a"], max_points=10)
-            # (3 * 2 + 8) / 4.
-            assert (view.series[0].values, view.agent_steps) == ([3.5, 50.0], [4000.0, 5000.0])
-            assert (view.series[0].low, view.series[0].high) == ([1.0, 50.0], [8.0, 50.0])
-            assert store.rows() == [(4, 4000, {"a": 3.5, "late": 7.0}), (5, 5000, {"a": 50.0})]
-            assert (store.fact("view"), store.last_event_id(), store.names()) == ({"n": 1}, 1, ["a", "late"])
-    assert tables(old) == {"updates", "points", "buckets", "events", "facts", "sqlite_sequence"}
-
-
-def test_an_older_database_is_moved_whole_or_not_at_all(old: Path):
-    with closing(sqlite3.connect(old)) as connection:
-        connection.executescript("DROP TABLE metrics; CREATE TABLE metrics (name, number)")
-    before = tables(old)
-    with pytest.raises(FileError, match="is no database of a run's metrics: no such column"):
-        MetricsStore(old)
-    assert tables(old) == before
-
-
-def test_an_older_database_that_cannot_be_written_is_read_as_it_is(old: Path):
-    with closing(sqlite3.connect(f"file:{old}?mode=ro", uri=True, isolation_level=None)) as connection:
-        _create_tables(connection)
-        points = connection.execute('SELECT name, count, mean FROM points WHERE "update" = 5').fetchall()
-    assert points == [("a", 1, 50.0)]
-    assert "metrics" in tables(old)
 
 
 def test_each_thread_has_a_connection_and_all_are_closed(tmp_path: Path, store: MetricsStore):

@@ -142,19 +142,6 @@ def test_seats_are_a_list_of_names_or_names_with_commas(given: object):
     assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
 
 
-def test_exploration_under_its_old_names_still_works_in_files_of_older_runs():
-    old = RunSettings.from_mapping({"ppo": {"exploration": "rnd", "exploration_coef": 0.3, "gamma": 0.9}})
-    assert (old.exploration, old.rnd.coef, old.ppo.gamma) == ("rnd", 0.3, 0.9)
-    assert RunSettings.from_mapping({"ppo": {"exploration": "none"}}).exploration == "none"
-    # What is given under the new name stands above.
-    both = {"exploration": "none", "rnd": {"coef": 0.1}, "ppo": {"exploration": "rnd", "exploration_coef": 9}}
-    assert (RunSettings.from_mapping(both).exploration, RunSettings.from_mapping(both).rnd.coef) == (
-        "none",
-        0.1,
-    )
-    assert "ppo.exploratoin" in refusal(RunSettings, {"ppo": {"exploratoin": "rnd"}})
-
-
 def test_P10_schedules_run_over_the_total_steps_unless_given():
     for total, given, expected in ((None, None, EXPECTED_STEPS), (1000, None, 1000), (1000, 500, 500)):
         chosen = RunSettings.from_mapping({"total_steps": total, "ppo": {"schedule_steps": given}})

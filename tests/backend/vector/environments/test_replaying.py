@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
-from attract.runs.episode_files import from_demonstration
-from attract.schema.demonstrations import Demonstration
+from attract.schema.messages import Seed
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.vector.environments.replaying import EpisodeReplayer
-from demonstration_recorder import keydoor_player, record
+from demonstration_recorder import demonstrated, keydoor_player, record
 
 GAME = """import { box, defineGame, discrete } from "attract";
 export default defineGame({
@@ -52,20 +52,16 @@ def replayer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EpisodeReplay
         yield one
 
 
-def demonstration(**changed: object) -> RecordedEpisode:
-    whole = {
-        "id": "one",
+def demonstration(**changed: Any) -> RecordedEpisode:
+    whole: dict[str, Any] = {
         "game_id": "Count-v1",
-        "seed": {"low": 7, "high": 1},
+        "seed": Seed(low=7, high=1),
         "episode": 3,
         "parameters": {"start": 2},
-        "actions": [[0, 1], [1, 0], [1, None]],
+        "actions": [[0, 1], [1, 0], [1, 0]],
         "returns": [2, 2],
-        "num_steps": 3,
-        "ended": True,
-        "created_at": "2026-11-23T00:00:00+00:00",
     }
-    return from_demonstration(Demonstration.model_validate({**whole, **changed}))
+    return demonstrated(**{**whole, **changed})
 
 
 def test_C5_every_step_comes_again_with_what_was_seen_paid_and_allowed(replayer: EpisodeReplayer):
@@ -81,7 +77,7 @@ def test_C5_every_step_comes_again_with_what_was_seen_paid_and_allowed(replayer:
 
 
 def test_an_episode_that_the_player_stopped_is_played_as_far_as_it_went(replayer: EpisodeReplayer):
-    short = demonstration(actions=[[0, 1], [1, 0]], returns=[1, 2], num_steps=2, ended=False)
+    short = demonstration(actions=[[0, 1], [1, 0]], returns=[1, 2], ended=False)
     play = replayer.replay(short)
     assert not play.steps["terminated"].any() and play.after["obs"][0].tolist()[0] == 3
 
@@ -95,13 +91,10 @@ def test_an_episode_that_the_player_stopped_is_played_as_far_as_it_went(replayer
         ({"game_id": "Other-v1"}, "an episode of Other-v1, not of Count-v1"),
         ({"parameters": {"size": 2}}, "parameters size; Count-v1 has start"),
         ({"returns": [2], "actions": [[0], [1], [1]]}, "has 1 agents, Count-v1 has 2"),
-        ({"actions": [[0, 1], [1, 0], [[1, 1], 0]]}, "not all of one kind"),
         (
             {"actions": [[[0], [1]], [[1], [0]], [[1], [0]]]},
             r"are uint8 \[3, 2, 1\]; those of Count-v1 would be int32",
         ),
-        ({"actions": [[0, 1], [1, 0], [1]]}, "not every step has 2 actions"),
-        ({"num_steps": 4}, "says 4 steps and has 3 actions"),
     ],
 )
 def test_what_the_game_does_not_play_so_is_refused(
@@ -117,6 +110,4 @@ async def test_what_the_recorder_of_the_tests_leaves_is_played_again():
     assert all(episode.returns == [1] for episode in found)
     module = await GameLibrary(Path.cwd()).resolve("keydoor")
     with EpisodeReplayer(module) as one:
-        assert [len(one.replay(from_demonstration(each)).action) for each in found] == [
-            each.num_steps for each in found
-        ]
+        assert [len(one.replay(each).action) for each in found] == [each.num_steps for each in found]

@@ -17,9 +17,8 @@ from attract.learner.imitation.demonstrations import (
     on_device,
     play_again,
 )
-from attract.runs.episode_files import from_demonstration, read_episode
-from attract.schema.demonstrations import Demonstration
-from demonstration_recorder import keydoor_player, record, write_demonstrations
+from attract.runs.episode_files import read_episode
+from demonstration_recorder import demonstrated, keydoor_player, record, write_demonstrations
 
 
 def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
@@ -42,12 +41,7 @@ def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
     steps["action_mask"][..., 1] = valid
     after = {"obs": np.full((2, 1), first + num_steps, np.float32)}
     play = Play(steps, after, {}, np.ones((num_steps, 2), np.int32), ())
-    whole = {
-        "id": "one", "game_id": "g", "seed": {"low": 1, "high": 0}, "episode": 0,
-        "actions": [[0, 0]] * num_steps, "returns": [0, 0], "num_steps": num_steps, "ended": ended,
-        "created_at": "",
-    }  # fmt: skip
-    return Demonstrated(Path("one.json"), from_demonstration(Demonstration.model_validate(whole)), play)
+    return Demonstrated(Path("one.json"), demonstrated([[0, 0]] * num_steps, [0, 0], ended=ended), play)
 
 
 def test_S2_segments_chain_and_the_last_is_filled_up_with_invalid_steps():
