@@ -100,7 +100,7 @@ test("an adapter's own act gets the window, the action and the hands", () => {
 test("what the pointer does is a row of one table: how, and where to", () => {
   const cell = { getBoundingClientRect: () => ({ left: 10, top: 20, width: 8, height: 4 }) as DOMRect };
   const at = (progress: number, ...place: unknown[]): unknown[] =>
-    pressed({ pointers: { run: [0, 0], jump: place as PointerPlace }, touch: true }, 1, progress);
+    pressed({ pointers: { run: [0, 0], jump: place as unknown as PointerPlace }, touch: true }, 1, progress);
   expect(at(0.75, 3, 4, "right")).toEqual([[3, 4, "right"]]);
   // A wheel turns once a step.
   expect([0, 0.25].map((progress) => at(progress, 3, 4, "wheel-up"))).toEqual([
