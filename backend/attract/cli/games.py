@@ -122,7 +122,7 @@ def look(
     click
         CSS selector or place, and frame: '#start@5', 120,80@5.
     pointer
-        What the pointer does, where, and when: 'right #cell@5', 'wheel-up 120,80@5', 'drag #card to #pile@5-20'.
+        What the pointer does, where and when: 'right #cell@5', 'drag #card to 120,80@5-20'.
     action
         Action of the adapter, and frames: left@0-30.
     frames

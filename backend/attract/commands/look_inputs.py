@@ -1,4 +1,4 @@
-"""Inputs of `attract look` as the command line has them: `Enter@10`, `ArrowLeft@60-90`, `#start@5`, `right #cell@5`."""
+"""Inputs of `attract look` as the command line has them: `Enter@10`, `#start@5`, `right #cell@5`."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a page may be given beside keys: the rows that adapters, `attract look`, the probe and docs/adapter.md have in common."""
+"""What a page may be given: the rows that adapters, `attract look`, the probe and docs/adapter.md share."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -32,14 +32,16 @@ POINTER_INPUTS: Final = {
     "double": PointerInput("clicks twice", buttons=1, clicks=2, asks=("dblclick",)),
     "wheel-up": PointerInput("turns the wheel up by a notch", wheel=-100, asks=("wheel", "mousewheel")),
     "wheel-down": PointerInput("turns the wheel down by a notch", wheel=100, asks=("wheel", "mousewheel")),
-    "drag": PointerInput("drags and drops to a second place", buttons=1, second="end", asks=("dragstart", "drop")),
+    "drag": PointerInput(
+        "drags and drops to a second place", buttons=1, second="end", asks=("dragstart", "drop")
+    ),
     "two": PointerInput("touches with a second finger at a second place", buttons=1, second="finger"),
     "pinch-in": PointerInput("moves two fingers together", buttons=1, spread=(160, 40)),
     "pinch-out": PointerInput("moves two fingers apart", buttons=1, spread=(40, 160)),
 }
-PAD_BUTTONS: Final = tuple(
-    f"Pad{name}"
-    for name in (*"ABXY", "LB", "RB", "LT", "RT", "Back", "Start", "LS", "RS", "Up", "Down", "Left", "Right", "Home")
+PAD_BUTTONS: Final = (
+    *("PadA", "PadB", "PadX", "PadY", "PadLB", "PadRB", "PadLT", "PadRT", "PadBack", "PadStart"),
+    *("PadLS", "PadRS", "PadUp", "PadDown", "PadLeft", "PadRight", "PadHome"),
 )
 """Codes of a gamepad's buttons, in the order of the standard layout."""
 PAD_STICKS: Final = tuple(

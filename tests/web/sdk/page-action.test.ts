@@ -110,11 +110,11 @@ test("what the pointer does is a row of one table: how, and where to", () => {
   expect([0, 0.25, 0.5].map((progress) => at(progress, 0, 0, "drag", [8, 4]))).toEqual([
     [[0, 0, "drag"]],
     [[4, 2, "drag"]],
-    [[8, 4, "drag"], "lift"],
+    [[8, 4, "move"]],
   ]);
   expect([0, 0.5].map((progress) => at(progress, 100, 9, "pinch-out"))).toEqual([
     [[80, 9, "pinch-out", [120, 9]]],
-    [[20, 9, "pinch-out", [180, 9]], "lift"],
+    [[20, 9, "move", [180, 9]]],
   ]);
   expect(at(0, 1, 2, "two", [3, 4])).toEqual([[1, 2, "two", [3, 4]]]);
   const click: PageGameOptions["click"] = () => [cell, "drag", { x: 54, y: 62 }];

@@ -2,6 +2,16 @@
 
 type Page = Window & typeof globalThis;
 
+/** What lies at a place of the window, in whatever shadow. */
+export function elementAt(document: Document, [x, y]: readonly [x: number, y: number]): Element {
+  let found = document.elementFromPoint(x, y) ?? document.documentElement;
+  for (let inner = found.shadowRoot?.elementFromPoint(x, y); inner && inner !== found; ) {
+    found = inner;
+    inner = found.shadowRoot?.elementFromPoint(x, y);
+  }
+  return found;
+}
+
 /** An element and all that it lies in, also outside of its shadow. */
 export function pathOf(element: Element | null): Element[] {
   const path: Element[] = [];

@@ -1,12 +1,9 @@
-/** A standard gamepad that the policy holds; real ones are never seen. */
+/** A standard gamepad that the policy holds. */
 
 import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import { define } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
-
-/** How many a browser has room for. */
-const NUM_PLACES = 4;
 
 export class Gamepad {
   readonly #window: Page;
@@ -31,8 +28,12 @@ export class Gamepad {
     const { navigator, GamepadEvent, Event } = this.#window;
     if (this.#isConnected || navigator.getGamepads === undefined) return;
     this.#isConnected = true;
-    const places: unknown[] = Array(NUM_PLACES).fill(null);
-    define(navigator, "getGamepads", () => places.with(0, this.#now()));
+    const others = navigator.getGamepads.bind(navigator);
+    // A person's own, where this is no page of a clock, stays while nothing is held.
+    define(navigator, "getGamepads", () => {
+      const [first, ...rest] = others() as unknown[];
+      return [this.#held.size > 0 || first == null ? this.#now() : first, ...rest];
+    });
     const event = new Event("gamepadconnected");
     // The browser's own constructor takes only pads of its own.
     Object.setPrototypeOf(event, GamepadEvent.prototype);

@@ -5,7 +5,7 @@ import { POINTER_INPUTS } from "../../sdk/src/page-inputs.gen.ts";
 import { stamps } from "./clock-functions.ts";
 import { Dismissal } from "./dismissal.ts";
 import { Drag, isDraggable } from "./drag.ts";
-import { commonAncestor, pathOf, scrollFrom } from "./element-paths.ts";
+import { commonAncestor, elementAt, pathOf, scrollFrom } from "./element-paths.ts";
 import type { Focus } from "./focus.ts";
 import { Gamepad } from "./gamepad.ts";
 import { KeyActions } from "./key-actions.ts";
@@ -146,7 +146,10 @@ export class Input {
     const row = POINTER_INPUTS[typeof how === "string" ? how : how ? "press" : "move"];
     const { buttons, clicks, wheel } = row;
     if (this.#options.isTouch) {
-      this.#touch(buttons === 0 ? [] : second === undefined ? [point] : [point, second]);
+      const points = second === undefined ? [point] : [point, second];
+      // What is let go goes there first.
+      this.#touch(buttons === 0 ? points.slice(0, this.#fingers.length) : points);
+      if (buttons === 0) this.#touch([]);
       return;
     }
     const mouse = this.#mouse;
@@ -330,7 +333,8 @@ export class Input {
 
   /** The pointer is not pressed any more. */
   lift(): void {
-    this.point(this.#mouse.point, false);
+    if (this.#options.isTouch) this.#touch([]);
+    else this.point(this.#mouse.point, false);
   }
 
   /** Nothing is held any more. */
@@ -389,17 +393,9 @@ export class Input {
     return this.#options.lock?.element ?? pointer.captured ?? this.#under(pointer);
   }
 
-  /** What is under a pointer, in whatever shadow. */
   #under({ point }: Pointer): Element {
-    const { document } = this.#window;
     this.#options.beforeLooking?.();
-    const place = point as [number, number];
-    let found = document.elementFromPoint(...place) ?? document.documentElement;
-    for (let inner = found.shadowRoot?.elementFromPoint(...place); inner && inner !== found; ) {
-      found = inner;
-      inner = found.shadowRoot?.elementFromPoint(...place);
-    }
-    return found;
+    return elementAt(this.#window.document, point);
   }
 
   /** What was asked for by `setPointerCapture` comes into force before the next event of the pointer. */

@@ -2,7 +2,7 @@
 
 import { middleOf } from "attract/page-action";
 import type { PointerHow } from "attract/page-adapter";
-import { elements, everyIn } from "../../sdk/src/page/elements.ts";
+import { canvasesIn, elements } from "../../sdk/src/page/elements.ts";
 import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import { clickGroupsOf } from "./clicks.ts";
 import { type Direction, effectsOf } from "./effects.ts";
@@ -328,7 +328,7 @@ export class InputTests {
     try {
       await start(trial, this.#startAction);
       const { window } = trial;
-      if (everyIn(window, "canvas").length > 0) return [];
+      if (canvasesIn(window).length > 0) return [];
       const heard = clickGroupsOf(window, trial.clickable).map((elements) => ({ name: "cell", elements }));
       const alike = groupsOf(window).map(({ selector }) => ({
         name: selector.replace(/^\./, ""),

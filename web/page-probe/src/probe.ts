@@ -2,7 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import type { PageProbe } from "../../schema/src/api.gen.ts";
-import { everyIn } from "../../sdk/src/page/elements.ts";
+import { canvasesIn, everyIn } from "../../sdk/src/page/elements.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
@@ -431,7 +431,7 @@ function textsIn(window: PageWindow): string[] {
 
 /** Canvases that can be drawn on, the largest first. */
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
-  return (everyIn(window, "canvas") as HTMLCanvasElement[])
+  return canvasesIn(window)
     .filter(({ width, height }) => width * height > 0)
     .sort((a, b) => b.width * b.height - a.width * a.height);
 }

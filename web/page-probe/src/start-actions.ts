@@ -3,7 +3,7 @@
 import { middleOf } from "attract/page-action";
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
-import { elements, everyIn, hostOf, INTO } from "../../sdk/src/page/elements.ts";
+import { canvasesIn, elements, everyIn, hostOf, INTO } from "../../sdk/src/page/elements.ts";
 import { phaserSpots } from "../../sdk/src/page/phaser.ts";
 import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
 import { heightForClicks } from "./clicks.ts";
@@ -91,7 +91,7 @@ export async function heightNeeded(page: PageToProbe, startActions: readonly Sta
     const trial = await Trial.open(page);
     try {
       await start(trial, startAction);
-      if (everyIn(trial.window, "canvas").length > 0) break;
+      if (canvasesIn(trial.window).length > 0) break;
       height = Math.max(height, heightForClicks(trial.window, trial.clickable));
     } finally {
       trial.close();
@@ -187,7 +187,7 @@ function keysIn(codes: readonly string[]): Press[] {
 
 /** A click in the middle: of the canvas, or of the window. */
 function clickIn(window: PageWindow, size: readonly [number, number]): Press {
-  const canvas = everyIn(window, "canvas")[0]?.getBoundingClientRect();
+  const canvas = canvasesIn(window)[0]?.getBoundingClientRect();
   const { x, y, width, height } = canvas?.width ? canvas : { x: 0, y: 0, width: size[0], height: size[1] };
   return { kind: "click", x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }

@@ -74,18 +74,18 @@ export function pressPointer(
   }
   const [x, y, how = "press", second] = place;
   const { second: use, spread, wheel } = inputOf("click", how, second);
+  const isOver = progress >= 0.5;
   const share = Math.min(1, 2 * progress);
-  const isMoved = use === "end" || spread !== null;
+  // Lets go in the end, where that is.
+  const moves = isOver ? "move" : how;
   if (use === "end" && second !== undefined)
-    hands.point(x + share * (second[0] - x), y + share * (second[1] - y), how);
+    hands.point(x + share * (second[0] - x), y + share * (second[1] - y), moves);
   else if (spread !== null) {
     const half = (spread[0] + share * (spread[1] - spread[0])) / 2;
-    hands.point(x - half, y, how, [x + half, y]);
-  } else if (!taps || progress < 0.5) {
-    // A wheel turns once.
-    hands.point(x, y, wheel !== 0 && progress > 0 ? "move" : how, second);
-  }
-  if ((isMoved || taps) && progress >= 0.5) hands.lift();
+    hands.point(x - half, y, moves, [x + half, y]);
+  } else if (taps && isOver) hands.lift();
+  // A wheel turns once.
+  else hands.point(x, y, wheel !== 0 && progress > 0 ? "move" : how, second);
 }
 
 /** The row of `how`. Raises ConfigurationError, naming `field`, where there is none, or it lacks its second place. */

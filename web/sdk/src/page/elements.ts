@@ -31,6 +31,12 @@ export function everyIn({ document }: PageWindow, selector = "*"): HTMLElement[]
   return found as HTMLElement[];
 }
 
+/** The page's canvases; where the document itself has none, those of its shadow roots and frames, which takes a while to find. */
+export function canvasesIn(window: PageWindow): HTMLCanvasElement[] {
+  const own: HTMLCanvasElement[] = Array.from(window.document.querySelectorAll("canvas"));
+  return own.length > 0 ? own : (everyIn(window, "canvas") as HTMLCanvasElement[]);
+}
+
 /** What an element lies in besides its parents: the host of its shadow root, or the frame of its document; null: the page. */
 export function hostOf({ document }: PageWindow, element: Element): Element | null {
   const root = element.getRootNode();

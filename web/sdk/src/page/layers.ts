@@ -2,7 +2,7 @@
 
 import { ConfigurationError } from "../errors.ts";
 import type { PageWindow } from "../page-adapter.ts";
-import { everyIn, hostOf } from "./elements.ts";
+import { canvasesIn, hostOf } from "./elements.ts";
 
 /** A canvas and the part of the picture that it covers: shares of the picture's width and height. */
 export interface Layer {
@@ -37,7 +37,7 @@ const IN_FLOW = -0.5;
  * @throws ConfigurationError when there is none.
  */
 export function findPicture(window: PageWindow, selector: string | null): Picture {
-  const all = everyIn(window, "canvas") as HTMLCanvasElement[];
+  const all = canvasesIn(window);
   const visible = all.filter(
     (canvas) => (selector === null || canvas.matches(selector)) && isVisible(canvas),
   );
@@ -49,6 +49,8 @@ export function findPicture(window: PageWindow, selector: string | null): Pictur
   const main = visible.reduce((best, canvas) => (areaOf(canvas) > areaOf(best) ? canvas : best));
   const frame = main.getBoundingClientRect();
   const layers = visible
+    // Those of frames have places of their own.
+    .filter((canvas) => canvas.ownerDocument === main.ownerDocument)
     .filter((canvas) => overlap(canvas.getBoundingClientRect(), frame))
     .sort((a, b) => paintOrder(window, a, b))
     .map((canvas): Layer => {

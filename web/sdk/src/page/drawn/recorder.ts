@@ -1,7 +1,7 @@
 /** Follows what a page draws on its 2D canvases: every call is heard, and done as before. */
 
 import type { PageWindow } from "../../page-adapter.ts";
-import { everyIn } from "../elements.ts";
+import { canvasesIn } from "../elements.ts";
 import { lookOfImage, paintOf, sizeOf } from "./looks.ts";
 import { type Font, Marks } from "./marks.ts";
 
@@ -75,10 +75,7 @@ export class DrawRecorder {
   }
 
   #attached(): { canvas: HTMLCanvasElement; marks: Marks }[] {
-    // To look into shadow roots takes a while.
-    const own = [...this.#window.document.querySelectorAll("canvas")] as HTMLCanvasElement[];
-    const canvases = own.length > 0 ? own : (everyIn(this.#window, "canvas") as HTMLCanvasElement[]);
-    return canvases.flatMap((canvas) => {
+    return canvasesIn(this.#window).flatMap((canvas) => {
       const marks = this.#marks.get(canvas);
       return marks === undefined ? [] : [{ canvas, marks }];
     });
