@@ -37,7 +37,7 @@ const DRAG_PX = 3;
 const MOUSE_ID = 1;
 /** What the wheel says in the old way for a pixel. */
 const WHEEL_DELTA = -1.2;
-/** Of `MouseEvent.buttons` each bit, and its `MouseEvent.button`. */
+/** Each bit of `MouseEvent.buttons`, and its `MouseEvent.button`. */
 const BUTTONS = [
   [1, 0],
   [2, 2],
