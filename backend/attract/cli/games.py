@@ -92,6 +92,7 @@ def look(
     press: Annotated[list[str] | None, Parameter(negative=())] = None,
     hold: Annotated[list[str] | None, Parameter(negative=())] = None,
     click: Annotated[list[str] | None, Parameter(negative=())] = None,
+    pointer: Annotated[list[str] | None, Parameter(negative=())] = None,
     action: Annotated[list[str] | None, Parameter(negative=())] = None,
     frames: int | None = None,
     expression: Annotated[str | None, Parameter(name="--eval")] = None,
@@ -120,6 +121,8 @@ def look(
         Key, its first frame, and the first without it: ArrowLeft@60-90.
     click
         CSS selector or place, and frame: '#start@5', 120,80@5.
+    pointer
+        What the pointer does, where and when: 'right #cell@5', 'drag #card to 120,80@5-20'.
     action
         Action of the adapter, and frames: left@0-30.
     frames
@@ -148,7 +151,7 @@ def look(
     server = server_settings(port=0, project_dir=project_dir, include=include)
     if not names_page(page, server.web_dir):
         page, server = served_game(page, server)
-    inputs = given_inputs(press or (), hold or (), click or (), action or ())
+    inputs = given_inputs(press or (), hold or (), click or (), action or (), pointer or ())
     order = LookOptions(
         page,
         inputs,

@@ -1,11 +1,12 @@
-"""Inputs of `attract look` as the command line has them: `Enter@10`, `ArrowLeft@60-90`, `#start@5`."""
+"""Inputs of `attract look` as the command line has them: `Enter@10`, `#start@5`, `right #cell@5`."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from attract.errors import ConfigurationError, nearest_name
+from attract.schema.page_inputs import PAD_BUTTONS, PAD_STICKS, POINTER_INPUTS
 
 PRESS_FRAMES: Final = 4
 """How long a press or a click lasts: games that look at keys once in some frames see it."""
@@ -27,7 +28,9 @@ NAMED_KEYS: Final = (
 )
 """Keys that the virtual clock knows, beside those of `KEY`."""
 
-InputKind = Literal["key", "element", "point", "action"]
+InputKind = Literal["key", "pointer", "action"]
+Target = str | tuple[float, float]
+"""A CSS selector, or a place in CSS pixels."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,14 @@ class GivenInput:
     """Something that is pressed in the frames `first` to `end - 1`."""
 
     name: str
-    """A key's code, a selector, a place as it was written, or an action's label."""
+    """A key's code, what the pointer does as it was written, or an action's label."""
     kind: InputKind
     first: int
     end: int
-    x: float = 0.0
-    y: float = 0.0
+    how: str = "press"
+    """A row of `POINTER_INPUTS`."""
+    targets: tuple[Target, ...] = ()
+    """Where the pointer does it, and its second place."""
 
     def order(self) -> dict[str, Any]:
         """As `web/page-probe` takes it."""
@@ -49,7 +54,11 @@ class GivenInput:
 
 
 def given_inputs(
-    press: Iterable[str] = (), hold: Iterable[str] = (), click: Iterable[str] = (), action: Iterable[str] = ()
+    press: Iterable[str] = (),
+    hold: Iterable[str] = (),
+    click: Iterable[str] = (),
+    action: Iterable[str] = (),
+    pointer: Iterable[str] = (),
 ) -> list[GivenInput]:
     """The inputs of all flags, in the order of their first frames.
 
@@ -59,6 +68,7 @@ def given_inputs(
         *(_key("--press", text) for text in press),
         *(_key("--hold", text) for text in hold),
         *(_click(text) for text in click),
+        *(_pointer(text) for text in pointer),
         *(_input("--action", text, "action", "left@0-30") for text in action),
     ]
     if len(found) > MAX_INPUTS:
@@ -87,7 +97,7 @@ def frames_of(inputs: list[GivenInput], frames: int | None) -> int:
 
 def _key(flag: str, text: str) -> GivenInput:
     given = _input(flag, text, "key", "ArrowLeft@60-90" if flag == "--hold" else "Enter@10")
-    if given.name not in NAMED_KEYS and KEY.fullmatch(given.name) is None:
+    if given.name not in (*NAMED_KEYS, *PAD_BUTTONS, *PAD_STICKS) and KEY.fullmatch(given.name) is None:
         fix = "codes as KeyboardEvent.code has them: ArrowLeft, Space, Enter, KeyA, Digit1"
         if re.fullmatch("[A-Za-z]", given.name):
             fix = f"Key{given.name.upper()}"
@@ -102,12 +112,32 @@ def _key(flag: str, text: str) -> GivenInput:
 
 
 def _click(text: str) -> GivenInput:
-    given = _input("--click", text, "element", "#start@5 or 120,80@5")
-    place = PLACE.fullmatch(given.name)
-    if place is None:
-        return given
-    x, y = float(place[1]), float(place[2])
-    return GivenInput(f"{x:g},{y:g}", "point", given.first, given.end, x, y)
+    given = _input("--click", text, "pointer", "#start@5 or 120,80@5")
+    target = _target(given.name)
+    name = target if isinstance(target, str) else f"{target[0]:g},{target[1]:g}"
+    return replace(given, name=name, targets=(target,))
+
+
+def _pointer(text: str) -> GivenInput:
+    given = _input("--pointer", text, "pointer", "'right #cell@5' or 'drag #card to 120,80@5-20'")
+    how, _, rest = given.name.partition(" ")
+    if how not in POINTER_INPUTS:
+        near = nearest_name(how, POINTER_INPUTS)
+        fix = f"did you mean {near}?" if near else f"one of {', '.join(POINTER_INPUTS)}"
+        raise ConfigurationError(f"{how!r} is nothing that the pointer does", setting="--pointer", fix=fix)
+    has_second = POINTER_INPUTS[how].second is not None
+    targets = rest.split(" to ", 1) if has_second else [rest]
+    if len(targets) <= has_second or not all(map(str.strip, targets)):
+        places = "PLACE to PLACE" if has_second else "PLACE"
+        raise ConfigurationError(
+            f"{text[:80]!r} does not say where", setting="--pointer", fix=f"'{how} {places}@{given.first}'"
+        )
+    return replace(given, how=how, targets=tuple(map(_target, targets)))
+
+
+def _target(text: str) -> Target:
+    place = PLACE.fullmatch(text)
+    return text.strip() if place is None else (float(place[1]), float(place[2]))
 
 
 def _input(flag: str, text: str, kind: InputKind, example: str) -> GivenInput:

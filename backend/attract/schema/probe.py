@@ -57,7 +57,9 @@ class ProbeMove(FiniteModel):
     label: Words
     keys: Annotated[list[Words], Field(max_length=16)]
     pointer: tuple[Number, Number, bool] | None
-    """x and y in CSS pixels, and whether the button is down."""
+    """x and y in CSS pixels, and whether a button is down."""
+    how: Words | None
+    """What the pointer does, where that is not a press: see docs/adapter.md."""
     why: Words
     num_moved: Count
     """Places that it changes."""

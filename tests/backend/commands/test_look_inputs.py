@@ -14,7 +14,7 @@ def test_a_press_lasts_four_frames_and_a_hold_until_its_end() -> None:
     inputs = given_inputs(["Enter@10"], ["ArrowLeft@60-90"], ["#start@5"], ["left@0-30"])
     assert [(entry.name, entry.kind, entry.first, entry.end) for entry in inputs] == [
         ("left", "action", 0, 30),
-        ("#start", "element", 5, 9),
+        ("#start", "pointer", 5, 9),
         ("Enter", "key", 10, 14),
         ("ArrowLeft", "key", 60, 90),
     ]
@@ -22,9 +22,25 @@ def test_a_press_lasts_four_frames_and_a_hold_until_its_end() -> None:
 
 def test_two_numbers_are_a_place_and_all_else_is_a_selector() -> None:
     place, attribute = given_inputs(click=["120, 80.5@5", 'a[href="x@y"] , b@6'])
-    assert (place.kind, place.x, place.y, place.name) == ("point", 120, 80.5, "120,80.5")
-    assert (attribute.kind, attribute.name) == ("element", 'a[href="x@y"] , b')
+    assert (place.kind, place.targets, place.name) == ("pointer", ((120, 80.5),), "120,80.5")
+    assert (attribute.name, attribute.targets) == ('a[href="x@y"] , b', ('a[href="x@y"] , b',))
     assert place.order()["from"] == 5 and place.order()["to"] == 9
+
+
+def test_the_pointer_does_a_row_of_the_table_at_one_place_or_two() -> None:
+    right, drag = given_inputs(pointer=["right #cell@5", "drag .a > b to 120,80@6-20"])
+    assert (right.name, right.how, right.targets) == ("right #cell", "right", ("#cell",))
+    assert (drag.how, drag.targets, drag.end) == ("drag", (".a > b", (120, 80)), 20)
+    for text, said in {
+        "rigth #a@5": "'rigth' is nothing that the pointer does\n  did you mean right?",
+        "drag #a@5": "does not say where\n  'drag PLACE to PLACE@5'",
+        "right @5": "does not say where",
+        "right #a": "does not name a frame",
+    }.items():
+        with pytest.raises(ConfigurationError) as caught:
+            given_inputs(pointer=[text])
+        assert said in str(caught.value)
+    assert given_inputs(["PadA@5"])[0].name == "PadA"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Point } from "../../../web/page-clock/src/pointer.ts";
+import type { PointerHow } from "../../../web/sdk/src/page-adapter.ts";
 import { type HeldPage, heldPage } from "./held-page.ts";
 
 const AT = "position: absolute; width: 50px; height: 50px; top: 0; margin: 0; padding: 0; border: 0;";
@@ -263,4 +265,157 @@ test("a dialog that its own form closes gives the focus back", async () => {
   made.run(`$("#a").focus(); $("#ask").showModal()`);
   made.press("Enter");
   await expect.poll(() => made.run("[$('#ask').open, document.activeElement.id].join()")).toBe("false,a");
+});
+
+/** What Chromium 156 tells a page of the same done by its DevTools protocol: the page and the events of `told` recorded there. */
+const RECORDED: [name: string, code: string, steps: [number, number, PointerHow, Point?][], told: string][] =
+  [
+    [
+      "right button",
+      "",
+      [[20, 20, "right"]],
+      "a pointerdown 2/2/0, a mousedown 2/2/1, a contextmenu 2/2/0, a pointerup 2/0/0, a mouseup 2/0/1, a auxclick 2/0/1",
+    ],
+    [
+      "right button, pointerdown prevented",
+      "document.onpointerdown=(e)=>e.preventDefault()",
+      [[20, 20, "right"]],
+      "a pointerdown 2/2/0, a contextmenu 2/2/0, a pointerup 2/0/0, a auxclick 2/0/1",
+    ],
+    [
+      "middle button",
+      "",
+      [[20, 20, "middle"]],
+      "a pointerdown 1/4/0, a mousedown 1/4/1, a pointerup 1/0/0, a mouseup 1/0/1, a auxclick 1/0/1",
+    ],
+    [
+      "right button let go elsewhere",
+      "",
+      [
+        [20, 20, "right"],
+        [70, 20, "right"],
+      ],
+      "a pointerdown 2/2/0, a mousedown 2/2/1, a contextmenu 2/2/0, b pointermove -1/2/0, b mousemove 0/2/0, b pointerup 2/0/0, b mouseup 2/0/1, body auxclick 2/0/1",
+    ],
+    [
+      "double click",
+      "",
+      [[20, 20, "double"]],
+      "a pointerdown 0/1/0, a mousedown 0/1/1, a pointerup 0/0/0, a mouseup 0/0/1, a click 0/0/1, a pointerdown 0/1/0, a mousedown 0/1/2, a pointerup 0/0/0, a mouseup 0/0/2, a click 0/0/2, a dblclick 0/0/2",
+    ],
+    ["wheel", "", [[243, 20, "wheel-down"]], "in wheel 100/0/-120, s scroll"],
+    [
+      "wheel, prevented",
+      "$('#s').addEventListener('wheel',(e)=>e.preventDefault())",
+      [[243, 20, "wheel-down"]],
+      "in wheel 100/0/-120",
+    ],
+    [
+      "drag and drop",
+      "$('#d').ondragstart=(e)=>e.dataTransfer.setData('text','hi'); $('#z').ondragover=(e)=>e.preventDefault();",
+      [
+        [130, 20, "drag"],
+        [140, 20, "drag"],
+        [190, 20, "drag"],
+        [190, 21, "drag"],
+      ],
+      "d pointerdown 0/1/0, d mousedown 0/1/1, d pointermove -1/1/0, d mousemove 0/1/0, d dragstart uninitialized/none, d pointercancel 0/0/0, d dragenter all/copy, z dragenter all/copy, d dragleave all/none, z dragover all/copy, z dragover all/copy, z drop all/copy hi, d dragend uninitialized/copy",
+    ],
+    [
+      "drag to what does not take it",
+      "",
+      [
+        [130, 20, "drag"],
+        [140, 20, "drag"],
+        [190, 20, "drag"],
+        [190, 21, "drag"],
+      ],
+      "d pointerdown 0/1/0, d mousedown 0/1/1, d pointermove -1/1/0, d mousemove 0/1/0, d dragstart uninitialized/none, d pointercancel 0/0/0, d dragenter all/copy, z dragenter all/copy, d dragleave all/none, z dragover all/copy, z dragover all/copy, z dragleave all/none, d dragend uninitialized/none",
+    ],
+    [
+      "drag that the page refuses",
+      "$('#d').ondragstart=(e)=>e.preventDefault()",
+      [
+        [130, 20, "drag"],
+        [140, 20, "drag"],
+        [190, 20, "drag"],
+      ],
+      "d pointerdown 0/1/0, d mousedown 0/1/1, d pointermove -1/1/0, d mousemove 0/1/0, d dragstart uninitialized/none, z pointermove -1/1/0, z mousemove 0/1/0, z pointerup 0/0/0, z mouseup 0/0/1, body click 0/0/1",
+    ],
+    [
+      "drag with effects that do not agree",
+      "$('#d').ondragstart=(e)=>e.dataTransfer.setData('text','hi'); $('#z').ondragover=(e)=>e.preventDefault();$('#d').addEventListener('dragstart',(e)=>{e.dataTransfer.effectAllowed='move'}); $('#z').addEventListener('dragover',(e)=>{e.dataTransfer.dropEffect='copy'})",
+      [
+        [130, 20, "drag"],
+        [140, 20, "drag"],
+        [190, 20, "drag"],
+        [190, 21, "drag"],
+      ],
+      "d pointerdown 0/1/0, d mousedown 0/1/1, d pointermove -1/1/0, d mousemove 0/1/0, d dragstart uninitialized/none, d pointercancel 0/0/0, d dragenter move/move, z dragenter move/move, d dragleave move/none, z dragover move/move, z dragover move/move, z dragleave move/none, d dragend move/none",
+    ],
+    [
+      "two fingers",
+      "",
+      [
+        [20, 20, "two", [70, 20]],
+        [10, 20, "two", [80, 20]],
+      ],
+      "a pointerdown 2p, a touchstart 0/0/0, b pointerdown 3, b touchstart 01/1/1, b gotpointercapture 3, b pointermove 3, a gotpointercapture 2p, a pointermove 2p, b touchmove 01/1/01, a touchmove 01/0/01, a pointerup 2p, a lostpointercapture 2p, a touchend 1//0, b pointerup 3, b lostpointercapture 3, b touchend //1",
+    ],
+    [
+      "two fingers on one element",
+      "$('#a').ontouchstart=(e)=>e.preventDefault()",
+      [
+        [10, 20, "two", [40, 20]],
+        [20, 20, "two", [30, 20]],
+      ],
+      "a pointerdown 2p, a touchstart 0/0/0, a pointerdown 3, a touchstart 01/01/1, a gotpointercapture 3, a pointermove 3, a gotpointercapture 2p, a pointermove 2p, a touchmove 01/01/01, a pointerup 2p, a lostpointercapture 2p, a touchend 1/1/0, a pointerup 3, a lostpointercapture 3, a touchend //1",
+    ],
+    [
+      "tap",
+      "",
+      [[20, 20, "press"]],
+      "a pointerdown 2p, a touchstart 0/0/0, a gotpointercapture 2p, a pointerup 2p, a lostpointercapture 2p, a touchend //0, a mousemove 0/0/0, a mousedown 0/1/1, a mouseup 0/0/1, a click 2",
+    ],
+  ];
+
+test.each(RECORDED)("a page is told as by Chromium: %s", async (name, code, steps, told) => {
+  const made = heldPage({ touch: /tap|finger/.test(name) });
+  made.frame.width = "400";
+  const at = (left: number): string => `${AT} left: ${left}px; touch-action: none`;
+  const html = `<p id="a" style="${at(0)}"></p><p id="b" style="${at(60)}"></p><p id="d" draggable="true" style="${at(120)}"></p>
+    <p id="z" style="${at(180)}"></p><div id="s" style="${at(240)}; overflow: auto"><div id="in" style="width: 10px; height: 500px"></div></div>`;
+  made.run(`document.body.innerHTML = ${JSON.stringify(html)}; document.body.style.cssText = "margin: 0; height: 600px"; said = [];
+    $ = (selector) => document.querySelector(selector); ${code}`);
+  const [[x, y]] = steps;
+  made.clock.point([x, y], false);
+  const types = [
+    ...new Set(RECORDED.flatMap(([, , , all]) => all.split(", ").map((one) => one.split(" ")[1]))),
+  ];
+  made.run(`for (const type of ${JSON.stringify(types)}) document.addEventListener(type, (e) => {
+    const list = (touches) => [...touches].map((one) => one.identifier).join("");
+    const { dataTransfer: data } = e;
+    const more = data ? data.effectAllowed + "/" + data.dropEffect + (data.getData("text") ? " " + data.getData("text") : "")
+      : "touches" in e ? [e.touches, e.targetTouches, e.changedTouches].map(list).join("/")
+      : e.pointerId > 1 ? e.pointerId + (e.isPrimary ? "p" : "")
+      : "deltaY" in e ? [e.deltaY, e.deltaMode, e.wheelDelta].join("/")
+      : "buttons" in e ? [e.button, e.buttons, e.detail].join("/") : "";
+    said.push([e.target.id || e.target.nodeName.toLowerCase(), type, more].join(" ").trim());
+  }, true)`);
+  for (const [left, top, how, second] of steps) made.clock.point([left, top], how, second);
+  made.clock.lift();
+  await expect.poll(() => made.run("said.join(', ')")).toBe(told);
+});
+
+test("a gamepad is there from its first press on, with what is held", () => {
+  const made = page("");
+  made.run(
+    "ongamepadconnected = ({ gamepad }) => said.push(gamepad.index, gamepad.mapping, gamepad instanceof Gamepad)",
+  );
+  made.clock.hold(["PadB", "PadStickLeft", "PadStick2Down"]);
+  const read =
+    "(([{ buttons, axes }]) => buttons.flatMap(({ pressed }, i) => (pressed ? [i] : [])) + ' | ' + axes)(navigator.getGamepads())";
+  expect([made.said(), made.run(read)]).toEqual(["0, standard, true", "1 | -1,0,0,1"]);
+  made.clock.hold([]);
+  expect([made.said(), made.run(read)]).toEqual(["", " | 0,0,0,0"]);
 });

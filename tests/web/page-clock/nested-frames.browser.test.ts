@@ -158,3 +158,18 @@ test("with its page what a frame left to be called is over", () => {
   expect(page.count).toBe(1);
   expect(clock.isIdle).toBe(true);
 });
+
+test("a frame in a shadow root is under the pointer", () => {
+  const { page, clock, inner: first } = opened();
+  first.frameElement?.remove();
+  const host = page.document.body.appendChild(page.document.createElement("p"));
+  const element = page.document.createElement("iframe");
+  element.style.cssText = "width: 80px; height: 60px; position: absolute; left: 10px; top: 20px; border: 0";
+  host.attachShadow({ mode: "open" }).append(element);
+  const inner = element.contentWindow as Page;
+  nest(page, inner);
+  run(inner, "said = []; onclick = ({ clientX, clientY }) => said.push([clientX, clientY])");
+  clock.point([30, 50], true);
+  clock.lift();
+  expect(run(inner, "said")).toEqual([[20, 30]]);
+});

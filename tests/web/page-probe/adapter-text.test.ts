@@ -166,7 +166,7 @@ test("an environment is stepped, and its observation flattened", async () => {
 });
 
 test("moves that bear the same words have labels of their own", async () => {
-  const click = (x: number) => ({ label: "Buy", input: { keys: [], pointer: [x, 5, true] as const } });
+  const click = (x: number) => ({ label: "Buy", input: { keys: [], pointer: [x, 5] as const } });
   const inputs = { ...FOUND.inputs, moves: [click(1), click(2), { ...click(3), label: "nothing" }] };
   const { action, page } = await defined(adapterText({ ...FOUND, inputs }));
   expect(action).toMatchObject({ labels: ["nothing", "Buy", "Buy 2", "nothing 2"] });

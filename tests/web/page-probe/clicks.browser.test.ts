@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import {
   clickGroupsOf,
   heightForClicks,
-  listenedIn,
+  listenersIn,
   noteClicks,
 } from "../../../web/page-probe/src/clicks.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
@@ -82,12 +82,15 @@ test("a window is as high as its cells need, and no higher than 2,000", () => {
 
 test("inputs that a page listens to are named, by listeners and by properties, and nothing else is", () => {
   const window = blankPage(300, 300);
-  const inputs = new Set<string>();
+  const inputs = new Map<string, Set<unknown>>();
   noteClicks(window, new Set(), inputs);
   window.document.body.innerHTML = '<b onclick="play()"></b>';
   window.addEventListener("touchstart", () => undefined);
   window.addEventListener("resize", () => undefined);
   window.document.addEventListener("keydown", () => undefined);
   window.onpointerdown = () => undefined;
-  expect(listenedIn(window, inputs)).toEqual(["click", "keydown", "pointerdown", "touchstart"]);
+  window.navigator.getGamepads();
+  const names = ["click", "gamepadconnected", "keydown", "pointerdown", "touchstart"];
+  expect([...listenersIn(window, inputs).keys()].sort()).toEqual(names);
+  expect(listenersIn(window, inputs).get("pointerdown")).toEqual(new Set([window]));
 });

@@ -37,8 +37,8 @@ export const FOUND: Findings = {
     startAction: { kind: "none", ticks: 0 },
     moves: [
       { label: "left", input: { keys: ["ArrowLeft"] } },
-      { label: "point far", input: { keys: [], pointer: [10.4, 20, false] } },
-      { label: "click", input: { keys: [], pointer: [30, 40, true] } },
+      { label: "point far", input: { keys: [], pointer: [10.4, 20, "move"] } },
+      { label: "click", input: { keys: [], pointer: [30, 40] } },
     ],
     taps: true,
     isMoving: true,

@@ -45,18 +45,26 @@ test("a key is down from its first frame until before its last", () => {
 test("a click is in the middle of the first visible element, where that is when it begins", () => {
   const page = opened(`<p class="b" hidden>1</p><button class="b" style="position: absolute; left: 40px;
     top: 20px; width: 20px; height: 10px; border: 0; padding: 0">2</button>`);
-  const given = new GivenInputs([{ name: ".b", kind: "element", from: 0, to: 2 }], null, 1);
+  const given = new GivenInputs(
+    [{ name: ".b", kind: "pointer", how: "press", targets: [".b"], from: 0, to: 2 }],
+    null,
+    1,
+  );
   const hands = handsOf(new Hands());
-  expect(given.press(0, page, hands)).toEqual({ keys: [], pointer: [50, 25, true] });
+  expect(given.press(0, page, hands)).toMatchObject({ keys: [], pointer: [50, 25, "press"], progress: 0 });
   page.document.querySelector("button").style.left = "100px";
-  expect(given.press(1, page, hands)).toEqual({ keys: [], pointer: [50, 25, true] });
+  expect(given.press(1, page, hands)).toMatchObject({ pointer: [50, 25, "press"], progress: 0.5 });
   expect(given.press(2, page, hands)).toEqual({ keys: [] });
   expect(given.problems.size).toBe(0);
 });
 
 test("a longer page is scrolled to the element", () => {
   const page = opened(`<div style="height: 2000px"></div><button id="low">low</button>`);
-  const given = new GivenInputs([{ name: "#low", kind: "element", from: 0, to: 1 }], null, 1);
+  const given = new GivenInputs(
+    [{ name: "#low", kind: "pointer", how: "press", targets: ["#low"], from: 0, to: 1 }],
+    null,
+    1,
+  );
   const [, y] = given.press(0, page, handsOf(new Hands()))?.pointer ?? [];
   expect(y).toBeGreaterThan(0);
   expect(y).toBeLessThan(150);
@@ -65,7 +73,7 @@ test("a longer page is scrolled to the element", () => {
 test("what cannot be clicked is named", () => {
   const page = opened(`<p hidden id="hidden">1</p>`);
   const inputs = ["#gone", "#hidden", "a >> b"].map(
-    (name): GivenInput => ({ name, kind: "element", from: 0, to: 1 }),
+    (name): GivenInput => ({ name, kind: "pointer", how: "press", targets: [name], from: 0, to: 1 }),
   );
   const given = new GivenInputs(inputs, null, 1);
   expect(given.press(0, page, handsOf(new Hands()))).toEqual({ keys: [] });
@@ -79,8 +87,8 @@ test("what cannot be clicked is named", () => {
 test("a click outside of the window is no click", () => {
   const page = opened(`<i id="far" style="position: absolute; left: 900px; top: 5px">far</i>`);
   const inputs: GivenInput[] = [
-    { name: "300,20", kind: "point", x: 300, y: 20, from: 0, to: 1 },
-    { name: "#far", kind: "element", from: 0, to: 1 },
+    { name: "300,20", kind: "pointer", how: "press", targets: [[300, 20]], from: 0, to: 1 },
+    { name: "#far", kind: "pointer", how: "press", targets: ["#far"], from: 0, to: 1 },
   ];
   const given = new GivenInputs(inputs, null, 1);
   expect(given.press(0, page, handsOf(new Hands()))).toEqual({ keys: [] });
@@ -102,15 +110,15 @@ const { page: adapter } = definePageGame({
 
 test("what another input leaves no room for in any frame has that as its problem", () => {
   const [first, second]: GivenInput[] = [
-    { name: "10,20", kind: "point", x: 10, y: 20, from: 0, to: 4 },
-    { name: "30,40", kind: "point", x: 30, y: 40, from: 0, to: 2 },
+    { name: "10,20", kind: "pointer", how: "press", targets: [[10, 20]], from: 0, to: 4 },
+    { name: "30,40", kind: "pointer", how: "press", targets: [[30, 40]], from: 0, to: 2 },
   ];
   const page = opened("");
   const hands = handsOf(new Hands());
   const clicks = new GivenInputs([first, second], null, 1);
-  expect(clicks.press(0, page, hands)?.pointer).toEqual([30, 40, true]);
+  expect(clicks.press(0, page, hands)?.pointer).toMatchObject([30, 40, "press"]);
   expect(clicks.problems.get(first)).toBe("another click is made in the same frames");
-  expect(clicks.press(2, page, hands)?.pointer).toEqual([10, 20, true]);
+  expect(clicks.press(2, page, hands)?.pointer).toMatchObject([10, 20, "press"]);
   expect(clicks.problems.size).toBe(0);
   const left: GivenInput = { name: "left", kind: "action", from: 0, to: 4 };
   const wait: GivenInput = { ...left, name: "wait", to: 3 };
@@ -142,4 +150,22 @@ test("an action presses what the adapter has for it, in each frame of its steps"
   const plain = new GivenInputs([left], null, 1);
   expect(plain.press(0, opened(""), handsOf(hands))).toEqual({ keys: [] });
   expect([...plain.problems.values()]).toEqual(["a page without an adapter has no actions"]);
+});
+
+test("the pointer does what it is to, from one place to another, also in a shadow root", () => {
+  const page = opened(`<p id="host" style="position: absolute; left: 40px; top: 20px; margin: 0"></p>`);
+  page.document.querySelector("#host").attachShadow({
+    mode: "open",
+  }).innerHTML = `<b class="card" style="position: absolute; width: 20px; height: 10px"></b>`;
+  const drag: GivenInput = {
+    ...{ name: "drag", kind: "pointer", how: "drag", from: 0, to: 4 },
+    targets: ["#host >>> .card", [120, 80]],
+  };
+  const given = new GivenInputs([drag], null, 1);
+  const hands = handsOf(new Hands());
+  expect(given.press(2, page, hands)).toEqual({
+    keys: [],
+    pointer: [50, 25, "drag", [120, 80]],
+    progress: 0.5,
+  });
 });

@@ -346,3 +346,41 @@ test("where keys move the same as the pointer, the keys are enough", { tags: ["l
     game.ship.y += (held.ArrowDown ? 4 : 0) - (held.ArrowUp ? 4 : 0);`);
   expect([...moves].sort()).toEqual(["down", "left", "right", "up"]);
 });
+
+test("a game in a shadow root, a flag by the right button and a card that is dragged are found", async () => {
+  const { moves, score, adapter } = await found(
+    `const game = window.game = { lane: 1, flags: 0, piles: 0, score: 0, ticks: 0 };
+    const root = document.querySelector("lane-game").attachShadow({ mode: "open" });
+    root.innerHTML = '<p>Score: <b id="score">0</b></p>' + ["left", "flag", "card", "pile"].map((id, i) =>
+      '<i id="' + id + '" style="position: absolute; width: 30px; height: 30px; top: 60px; left: ' + 40 * i + 'px"></i>').join("");
+    const of = (id) => root.getElementById(id);
+    of("left").addEventListener("click", () => { game.lane++; });
+    of("flag").addEventListener("contextmenu", (event) => { event.preventDefault(); game.flags += 2; });
+    of("card").draggable = true;
+    of("card").addEventListener("dragstart", () => undefined);
+    of("pile").addEventListener("dragover", (event) => event.preventDefault());
+    of("pile").addEventListener("drop", () => { game.piles += 3; });
+    function tick() {
+      if (++game.ticks % 10 === 0) game.score += game.lane;
+      of("score").textContent = game.score;
+    }`,
+    "<lane-game></lane-game>",
+  );
+  expect(moves).toEqual(expect.arrayContaining(["right 1", "drag 1 to 1"]));
+  expect(adapter).toContain('"right"]');
+  expect(adapter).toMatch(/"drag", \[\d+, \d+\]\]/);
+  expect(score).toMatch(/score/);
+});
+
+test("a gamepad is tried where a page asks for one", async () => {
+  const { moves, adapter } = await found(`
+    const game = window.game = { x: 50, ball: 0, score: 0 };
+    function tick() {
+      const pad = navigator.getGamepads().find((one) => one !== null);
+      game.x = Math.max(0, Math.min(200, game.x + 3 * (pad?.axes[0] ?? 0)));
+      game.ball = (game.ball + 2) % 100;
+      context.fillRect(game.x, 90, 10, 10);
+    }`);
+  expect(moves).toEqual(["padstickleft", "padstickright"]);
+  expect(adapter).toContain('"PadStickLeft"');
+});

@@ -88,7 +88,7 @@ test("places are relative to the player where they have its unit; its own place 
 test("where moves of the pointer have an effect it is seen, and is the player unless something follows it", () => {
   const pointing = (label: string, x: number, isDown: boolean, effects: Record<string, Direction>) => ({
     ...move(label, effects),
-    input: { keys: [], pointer: [x, 9, isDown] as const },
+    input: { keys: [], pointer: [x, 9, isDown ? "press" : "move"] as const },
   });
   const places = ["w.ballX", "w.paddleX"].map((text) => place(text));
   const moves = [

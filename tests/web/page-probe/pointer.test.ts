@@ -40,12 +40,12 @@ test("a row has nine places, a square three times three", () => {
   expect(row.map(({ input: { pointer } }) => Math.round(pointer?.[0] ?? 0))).toEqual(
     Array.from({ length: 9 }, (_, i) => 10 + 20 * i),
   );
-  expect(row[8].input.pointer?.slice(1)).toEqual([50, true]);
+  expect(row[8].input.pointer?.slice(1)).toEqual([50, "press"]);
   const square = placesAlong([60, 30], { x: true, y: true }, false).map(({ input }) => input.pointer);
   expect(square.slice(0, 4)).toEqual([
-    [10, 5, false],
-    [30, 5, false],
-    [50, 5, false],
-    [10, 15, false],
+    [10, 5, "move"],
+    [30, 5, "move"],
+    [50, 5, "move"],
+    [10, 15, "move"],
   ]);
 });

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { noteClicks } from "../../../web/page-probe/src/clicks.ts";
 import { buttonsSeen, framesSeen, textsSeen, thingsSeen } from "../../../web/page-probe/src/sights.ts";
 import { drawn } from "../../../web/sdk/src/page/drawn.ts";
+import { elements } from "../../../web/sdk/src/page/elements.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 import { blankPage } from "./blank-page.ts";
 
@@ -92,4 +93,29 @@ test("pages in visible frames are named", () => {
     "shows game/index.html in a frame: look at that page by itself",
     "shows a page in a frame: look at that page by itself",
   ]);
+});
+
+test("what lies in shadow roots and in frames is seen, with selectors that lead there", () => {
+  const clickable = new Set<Element>();
+  const page = opened(
+    `<p id="host" style="${AT} left: 10px; top: 20px"></p>
+     <iframe id="inner" style="position: absolute; left: 100px; top: 50px; border: 3px solid; width: 200px; height: 90px"></iframe>`,
+    clickable,
+  );
+  const html = (word: string) =>
+    `<b style="${AT} left: 0; top: 0">${word}</b><button style="${AT} left: 0; top: 30px">Go</button>`;
+  page.document.querySelector("#host").attachShadow({ mode: "open" }).innerHTML = html("5 coins");
+  page.document.querySelector("#inner").contentDocument.body.innerHTML = html("7 lives");
+  expect(textsSeen(page).map(({ text, x, y }) => [text, x, y])).toEqual([
+    ["5 coins", 30, 30],
+    ["Go", 30, 60],
+    ["7 lives", 123, 63],
+    ["Go", 123, 93],
+  ]);
+  const buttons = buttonsSeen(page, clickable).map(({ selector, x, y }) => [selector, x, y]);
+  expect(buttons).toEqual([
+    ["#host >>> button", 30, 60],
+    ["#inner >>> button", 123, 93],
+  ]);
+  expect(elements(page, "#host >>> :host > :nth-child(2)")[0]?.textContent).toBe("Go");
 });

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { box, definePageGame, discrete, type PageGameOptions } from "../../../web/sdk/src/page/index.ts";
 import { pressAction } from "../../../web/sdk/src/page-action.ts";
+import type { PointerPlace } from "../../../web/sdk/src/page-adapter.ts";
 
 const WINDOW = { innerWidth: 800, innerHeight: 600 };
 
+/** What hands are given at `progress` of a step. */
 function pressed(options: Partial<PageGameOptions>, action: number | number[], progress = 0): unknown[] {
-  const said: unknown[] = [];
+  let said: unknown[] = [];
   const definition = definePageGame({
     id: "Hop-v1",
     page: "index.html",
@@ -18,13 +20,17 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[], p
   });
   const hands = {
     ticks: 3,
-    stepTick: progress * (options.ticksPerStep ?? 4),
+    stepTick: 0,
     parameters: {},
     hold: (codes: readonly string[]) => said.push(codes),
-    point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
+    point: (...given: unknown[]) => said.push(given.filter((one) => one !== undefined)),
     lift: () => said.push("lift"),
   };
-  pressAction(definition.page!, WINDOW, action, hands, progress);
+  const ticksPerStep = options.ticksPerStep ?? 4;
+  for (hands.stepTick = 0; hands.stepTick <= progress * ticksPerStep; hands.stepTick++) {
+    said = [];
+    pressAction(definition.page!, WINDOW, action, hands, hands.stepTick / ticksPerStep);
+  }
   return said;
 }
 
@@ -33,9 +39,9 @@ test("an action holds its keys, and puts the pointer where it has it", () => {
   expect(pressed({ keys }, 0)).toEqual([[], "lift"]);
   expect(pressed({ keys }, 1)).toEqual([["Space"], "lift"]);
   const pointers = { run: [1, 2, "move"], jump: [3, 4] } as const;
-  expect(pressed({ pointers }, 0)).toEqual([[1, 2, false]]);
-  expect(pressed({ pointers }, 1)).toEqual([[3, 4, true]]);
-  expect(pressed({ keys, pointers: { jump: [3, 4] } }, 1)).toEqual([["Space"], [3, 4, true]]);
+  expect(pressed({ pointers }, 0)).toEqual([[1, 2, "move"]]);
+  expect(pressed({ pointers }, 1)).toEqual([[3, 4, "press"]]);
+  expect(pressed({ keys, pointers: { jump: [3, 4] } }, 1)).toEqual([["Space"], [3, 4, "press"]]);
   // Pressed by the action before, the pointer lets go.
   expect(pressed({ keys, pointers: { jump: [3, 4] } }, 0)).toEqual([[], "lift"]);
 });
@@ -44,9 +50,9 @@ test("what is tapped is let go halfway through the step", () => {
   const keys = { run: [], jump: ["Space"] };
   const pointers = { jump: [3, 4] } as const;
   const taps = { keys, pointers, taps: true };
-  expect(pressed(taps, 1, 0.25)).toEqual([["Space"], [3, 4, true]]);
+  expect(pressed(taps, 1, 0.25)).toEqual([["Space"], [3, 4, "press"]]);
   expect(pressed(taps, 1, 0.5)).toEqual([[], "lift"]);
-  expect(pressed({ ...taps, taps: false }, 1, 0.75)).toEqual([["Space"], [3, 4, true]]);
+  expect(pressed({ ...taps, taps: false }, 1, 0.75)).toEqual([["Space"], [3, 4, "press"]]);
   expect(() => pressed({ ...taps, ticksPerStep: 1 }, 1)).toThrow("needs a step of two frames at least");
 });
 
@@ -61,10 +67,10 @@ test("of several agents all keys are held at once", () => {
 test("what is clicked is pressed at the step's first tick and let go in its second half", () => {
   const cell = { getBoundingClientRect: () => ({ left: 10, top: 20, width: 8, height: 4 }) as DOMRect };
   const click: PageGameOptions["click"] = (_w, action) => (action === 1 ? cell : { x: 5, y: 6 });
-  expect(pressed({ click }, 1)).toEqual(["lift", [14, 22, true]]);
-  expect(pressed({ click }, 0)).toEqual(["lift", [5, 6, true]]);
+  expect(pressed({ click }, 1)).toEqual(["lift", [14, 22, "press"]]);
+  expect(pressed({ click }, 0)).toEqual(["lift", [5, 6, "press"]]);
   // Where it is at its press: what moves meanwhile is not dragged.
-  expect(pressed({ click }, 1, 0.25)).toEqual([]);
+  expect(pressed({ click }, 1, 0.25)).toEqual([[14, 22, "press"]]);
   expect(pressed({ click }, 1, 0.5)).toEqual(["lift"]);
   expect(pressed({ click }, 1, 0.75)).toEqual(["lift"]);
 });
@@ -89,4 +95,35 @@ test("an adapter's own act gets the window, the action and the hands", () => {
   const act: PageGameOptions["act"] = (w, action, page) => given.push(w, action, page.ticks);
   expect(pressed({ act }, 1)).toEqual([]);
   expect(given).toEqual([WINDOW, 1, 3]);
+});
+
+test("what the pointer does is a row of one table: how, and where to", () => {
+  const cell = { getBoundingClientRect: () => ({ left: 10, top: 20, width: 8, height: 4 }) as DOMRect };
+  const at = (progress: number, ...place: unknown[]): unknown[] =>
+    pressed({ pointers: { run: [0, 0], jump: place as unknown as PointerPlace }, touch: true }, 1, progress);
+  expect(at(0.75, 3, 4, "right")).toEqual([[3, 4, "right"]]);
+  // A wheel turns once a step.
+  expect([0, 0.25].map((progress) => at(progress, 3, 4, "wheel-up"))).toEqual([
+    [[3, 4, "wheel-up"]],
+    [[3, 4, "move"]],
+  ]);
+  expect([0, 0.25, 0.5].map((progress) => at(progress, 0, 0, "drag", [8, 4]))).toEqual([
+    [[0, 0, "drag"]],
+    [[4, 2, "drag"]],
+    [[8, 4, "move"]],
+  ]);
+  expect([0, 0.5].map((progress) => at(progress, 100, 9, "pinch-out"))).toEqual([
+    [[80, 9, "pinch-out", [120, 9]]],
+    [[20, 9, "move", [180, 9]]],
+  ]);
+  expect(at(0, 1, 2, "two", [3, 4])).toEqual([[1, 2, "two", [3, 4]]]);
+  const click: PageGameOptions["click"] = () => [cell, "drag", { x: 54, y: 62 }];
+  expect(pressed({ click }, 1, 0.25)).toEqual([[34, 42, "drag"]]);
+  expect(() => at(0, 1, 2, "tickle")).toThrow('pointers.jump: does "tickle": none of press, move, right');
+  expect(() => at(0, 1, 2, "drag")).toThrow('pointers.jump: "drag" needs a second place');
+  expect(() => pressed({ pointers: { run: [0, 0], jump: [1, 2, "pinch-in"] } }, 1)).toThrow(
+    "give touch: true",
+  );
+  const drag = { pointers: { run: [0, 0], jump: [1, 2, "drag", [3, 4]] } } as const;
+  expect(() => pressed({ ...drag, ticksPerStep: 1 }, 1)).toThrow("needs a step of two frames at least");
 });

@@ -1,16 +1,19 @@
 /** Keys and a pointer as the policy holds them: the events of a browser in its order, stamped with virtual time. */
 
+import type { PointerHow } from "../../sdk/src/page-adapter.ts";
+import { POINTER_INPUTS } from "../../sdk/src/page-inputs.gen.ts";
 import { stamps } from "./clock-functions.ts";
 import { Dismissal } from "./dismissal.ts";
+import { Drag, isDraggable } from "./drag.ts";
+import { commonAncestor, elementAt, pathOf, scrollFrom } from "./element-paths.ts";
 import type { Focus } from "./focus.ts";
+import { Gamepad } from "./gamepad.ts";
 import { KeyActions } from "./key-actions.ts";
 import { keyOf, MODIFIERS } from "./key-codes.ts";
+import { type Point, Pointer } from "./pointer.ts";
 import { touchEvent } from "./touch.ts";
 
 type Page = Window & typeof globalThis;
-
-/** Where the pointer is, in CSS pixels of the page's window. */
-export type Point = readonly [x: number, y: number];
 
 /** What the clock holds of pointer lock; a page that is looked at has the browser's own. */
 export interface Lock {
@@ -28,11 +31,22 @@ export interface InputOptions {
 /** Milliseconds and pixels within which a second click makes a double click. */
 const DOUBLE_MS = 500;
 const DOUBLE_PX = 5;
-/** A finger that has gone farther taps nothing. */
+/** A finger that has gone farther taps nothing; a mouse that has drags what can be. */
 const SLIDE_PX = 15;
-const POINTER_ID = 1;
+const DRAG_PX = 3;
+const MOUSE_ID = 1;
+/** What the wheel says in the old way for a pixel. */
+const WHEEL_DELTA = -1.2;
+/** Each bit of `MouseEvent.buttons`, and its `MouseEvent.button`. */
+const BUTTONS = [
+  [1, 0],
+  [2, 2],
+  [4, 1],
+] as const;
 /** Not told of a form control that is disabled, nor of what lies in it. */
-const NOT_ON_DISABLED = /^(?:mousedown|mouseup|click|dblclick)$/;
+const NOT_ON_DISABLED = /^(?:mousedown|mouseup|click|auxclick|dblclick)$/;
+/** What pointers that are taken away say. */
+const GONE = { clientX: 0, clientY: 0, screenX: 0, screenY: 0, buttons: 0 };
 
 interface InputTime {
   readonly now: number;
@@ -46,25 +60,22 @@ export class Input {
   readonly #actions: KeyActions;
   readonly #dismissal: Dismissal;
   readonly #held = new Set<string>();
-  #point: Point = [0, 0];
-  #isDown = false;
+  readonly #mouse = new Pointer(MOUSE_ID);
+  /** Those that touch, the first one first. */
+  readonly #fingers: Pointer[] = [];
+  readonly #pad: Gamepad;
+  /** Whether the page has prevented the mouse's events until its release, or the click of a tap. */
   #isSilent = false;
-  /** Under the pointer when it went down. */
-  #pressed: Element | null = null;
-  /** What the pointer is over, and has been told so. */
-  #over: Element | null = null;
-  /** What has asked for all events of the pointer, and what gets them. */
-  #wanted: Element | null = null;
-  #captured: Element | null = null;
+  /** Whether a drag begins where the mouse moves on. */
+  #canDrag = false;
+  #drag: Drag | null = null;
   #clicks = {
     count: 0,
+    button: 0,
     at: Number.NEGATIVE_INFINITY,
     point: [0, 0] as Point,
     target: null as Element | null,
   };
-  /** Whether a finger has slid since it went down, from where it did: then it taps nothing. */
-  #slid = false;
-  #from: Point = [0, 0];
   readonly #options: InputOptions;
 
   /** @param time what events are stamped with, in milliseconds. */
@@ -76,32 +87,40 @@ export class Input {
     const dispatch = (target: EventTarget, event: Event): boolean => this.#dispatch(target, event);
     this.#dismissal = new Dismissal(window, dispatch);
     this.#actions = new KeyActions(window, focus, dispatch, this.#dismissal);
+    this.#pad = new Gamepad(window, time, dispatch);
     focus.onLeave = (element) => this.#actions.leave(element);
   }
 
-  /** Gives elements `setPointerCapture` and its like, for the pointer that is made here. Only for a page of a clock. */
+  /** Gives elements `setPointerCapture` and its like, for the pointers that are made here. Only for a page of a clock. */
   installCapture(): void {
     const { prototype } = this.#window.Element;
     const input = this;
-    const check = (id: number): void => {
-      if (id !== POINTER_ID)
+    const pointerOf = (id: number): Pointer => {
+      const found = [input.#mouse, ...input.#fingers].find((one) => one.id === id);
+      if (found === undefined)
         throw new this.#window.DOMException("No active pointer with the given id is found.", "NotFoundError");
+      return found;
     };
     Object.assign(prototype, {
       setPointerCapture(this: Element, id: number): void {
-        check(id);
+        const pointer = pointerOf(id);
         if (!this.isConnected)
           throw new input.#window.DOMException("The element is not connected.", "InvalidStateError");
-        if (input.#isDown) input.#wanted = this;
+        if (pointer.buttons !== 0) pointer.wanted = this;
       },
       releasePointerCapture(this: Element, id: number): void {
-        check(id);
-        if (input.#wanted === this) input.#wanted = null;
+        const pointer = pointerOf(id);
+        if (pointer.wanted === this) pointer.wanted = null;
       },
       hasPointerCapture(this: Element, id: number): boolean {
-        return id === POINTER_ID && input.#wanted === this;
+        return [input.#mouse, ...input.#fingers].some((one) => one.id === id && one.wanted === this);
       },
     });
+  }
+
+  /** The page has a gamepad from now on. */
+  connectPad(): void {
+    this.#pad.connect();
   }
 
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on: what differs is pressed and released. */
@@ -109,100 +128,213 @@ export class Input {
     for (const code of this.#held) {
       if (codes.includes(code)) continue;
       this.#held.delete(code);
-      this.#key("keyup", code);
+      if (!this.#pad.set(code, false)) this.#key("keyup", code);
     }
     for (const code of codes) {
       if (this.#held.has(code)) continue;
       this.#held.add(code);
-      this.#key("keydown", code);
+      if (!this.#pad.set(code, true)) this.#key("keydown", code);
     }
   }
 
-  /** The pointer is at `point` from now on, pressed or not: moves, presses, releases and clicks follow. */
-  point(point: Point, isDown: boolean): void {
+  /**
+   * The pointer is at `point` from now on, pressed or what else `how` says: moves, presses, releases and clicks follow.
+   *
+   * @param second where a second finger is.
+   */
+  point(point: Point, how: boolean | PointerHow, second?: Point): void {
+    const row = POINTER_INPUTS[typeof how === "string" ? how : how ? "press" : "move"];
+    const { buttons, clicks, wheel } = row;
     if (this.#options.isTouch) {
-      this.#finger(point, isDown);
+      const points = second === undefined ? [point] : [point, second];
+      // What is let go goes there first.
+      this.#touch(buttons === 0 ? points.slice(0, this.#fingers.length) : points);
+      if (buttons === 0) this.#touch([]);
       return;
     }
+    const mouse = this.#mouse;
     const [x, y] = point;
-    const [left, top] = this.#point;
+    const [left, top] = mouse.point;
     if (x !== left || y !== top) {
-      this.#point = point;
-      const moved = { movementX: x - left, movementY: y - top };
-      this.#pointer("move", this.#target(), moved);
+      mouse.point = point;
+      if (this.#drag !== null) this.#drag.move(this.#under(mouse), this.#how(mouse));
+      else {
+        this.#move({ movementX: x - left, movementY: y - top });
+        if (this.#canDrag) this.#beginDrag();
+      }
     }
-    if (isDown === this.#isDown) return;
-    this.#isDown = isDown;
-    const target = this.#target();
-    if (isDown) {
-      this.#count(target);
-      this.#pressed = target;
-      if (this.#pointer("down", target)) this.#focus.press(target);
+    if (buttons !== mouse.buttons) {
+      for (const [bit, button] of BUTTONS)
+        if ((mouse.buttons & bit & ~buttons) !== 0) this.#release(bit, button);
+      for (const [bit, button] of BUTTONS) {
+        if ((buttons & bit & ~mouse.buttons) === 0) continue;
+        this.#press(bit, button);
+        for (let i = 1; i < clicks; i++) {
+          this.#release(bit, button);
+          this.#press(bit, button);
+        }
+      }
+    }
+    if (wheel !== 0) this.#turn(wheel);
+  }
+
+  #move(more: MouseEventInit): void {
+    const isLocked = this.#options.lock?.element != null;
+    this.#both("pointermove", "mousemove", this.#target(this.#mouse), more, isLocked ? {} : { button: -1 });
+  }
+
+  #press(bit: number, button: number): void {
+    const mouse = this.#mouse;
+    const isFirst = mouse.buttons === 0;
+    mouse.buttons |= bit;
+    const target = this.#target(mouse);
+    this.#count(target, button);
+    [mouse.pressed, mouse.from] = [target, mouse.point];
+    const isFree = this.#both(isFirst ? "pointerdown" : "pointermove", "mousedown", target, { button });
+    if (isFree) this.#focus.press(target);
+    this.#canDrag = isFree && !this.#isSilent && button === 0;
+    if (button === 2) this.#send(mouse, "contextmenu", target, { button, isPrimary: false });
+  }
+
+  #release(bit: number, button: number): void {
+    const mouse = this.#mouse;
+    mouse.buttons &= ~bit;
+    this.#canDrag = false;
+    if (this.#drag !== null) {
+      this.#drag.drop(this.#under(mouse), this.#how(mouse));
+      this.#drag = null;
+      mouse.pressed = null;
       return;
     }
-    this.#pointer("up", target);
-    this.#click(target);
+    const target = this.#target(mouse);
+    const isLast = mouse.buttons === 0;
+    this.#both(isLast ? "pointerup" : "pointermove", "mouseup", target, { button });
+    this.#click(mouse, target, button);
+  }
+
+  /** The events of a pointer and of a mouse. After a press that the page has prevented come none of a mouse until its release. */
+  #both(
+    name: string,
+    mouseName: string,
+    target: Element,
+    more: MouseEventInit,
+    own: PointerEventInit = {},
+  ): boolean {
+    const mouse = this.#mouse;
+    this.#enter(mouse, target, more);
+    const isFree = this.#send(mouse, name, target, { ...more, ...own });
+    if (name === "pointerdown") this.#isSilent = !isFree;
+    const isSilent = this.#isSilent;
+    if (name === "pointerup") this.#isSilent = false;
+    return isSilent || this.#say(mouse, mouseName, target, more);
   }
 
   /** What a press that ends on `target` has clicked. */
-  #click(target: Element): void {
-    if (this.#pressed !== null) this.#dismissal.press(this.#pressed, target, this.#point);
-    const clicked = commonAncestor(this.#pressed, target);
-    this.#pressed = null;
-    this.#wanted = null;
-    this.#capture();
+  #click(pointer: Pointer, target: Element, button: number): void {
+    const { pressed } = pointer;
+    if (pressed !== null && button === 0) this.#dismissal.press(pressed, target, pointer.point);
+    const clicked = this.#clicks.button === button ? commonAncestor(pressed, target) : null;
+    if (this.#clicks.button === button) pointer.pressed = null;
+    if (pointer.buttons === 0) {
+      pointer.wanted = null;
+      this.#capture(pointer);
+    }
     if (clicked === null) return;
-    this.#mouse("click", clicked);
-    if (this.#clicks.count === 2) this.#mouse("dblclick", clicked);
+    this.#say(pointer, button === 0 ? "click" : "auxclick", clicked, { button });
+    if (this.#clicks.count === 2 && button === 0) this.#say(pointer, "dblclick", clicked);
   }
 
-  /** A finger is nowhere until it touches; what it touches first gets all of it, and a mouse's events where it only tapped. */
-  #finger(point: Point, isDown: boolean): void {
-    const wasDown = this.#isDown;
-    if (!wasDown && !isDown) return;
-    const hasMoved = point[0] !== this.#point[0] || point[1] !== this.#point[1];
-    const touch = (type: string, target: Element): boolean =>
-      this.#dispatch(target, touchEvent(this.#window, type, target, this.#point, this.#isDown, this.#how()));
-    if (!wasDown) {
-      [this.#point, this.#from, this.#slid, this.#isDown] = [point, point, false, true];
-      const target = this.#target();
-      [this.#pressed, this.#wanted] = [target, target];
-      this.#count(target);
-      this.#enter(target, {}, ["pointer"]);
-      this.#send("pointerdown", target);
-      this.#isSilent = !touch("touchstart", target);
-      this.#capture();
-      return;
+  /** A wheel that the page does not prevent scrolls what is under the mouse, or what that lies in. */
+  #turn(deltaY: number): void {
+    const target = this.#under(this.#mouse);
+    const how = { ...this.#how(this.#mouse), deltaY, wheelDeltaY: WHEEL_DELTA * deltaY };
+    if (this.#dispatch(target, new this.#window.WheelEvent("wheel", how)))
+      scrollFrom(this.#window, target, deltaY);
+  }
+
+  /** As Chromium drags and drops: while it does, a mouse says nothing else. */
+  #beginDrag(): void {
+    const mouse = this.#mouse;
+    const [x, y] = mouse.from;
+    if (Math.max(Math.abs(mouse.point[0] - x), Math.abs(mouse.point[1] - y)) < DRAG_PX) return;
+    this.#canDrag = false;
+    const source = pathOf(mouse.pressed).find((one) => isDraggable(this.#window, one));
+    if (source === undefined || this.#options.lock?.element != null) return;
+    const how = this.#how(mouse);
+    const drag = new Drag(this.#window, source, (target, event) => this.#dispatch(target, event));
+    if (!drag.begin({ ...how, clientX: x, clientY: y, screenX: x, screenY: y })) return;
+    this.#drag = drag;
+    this.#send(mouse, "pointercancel", this.#target(mouse), { ...GONE, cancelable: false });
+    mouse.wanted = null;
+    this.#capture(mouse);
+    this.#enter(mouse, null, GONE, ["pointer"]);
+    this.#isSilent = false;
+    drag.move(this.#under(mouse), how);
+  }
+
+  /** Fingers are nowhere until they touch; what each touches first gets all of it, and a mouse's events where one only tapped. */
+  #touch(points: readonly Point[]): void {
+    const fingers = this.#fingers;
+    const moved = fingers.filter(({ point }, i) => {
+      const now = points[i];
+      return now !== undefined && (now[0] !== point[0] || now[1] !== point[1]);
+    });
+    // Chromium tells of the last one first.
+    for (const finger of moved.toReversed()) {
+      const [x, y] = finger.point;
+      finger.point = points[fingers.indexOf(finger)];
+      const [fromX, fromY] = finger.from;
+      const slid = Math.hypot(finger.point[0] - fromX, finger.point[1] - fromY);
+      if (slid > SLIDE_PX) this.#isSilent = true;
+      const how = { button: -1, movementX: finger.point[0] - x, movementY: finger.point[1] - y };
+      this.#send(finger, "pointermove", this.#target(finger), how);
     }
-    const target = this.#pressed as Element;
-    if (hasMoved) {
-      this.#point = point;
-      this.#slid ||= Math.hypot(point[0] - this.#from[0], point[1] - this.#from[1]) > SLIDE_PX;
-      this.#send("pointermove", target);
-      touch("touchmove", target);
+    for (const target of new Set(moved.toReversed().map(({ pressed }) => pressed)))
+      this.#sayTouch("touchmove", target as Element, moved);
+    while (fingers.length > points.length) {
+      const [finger] = fingers.splice(points.length, 1);
+      this.#liftFinger(finger, fingers.length === 0);
     }
-    if (isDown) return;
-    this.#isDown = false;
-    this.#send("pointerup", target);
-    for (const one of ["pointerout", "pointerleave"])
-      this.#send(one, target, { bubbles: one === "pointerout" });
-    this.#over = null;
-    const isFree = touch("touchend", target) && !this.#isSilent && !this.#slid;
-    this.#wanted = null;
-    this.#capture();
-    if (!isFree) {
-      this.#pressed = null;
-      return;
+    for (const point of points.slice(fingers.length)) {
+      // A second finger makes it no tap.
+      this.#isSilent = fingers.length > 0;
+      const finger = new Pointer(MOUSE_ID + 1 + fingers.length, point);
+      fingers.push(finger);
+      finger.buttons = 1;
+      const target = this.#under(finger);
+      [finger.pressed, finger.wanted] = [target, target];
+      this.#count(target, 0);
+      this.#enter(finger, target, {}, ["pointer"]);
+      this.#send(finger, "pointerdown", target);
+      if (!this.#sayTouch("touchstart", target, [finger])) this.#isSilent = true;
     }
-    this.#mouse("mousemove", target);
-    if (this.#mouse("mousedown", target, { buttons: 1 })) this.#focus.press(target);
-    this.#mouse("mouseup", target);
-    this.#click(target);
+  }
+
+  #liftFinger(finger: Pointer, isLast: boolean): void {
+    const target = finger.pressed as Element;
+    const captured = this.#target(finger);
+    finger.buttons = 0;
+    this.#send(finger, "pointerup", captured);
+    finger.wanted = null;
+    this.#capture(finger);
+    this.#enter(finger, null, {}, ["pointer"]);
+    const isFree = this.#sayTouch("touchend", target, [finger]);
+    if (!isFree || !isLast || this.#isSilent) return;
+    this.#say(finger, "mousemove", target);
+    if (this.#say(finger, "mousedown", target, { buttons: 1 })) this.#focus.press(target);
+    this.#say(finger, "mouseup", target);
+    this.#click(finger, target, 0);
+  }
+
+  #sayTouch(type: string, target: Element, changed: readonly Pointer[]): boolean {
+    const how = this.#how(changed[0]);
+    return this.#dispatch(target, touchEvent(this.#window, type, target, this.#fingers, changed, how));
   }
 
   /** The pointer is not pressed any more. */
   lift(): void {
-    this.point(this.#point, false);
+    if (this.#options.isTouch) this.#touch([]);
+    else this.point(this.#mouse.point, false);
   }
 
   /** Nothing is held any more. */
@@ -255,109 +387,93 @@ export class Input {
     return modifiers;
   }
 
-  /** What is under the pointer, in whatever shadow; what has captured it, or holds its lock. */
-  #target(): Element {
-    this.#capture();
-    const locked = this.#options.lock?.element;
-    if (locked != null) return locked;
-    if (this.#captured !== null) return this.#captured;
-    const { document } = this.#window;
+  /** What gets a pointer's events: what has captured it, or holds its lock, else what is under it. */
+  #target(pointer: Pointer): Element {
+    this.#capture(pointer);
+    return this.#options.lock?.element ?? pointer.captured ?? this.#under(pointer);
+  }
+
+  #under({ point }: Pointer): Element {
     this.#options.beforeLooking?.();
-    const place = this.#point as [number, number];
-    let found = document.elementFromPoint(...place) ?? document.documentElement;
-    for (let inner = found.shadowRoot?.elementFromPoint(...place); inner && inner !== found; ) {
-      found = inner;
-      inner = found.shadowRoot?.elementFromPoint(...place);
-    }
-    return found;
+    return elementAt(this.#window.document, point);
   }
 
   /** What was asked for by `setPointerCapture` comes into force before the next event of the pointer. */
-  #capture(): void {
-    if (this.#wanted?.isConnected === false) this.#wanted = null;
-    const [before, now] = [this.#captured, this.#wanted];
+  #capture(pointer: Pointer): void {
+    if (pointer.wanted?.isConnected === false) pointer.wanted = null;
+    const [before, now] = [pointer.captured, pointer.wanted];
     if (before === now) return;
-    this.#captured = now;
-    if (before?.isConnected) this.#send("lostpointercapture", before);
-    if (now !== null) this.#send("gotpointercapture", now);
+    pointer.captured = now;
+    if (before?.isConnected) this.#send(pointer, "lostpointercapture", before, { cancelable: false });
+    if (now !== null) this.#send(pointer, "gotpointercapture", now, { cancelable: false });
   }
 
-  /** @returns whether nothing prevented what follows it. */
-  #pointer(type: "move" | "down" | "up", target: Element, more: MouseEventInit = {}): boolean {
-    this.#enter(target, more);
-    const isLocked = this.#options.lock?.element != null;
-    const move = type === "move" ? { ...more, ...(isLocked ? {} : { button: -1 }) } : more;
-    const isFree = this.#send(`pointer${type}`, target, move);
-    // After a press that the page has prevented come no mouse events until its release.
-    if (type === "down") this.#isSilent = !isFree;
-    const isSilent = this.#isSilent;
-    if (type === "up") this.#isSilent = false;
-    return isSilent || this.#mouse(`mouse${type}`, target, more);
-  }
-
-  /** Tells what the pointer leaves and what it comes to. */
+  /** Tells what a pointer leaves and what it comes to; null: it is nowhere. */
   #enter(
-    target: Element,
+    pointer: Pointer,
+    target: Element | null,
     more: MouseEventInit,
     kinds: readonly ("pointer" | "mouse")[] = ["pointer", "mouse"],
   ): void {
-    const before = this.#over?.isConnected ? this.#over : null;
+    const before = pointer.over?.isConnected ? pointer.over : null;
     if (before === target) return;
-    this.#over = target;
+    pointer.over = target;
     const [left, entered] = [pathOf(before), pathOf(target)];
     for (const kind of kinds) {
       const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
         const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
-        if (kind === "pointer") this.#send(`pointer${name}`, to, how);
-        else this.#mouse(`mouse${name}`, to, how);
+        if (kind === "pointer") this.#send(pointer, `pointer${name}`, to, how);
+        else this.#say(pointer, `mouse${name}`, to, how);
       };
       if (before !== null) send("out", before, target, true);
       for (const one of left) if (!entered.includes(one)) send("leave", one, target, false);
+      if (target === null) continue;
       send("over", target, before, true);
       for (const one of entered.toReversed()) if (!left.includes(one)) send("enter", one, before, false);
     }
   }
 
-  #send(type: string, target: Element, more: PointerEventInit = {}): boolean {
+  /** An event of a pointer. */
+  #send(pointer: Pointer, type: string, target: Element, more: PointerEventInit = {}): boolean {
     const how = {
-      pointerId: POINTER_ID,
-      isPrimary: true,
+      pointerId: pointer.id,
+      isPrimary: pointer.id <= MOUSE_ID + 1,
       pointerType: this.#options.isTouch ? "touch" : "mouse",
-      pressure: this.#isDown ? 0.5 : 0,
+      pressure: pointer.buttons === 0 ? 0 : 0.5,
     };
-    return this.#dispatch(target, new this.#window.PointerEvent(type, { ...this.#how(), ...how, ...more }));
+    const { PointerEvent } = this.#window;
+    return this.#dispatch(target, new PointerEvent(type, { ...this.#how(pointer), ...how, ...more }));
   }
 
-  #mouse(type: string, target: Element, more: MouseEventInit = {}): boolean {
+  /** An event of a mouse; clicks are a pointer's. */
+  #say(pointer: Pointer, type: string, target: Element, more: MouseEventInit = {}): boolean {
     if (NOT_ON_DISABLED.test(type) && target.closest(":disabled") !== null) return true;
     const detail = /down|up|click/.test(type) ? this.#clicks.count : 0;
-    const how = { ...this.#how(), detail, ...more };
-    if (type !== "click") return this.#dispatch(target, new this.#window.MouseEvent(type, how));
-    return this.#send("click", target, how);
+    const how = { ...this.#how(pointer), detail, ...more };
+    if (type !== "click" && type !== "auxclick")
+      return this.#dispatch(target, new this.#window.MouseEvent(type, how));
+    return this.#send(pointer, type, target, { ...how, isPrimary: false });
   }
 
   /** A press soon after another one in the same place is the second of a double click. */
-  #count(target: Element): void {
-    const { at, point, count } = this.#clicks;
-    const isSoon = this.#time.now - at <= DOUBLE_MS && target === this.#clicks.target;
-    const isHere = Math.hypot(this.#point[0] - point[0], this.#point[1] - point[1]) <= DOUBLE_PX;
-    this.#clicks = {
-      count: isSoon && isHere ? count + 1 : 1,
-      at: this.#time.now,
-      point: this.#point,
-      target,
-    };
+  #count(target: Element, button: number): void {
+    const last = this.#clicks;
+    const { point } = this.#fingers.at(-1) ?? this.#mouse;
+    const isSame = target === last.target && button === last.button;
+    const isSoon = this.#time.now - last.at <= DOUBLE_MS;
+    const isHere = Math.hypot(point[0] - last.point[0], point[1] - last.point[1]) <= DOUBLE_PX;
+    const count = isSame && isSoon && isHere ? last.count + 1 : 1;
+    this.#clicks = { count, button, at: this.#time.now, point, target };
   }
 
-  #how(): MouseEventInit {
-    const [x, y] = this.#point;
+  #how({ point: [x, y], buttons }: Pointer): MouseEventInit {
     return {
       clientX: x,
       clientY: y,
       screenX: x,
       screenY: y,
       button: 0,
-      buttons: this.#isDown ? 1 : 0,
+      buttons,
       bubbles: true,
       cancelable: true,
       composed: true,
@@ -373,24 +489,4 @@ export class Input {
     // The browser reports a listener's error to the window.
     return target.dispatchEvent(event);
   }
-}
-
-/** An element and all that it lies in, also outside of its shadow. */
-function pathOf(element: Element | null): Element[] {
-  const path: Element[] = [];
-  for (let one = element; one !== null; one = parentOf(one)) path.push(one);
-  return path;
-}
-
-function parentOf(element: Element): Element | null {
-  const { parentElement } = element;
-  if (parentElement !== null) return parentElement;
-  const root = element.getRootNode();
-  return "host" in root ? (root as ShadowRoot).host : null;
-}
-
-/** The nearest element that holds both, or is one of them: browsers give it the click. Null: there is none any more. */
-function commonAncestor(one: Element | null, other: Element): Element | null {
-  const others = pathOf(other);
-  return pathOf(one).find((element) => others.includes(element)) ?? null;
 }

@@ -1,5 +1,6 @@
 /** The frames within a page, as portals and wrappers put games into: each has a clock that follows the page's. */
 
+import { elementAt } from "./element-paths.ts";
 import { define, defineProperty } from "./overriding.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -73,7 +74,7 @@ export class NestedFrames {
   /** The frame under a place in the page's window. */
   at(x: number, y: number): NestedFrame | null {
     if (this.#all.length === 0) return null;
-    const target = this.#window.document.elementFromPoint(x, y);
+    const target = elementAt(this.#window.document, [x, y]);
     return this.#all.find(({ element }) => element === target) ?? null;
   }
 

@@ -13,12 +13,15 @@ const REAL_EVENTS = [
   "animationend",
   "animationiteration",
   "animationstart",
+  "auxclick",
   "blur",
   "click",
   "contextmenu",
   "dblclick",
   "focus",
+  "dragstart",
   "gamepadconnected",
+  "gamepaddisconnected",
   "keydown",
   "keypress",
   "keyup",
@@ -53,7 +56,7 @@ const REAL_EVENTS = [
   "wheel",
 ];
 /** Events of those that a person causes: let through while a person plays. */
-const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
+const BY_HAND = /^(auxclick|click|contextmenu|dblclick|dragstart|key|mouse|pointer|touch|wheel)/;
 
 export interface Surroundings {
   /** A person plays: what they do reaches the game. */
@@ -113,7 +116,10 @@ export function installSurroundings(
   define(window, "open", () => null);
   define(window, "print", () => undefined);
   defineGetter(window.Navigator.prototype, "hardwareConcurrency", () => 2);
-  const answers: Record<string, unknown> = { getGamepads: () => [], vibrate: () => true };
+  const answers: Record<string, unknown> = {
+    getGamepads: () => [null, null, null, null],
+    vibrate: () => true,
+  };
   for (const name in answers) if (name in navigator) define(navigator, name, answers[name]);
   state.lock = pretend(
     window,

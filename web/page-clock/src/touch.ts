@@ -1,6 +1,7 @@
 /** A page that believes to be on a phone: it may ask for a finger by any of the usual signs. */
 
 import { define, defineGetter, defineHandler } from "./overriding.ts";
+import type { Pointer } from "./pointer.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -19,28 +20,40 @@ export function installTouch(window: Page): void {
   );
 }
 
-/** The event of a single finger on `target`. @param isDown whether it still touches. */
+/** The first of them, as `PointerEvent.pointerId`, and as `Touch.identifier`. */
+const FIRST_ID = 2;
+
+/**
+ * An event of fingers on `target`.
+ *
+ * @param all those that touch now.
+ * @param changed those that the event is of.
+ */
 export function touchEvent(
   window: Page,
   type: string,
   target: Element,
-  [clientX, clientY]: readonly [number, number],
-  isDown: boolean,
+  all: readonly Pointer[],
+  changed: readonly Pointer[],
   how: EventInit,
 ): TouchEvent {
-  const touch = new window.Touch({
-    identifier: 0,
-    target,
-    clientX,
-    clientY,
-    screenX: clientX,
-    screenY: clientY,
-    pageX: clientX + window.scrollX,
-    pageY: clientY + window.scrollY,
-    radiusX: 1,
-    radiusY: 1,
-    force: isDown ? 1 : 0,
-  });
-  const touches = isDown ? [touch] : [];
-  return new window.TouchEvent(type, { ...how, touches, targetTouches: touches, changedTouches: [touch] });
+  const touchOf = (finger: Pointer): Touch => {
+    const [clientX, clientY] = finger.point;
+    return new window.Touch({
+      identifier: finger.id - FIRST_ID,
+      target: finger.pressed as Element,
+      clientX,
+      clientY,
+      screenX: clientX,
+      screenY: clientY,
+      pageX: clientX + window.scrollX,
+      pageY: clientY + window.scrollY,
+      radiusX: 1,
+      radiusY: 1,
+      force: all.includes(finger) ? 1 : 0,
+    });
+  };
+  const [touches, changedTouches] = [all, changed].map((some) => some.map(touchOf));
+  const targetTouches = touches.filter((touch) => touch.target === target);
+  return new window.TouchEvent(type, { ...how, touches, targetTouches, changedTouches });
 }

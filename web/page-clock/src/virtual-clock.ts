@@ -1,18 +1,20 @@
 /** The clock of one page, as the trainer holds it: time, chance, input, storage, sound and drawing of that window. */
 
+import type { PointerHow } from "../../sdk/src/page-adapter.ts";
 import { Animations } from "./animations.ts";
 import { Chance, dateOf, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
 import { forgetAlerts } from "./dialogs.ts";
 import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
-import { Input, type Point } from "./input.ts";
+import { Input } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
 import { installMessages, type Running } from "./messages.ts";
 import { NestedFrames } from "./nested-frames.ts";
 import { installObservers, type Observers } from "./observers.ts";
 import { define } from "./overriding.ts";
 import { holdOwnTurns } from "./own-turns.ts";
+import type { Point } from "./pointer.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
@@ -43,6 +45,8 @@ export interface ClockOptions {
   size: readonly [width: number, height: number];
   /** Whether the pointer is a finger, and the page on a phone. */
   touch: boolean;
+  /** Whether it has a gamepad from its beginning on. */
+  pad: boolean;
 }
 
 export const DEFAULT_OPTIONS: ClockOptions = {
@@ -53,6 +57,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
   isSeen: false,
   size: [800, 600],
   touch: false,
+  pad: false,
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
@@ -164,6 +169,7 @@ export class VirtualClock {
     const { lock } = this.#surroundings;
     this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
     this.#input.installCapture();
+    if (options.pad) this.#time.add(() => this.#input.connectPad(), 0, [], false, false);
     installChance(window, this.#chance);
     installSound(window, this.#time, this.#loading);
     watchUnheld(window, this.#time, this.unheld);
@@ -278,20 +284,22 @@ export class VirtualClock {
     focused?.hold(codes);
   }
 
-  /** Where the pointer is from now on, and whether it is pressed. */
-  point(point: Point, isDown: boolean): void {
+  /** Where the pointer is from now on, and what it does there: see `Input.point`. */
+  point(point: Point, how: boolean | PointerHow, second?: Point): void {
     const [x, y] = point;
+    const isDown = how !== false && how !== "move";
     const inner = this.#frames.at(x, y);
     for (const frame of this.#frames.all) if (frame !== inner) frame.clock.lift();
     if (inner === null) {
       this.#frames.focus(null, isDown);
-      this.#input.point(point, isDown);
+      this.#input.point(point, how, second);
       return;
     }
     this.#input.lift();
     this.#frames.focus(inner, isDown);
     const { left, top } = inner.place;
-    inner.clock.point([x - left, y - top], isDown);
+    const within = ([x, y]: Point): Point => [x - left, y - top];
+    inner.clock.point(within(point), how, second && within(second));
   }
 
   /** The pointer is not pressed any more. */

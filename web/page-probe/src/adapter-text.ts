@@ -1,5 +1,6 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
+import type { PointerPlace } from "attract/page-adapter";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { MARKED } from "./boards.ts";
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
@@ -132,7 +133,8 @@ export function adapterText(all: Findings): string {
       ? "// No end was found: episodes end by their time limit. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.ends.map(({ text }) => text).filter((text) => text !== reading.end?.text))}\n  over: (w) => ${reading.end.text}`,
   ];
-  return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
+  const body = `${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
+  return head(found, body) + body;
 }
 
 /** The adapter of a page that is an environment already. */
@@ -214,7 +216,7 @@ function usesMade(found: Findings): boolean {
   return wholeText(found).includes(MADE_GAME);
 }
 
-function head(found: Findings): string {
+function head(found: Findings, body: string): string {
   const { title, seesPixels, reading } = found;
   const texts = textsIn(reading);
   const drawing = usesDrawn(wholeText(found)) || hasSpot(found);
@@ -223,6 +225,7 @@ function head(found: Findings): string {
     ...(seesPixels ? [] : ["box"]),
     ...["definePageGame", "discrete"],
     ...(drawing ? ["drawn"] : []),
+    ...(body.includes("elements(w, ") ? ["elements"] : []),
     ...(usesMade(found) ? ["made"] : []),
     ...(texts.includes("numberIn(") ? ["numberIn"] : []),
     ...(texts.includes(PORTAL) ? ["portal"] : []),
@@ -366,8 +369,11 @@ function advancing(keys: readonly [string, string[]][]): string {
 }
 
 function pointOf({ input }: Move): string {
-  const [x, y, isDown] = input.pointer as readonly [number, number, boolean];
-  return isDown ? `[${Math.round(x)}, ${Math.round(y)}]` : `[${Math.round(x)}, ${Math.round(y)}, "move"]`;
+  const [x, y, how = "press", second] = input.pointer as PointerPlace;
+  const place = [x, y, ...(how === "press" ? [] : [how]), ...(second === undefined ? [] : [second])];
+  return JSON.stringify(place, (_, value) =>
+    typeof value === "number" ? Math.round(value) : value,
+  ).replaceAll(",", ", ");
 }
 
 function quoted(label: string): string {

@@ -1,6 +1,7 @@
 /** Boards that are made of elements: cells that are alike, and the marks by which they differ. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { elements, everyIn } from "../../sdk/src/page/elements.ts";
 import type { Place } from "./places.ts";
 import { selectorOf } from "./roots.ts";
 
@@ -48,7 +49,7 @@ export function marksIn(window: PageWindow): Place[] {
 }
 
 function marked(window: PageWindow, selector: string, mark: string): number[] {
-  const cells: Element[] = [...window.document.querySelectorAll(selector)];
+  const cells: Element[] = elements(window, selector);
   if (!mark.startsWith(SAYS)) return cells.map((cell) => Number(cell.matches(mark)));
   const text = mark.slice(SAYS.length);
   return cells.map((cell) => Number(cell.textContent?.trim() === text));
@@ -58,7 +59,7 @@ function marked(window: PageWindow, selector: string, mark: string): number[] {
 export const MARKED = `/** Which cells of a board of elements have a mark, a selector or "=" and a text: 1 for each that has, 0 for the others. */
 // biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
 function marked(w: any, selector: string, mark: string): number[] {
-  const cells: Element[] = [...w.document.querySelectorAll(selector)];
+  const cells: Element[] = elements(w, selector);
   if (!mark.startsWith("=")) return cells.map((cell) => Number(cell.matches(mark)));
   return cells.map((cell) => Number(cell.textContent?.trim() === mark.slice(1)));
 }
@@ -66,12 +67,12 @@ function marked(w: any, selector: string, mark: string): number[] {
 
 function boardsIn(window: PageWindow): Board[] {
   const boards: Board[] = [];
-  for (const parent of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+  for (const parent of everyIn(window)) {
     const own = selectorOf(window, parent);
     if (own === null || boards.some(({ cells }) => cells.some((cell) => cell.contains(parent)))) continue;
     for (const cells of ["> *", "> * > *"]) {
       const selector = `${own} ${cells}`;
-      const found = [...window.document.querySelectorAll(selector)] as HTMLElement[];
+      const found = elements(window, selector);
       if (!isBoard(found)) continue;
       boards.push({ selector, cells: found });
       break;

@@ -80,7 +80,9 @@ function moveOf({ label, input, isLate, effects }: Move): ProbeMove {
   return {
     label: wordsOf(label),
     keys: [...input.keys],
-    pointer: input.pointer === undefined ? null : [...input.pointer],
+    pointer:
+      input.pointer === undefined ? null : [input.pointer[0], input.pointer[1], input.pointer[2] !== "move"],
+    how: input.pointer?.[2] ?? null,
     why: isLate ? "it had an effect after other moves" : "play with it differs from the same play without it",
     num_moved: effects?.size ?? 0,
   };

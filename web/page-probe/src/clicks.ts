@@ -1,6 +1,8 @@
 /** What a player may click: elements that are alike and for which the page handles clicks. */
 
+import { middleOf } from "attract/page-action";
 import type { PageWindow } from "attract/page-adapter";
+import { everyIn } from "../../sdk/src/page/elements.ts";
 
 const CLICKS = ["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"] as const;
 /** In CSS pixels: smaller ones are no cells. */
@@ -13,34 +15,53 @@ const MAX_HEIGHT = 2_000;
 
 /** Events of a person's hands. */
 const INPUTS =
-  /^(?:key(?:down|up|press)|(?:dbl)?click|contextmenu|wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
+  /^(?:key(?:down|up|press)|(?:dbl|aux)?click|contextmenu|(?:mouse)?wheel|(?:mouse|pointer|touch|drag|gamepad|device)\w+|drop|beforeinput|input)$/;
 /** Those of a keyboard or a mouse. */
 const HANDS = /^(?:key|mouse|pointer|click|dblclick)/;
 const MAX_ELEMENTS = 1_000;
 
-/** Adds each element that gets a click listener from now on to `heard`, and the inputs that anything listens to to `inputs`. */
-export function noteClicks(window: PageWindow, heard: Set<Element>, inputs = new Set<string>()): void {
-  const { EventTarget, Element } = window;
+/** By each event of `INPUTS`, what listens to it. A page that asks for gamepads counts as one that listens to them. */
+export type Listeners = ReadonlyMap<string, ReadonlySet<unknown>>;
+
+/** Adds each element that gets a click listener from now on to `heard`, and what listens to inputs to `inputs`. */
+export function noteClicks(
+  window: PageWindow,
+  heard: Set<Element>,
+  inputs = new Map<string, Set<unknown>>(),
+): void {
+  const { EventTarget, Element, navigator } = window;
   const { prototype } = EventTarget;
   const { addEventListener } = prototype;
+  const note = (type: string, target: unknown): unknown =>
+    inputs.set(type, (inputs.get(type) ?? new Set()).add(target));
   prototype.addEventListener = function (this: unknown, type: string, ...given: unknown[]): void {
-    if (INPUTS.test(type)) inputs.add(type);
+    if (INPUTS.test(type)) note(type, this);
     if (this instanceof Element && CLICKS.some((name) => name === type)) heard.add(this as Element);
     // A module that names no object means its own window, not this one's.
     addEventListener.call(this ?? window, type, ...given);
   };
+  const { getGamepads } = navigator;
+  if (getGamepads === undefined) return;
+  navigator.getGamepads = () => {
+    note("gamepadconnected", navigator);
+    return getGamepads.call(navigator);
+  };
 }
 
-/** Inputs that the page listens to by now, sorted. @param inputs of listeners; those of properties as `onkeydown` are added. */
-export function listenedIn(window: PageWindow, inputs: Iterable<string>): string[] {
+/** What listens to inputs by now. @param noted by `noteClicks`; those of properties as `onkeydown` are added. */
+export function listenersIn(window: PageWindow, noted: Listeners): Listeners {
   const { document } = window;
-  const targets = [window, document, ...[...document.querySelectorAll("*")].slice(0, MAX_ELEMENTS)];
-  const names = Object.keys(window.HTMLElement.prototype).filter((name) => INPUTS.test(name.slice(2)));
-  const given = names.filter((name) => targets.some((one) => typeof one[name] === "function"));
-  return [...new Set([...inputs, ...given.map((name) => name.slice(2))])].sort();
+  const targets = [window, document, document.body, ...everyIn(window).slice(0, MAX_ELEMENTS)];
+  const found = new Map([...noted].map(([type, some]) => [type, new Set(some)]));
+  for (const name of Object.keys(window.HTMLElement.prototype)) {
+    const type = name.slice(2);
+    const some = INPUTS.test(type) ? targets.filter((one) => typeof one?.[name] === "function") : [];
+    if (some.length > 0) found.set(type, new Set([...(found.get(type) ?? []), ...some]));
+  }
+  return found;
 }
 
-/** Whether only a finger plays the page. @param listens see `listenedIn`. */
+/** Whether only a finger plays the page. @param listens names of `listenersIn`. */
 export function isForTouch(listens: readonly string[]): boolean {
   return listens.some((name) => name.startsWith("touch")) && !listens.some((name) => HANDS.test(name));
 }
@@ -63,7 +84,7 @@ export function heightForClicks(window: PageWindow, heard: Iterable<Element>): n
 }
 
 function groupsIn(window: PageWindow, heard: Iterable<Element>, height: number): HTMLElement[][] {
-  const all = [...window.document.body.querySelectorAll("*")] as HTMLElement[];
+  const all = everyIn(window);
   const known = new Set<unknown>(heard);
   const hears = (one: HTMLElement): boolean =>
     known.has(one) || CLICKS.some((name) => (one as PageWindow)[`on${name}`] != null);
@@ -87,9 +108,10 @@ function groupsIn(window: PageWindow, heard: Iterable<Element>, height: number):
     .sort((a, b) => b.length - a.length);
 }
 
-function isInSight({ innerWidth }: PageWindow, innerHeight: number, element: HTMLElement): boolean {
-  const { left, top, width, height } = element.getBoundingClientRect();
-  const [x, y] = [left + width / 2, top + height / 2];
+function isInSight(window: PageWindow, innerHeight: number, element: HTMLElement): boolean {
+  const { width, height } = element.getBoundingClientRect();
+  const [x, y] = middleOf(element, window) ?? [-1, -1];
+  const { innerWidth } = window;
   const isInside = x > 0 && y > 0 && x < innerWidth && y < innerHeight;
   return isInside && width * height >= MIN_AREA && element.checkVisibility();
 }

@@ -2,9 +2,11 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
+import { everyIn } from "../../sdk/src/page/elements.ts";
 import { numeralsOf } from "../../sdk/src/page/numerals.ts";
 import { PROMPT } from "./end-words.ts";
 import { MAX_ELEMENTS, type Place, type Value } from "./places.ts";
+import { withinOf } from "./roots.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
 /** A thing that comes in more sizes, or in more parts of its image, is identified without them. */
@@ -134,14 +136,16 @@ function thingsPlace(look: string): Place {
 /** Selectors of positioned elements, which a game may move. */
 function elementsOf(window: PageWindow): string[] {
   const found = new Set<string>();
-  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+  for (const element of everyIn(window)) {
     if (found.size === MAX_SELECTORS) break;
     const [name] = element.classList;
     const id = element.getAttribute("id");
     if (name === undefined && id === null) continue;
     const { position, transform } = window.getComputedStyle(element);
     if (!/absolute|fixed/.test(position) && transform === "none") continue;
-    found.add(name === undefined ? `#${window.CSS.escape(id)}` : `.${window.CSS.escape(name)}`);
+    const within = withinOf(window, element);
+    if (within !== null)
+      found.add(within + (name === undefined ? `#${window.CSS.escape(id)}` : `.${window.CSS.escape(name)}`));
   }
   return [...found];
 }

@@ -1,7 +1,8 @@
 /** Keys, clicks and actions at given frames, as one script. */
 
-import { pressAction } from "attract/page-action";
-import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { middleOf, pressAction } from "attract/page-action";
+import type { PageAdapter, PageWindow, PointerHow, PointerPlace } from "attract/page-adapter";
+import { elements } from "../../sdk/src/page/elements.ts";
 import type { PageFrame } from "../../worker/src/page/page-frame.ts";
 import { wordsOf } from "./json-value.ts";
 import { attempt } from "./places.ts";
@@ -10,10 +11,13 @@ import type { Input } from "./trial.ts";
 /** Pressed from frame `from` until before frame `to`. */
 export type GivenInput = { readonly name: string; readonly from: number; readonly to: number } & (
   | { readonly kind: "key" }
-  | { readonly kind: "element" }
-  | { readonly kind: "point"; readonly x: number; readonly y: number }
+  | { readonly kind: "pointer"; readonly how: PointerHow; readonly targets: readonly Target[] }
   | { readonly kind: "action" }
 );
+
+/** A selector, or a place in the page's window. */
+type Target = string | Spot;
+type Spot = readonly [x: number, y: number];
 
 /** One play of them; used once. */
 export class GivenInputs {
@@ -21,7 +25,7 @@ export class GivenInputs {
   readonly #adapter: PageAdapter | null;
   readonly #ticksPerStep: number;
   /** Where each click is, once it has begun; null: nowhere. */
-  readonly #places = new Map<GivenInput, readonly [x: number, y: number] | null>();
+  readonly #places = new Map<GivenInput, PointerPlace | null>();
   /** Why inputs did nothing. */
   readonly problems = new Map<GivenInput, string>();
   readonly #pressed = new Set<GivenInput>();
@@ -61,7 +65,9 @@ export class GivenInputs {
       "another click is made in the same frames",
     );
     const keys = [...new Set(held.map(({ name }) => name))];
-    return click === undefined ? { keys } : { keys, pointer: [...click.place, true] };
+    if (click === undefined) return { keys };
+    const { from, to } = click.input;
+    return { keys, pointer: click.place, progress: (tick - from) / (to - from) };
   }
 
   /** An input that is pressed in no frame has a problem: its own, or that another one `leaves` no room for it. */
@@ -80,26 +86,32 @@ export class GivenInputs {
     pressAction(adapter, window, all, hands, hands.stepTick / this.#ticksPerStep);
   }
 
-  #placeOf(input: GivenInput, window: PageWindow): readonly [x: number, y: number] | null {
-    if (input.kind !== "element" && input.kind !== "point") return null;
+  #placeOf(input: GivenInput, window: PageWindow): PointerPlace | null {
+    if (input.kind !== "pointer") return null;
     let place = this.#places.get(input);
     if (place === undefined) {
-      place = input.kind === "point" ? [input.x, input.y] : this.#find(input, window);
-      const { innerWidth, innerHeight } = window;
-      const [x, y] = place ?? [0, 0];
-      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) {
-        const problem = `it is outside of the page's window of ${innerWidth} x ${innerHeight}`;
-        this.problems.set(input, wordsOf(problem));
-        place = null;
-      }
+      const [first, second] = input.targets.map((target) => this.#find(input, target, window));
+      const isThere = first != null && second !== null;
+      place = !isThere ? null : second === undefined ? [...first, input.how] : [...first, input.how, second];
       this.#places.set(input, place);
     }
     return place;
   }
 
   /** The middle of an element once it is in the window; as in adapters, a longer page is scrolled to it. */
-  #find(input: GivenInput, window: PageWindow): readonly [x: number, y: number] | null {
-    const all = attempt(() => window.document.querySelectorAll(input.name) as NodeListOf<HTMLElement>);
+  #find(input: GivenInput, target: Target, window: PageWindow): Spot | null {
+    const place = typeof target === "string" ? this.#middle(input, target, window) : target;
+    if (place === null) return null;
+    const { innerWidth, innerHeight } = window;
+    const [x, y] = place;
+    if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) return place;
+    const problem = `it is outside of the page's window of ${innerWidth} x ${innerHeight}`;
+    this.problems.set(input, wordsOf(problem));
+    return null;
+  }
+
+  #middle(input: GivenInput, selector: string, window: PageWindow): Spot | null {
+    const all = attempt(() => elements(window, selector));
     const element = [...(all ?? [])].find((one) => one.checkVisibility());
     if (element === undefined) {
       const problem =
@@ -114,7 +126,6 @@ export class GivenInputs {
     const { bottom, top } = element.getBoundingClientRect();
     if (bottom > window.innerHeight || top < 0)
       element.scrollIntoView({ block: "center", behavior: "instant" });
-    const { x, y, width, height } = element.getBoundingClientRect();
-    return [x + width / 2, y + height / 2];
+    return middleOf(element, window);
   }
 }

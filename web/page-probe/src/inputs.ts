@@ -1,10 +1,14 @@
 /** Finds which keys and pointer positions change a page's state compared with the same play without them. */
 
+import { middleOf } from "attract/page-action";
+import type { PointerHow } from "attract/page-adapter";
+import { canvasesIn, elements } from "../../sdk/src/page/elements.ts";
+import { PAD_BUTTONS, PAD_STICKS } from "../../sdk/src/page-inputs.gen.ts";
 import { clickGroupsOf } from "./clicks.ts";
 import { type Direction, effectsOf } from "./effects.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import { followersOf, placesAlong, spotsOf } from "./pointer.ts";
+import { askedHow, askedOf, followersOf, placesAlong, spotsOf } from "./pointer.ts";
 import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
 import { type Press, pressesIn, pressesOf, promptsIn, type StartAction, start } from "./start-actions.ts";
@@ -27,6 +31,11 @@ const KEYS = [
 const FURTHER_KEYS = [
   ...["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyK", "KeyM", "KeyN", "KeyR", "Tab"],
   ...["Digit1", "Digit2", "Digit3", "Digit4"],
+];
+/** Tried where a page asks for a gamepad. */
+const PAD = [
+  ...PAD_STICKS.slice(0, 4),
+  ...PAD_BUTTONS.filter((code) => /Pad(?:[A-Z]|Left|Right|Up|Down)$/.test(code)),
 ];
 const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
@@ -99,6 +108,9 @@ export class InputTests {
   /** Random moves before a test. */
   #prelude: readonly Input[] | null = null;
   #isMovingLater: boolean | null = null;
+  /** What the page listens to beside keys, presses and moves; null: nothing was played yet. */
+  #asked: readonly Move[] | null = null;
+  #asksForPad = false;
   /** Plays with the pointer at one spot each, by their labels. */
   readonly #pointed = new Map<string, Samples>();
   /** Texts that prompted for a start at the end of the last play. */
@@ -125,6 +137,8 @@ export class InputTests {
       TEST_TICKS,
       async (trial) => {
         for (const { text } of this.#placesIn(trial)) this.#usual.add(text);
+        this.#asked ??= askedOf(trial.window, this.#page.size, trial.listeners);
+        this.#asksForPad ||= trial.listeners.has("gamepadconnected");
       },
     );
     return this.#idle;
@@ -185,6 +199,7 @@ export class InputTests {
         if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
       }
     };
+    if (this.#asksForPad) await tryKeys(PAD);
     await tryKeys(KEYS);
     if (ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
       await tryKeys(FURTHER_KEYS);
@@ -206,6 +221,7 @@ export class InputTests {
     }
     if (!isTimeUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
     for (const isDown of [false, true]) if (await this.#point(isDown, moves, consider, isTimeUp)) break;
+    for (const { label, input } of this.#asked ?? []) if (!isTimeUp()) await consider(label, input);
     const isMoving = moving(idle) || (await this.movesLater());
     for (const group of await this.#elementMoves()) {
       if (moves.length > 0 && isTimeUp()) break;
@@ -213,8 +229,15 @@ export class InputTests {
       const places = this.#responding(clicks, NOTHING, await this.#play(() => NOTHING, 3 * TEST_TICKS));
       if (places.length === 0) continue;
       for (const place of places) changed.add(place);
-      const keys = moves.filter((move) => move.input.pointer === undefined);
-      moves.splice(0, moves.length, ...keys, ...group.slice(0, MAX_ELEMENTS));
+      const own = moves.filter(({ input: { pointer } }) => pointer === undefined || pointer[3] !== undefined);
+      const hows = new Set(
+        moves.map(({ input: { pointer } }) => (pointer?.[3] ? undefined : askedHow(pointer))),
+      );
+      // What one cell answers to, the others do.
+      const cells = [undefined, ...[...hows].filter((how) => how !== undefined)].flatMap((how) =>
+        group.slice(0, MAX_ELEMENTS).map((cell) => (how === undefined ? cell : withHow(cell, how))),
+      );
+      moves.splice(0, moves.length, ...own, ...cells);
       return { startAction: this.#startAction, moves, changed, isMoving, taps: true };
     }
     return { startAction: this.#startAction, moves, changed, isMoving, taps: await this.#isTapped(moves) };
@@ -305,11 +328,11 @@ export class InputTests {
     try {
       await start(trial, this.#startAction);
       const { window } = trial;
-      if (window.document.querySelector("canvas") !== null) return [];
+      if (canvasesIn(window).length > 0) return [];
       const heard = clickGroupsOf(window, trial.clickable).map((elements) => ({ name: "cell", elements }));
       const alike = groupsOf(window).map(({ selector }) => ({
         name: selector.replace(/^\./, ""),
-        elements: [...window.document.querySelectorAll(selector)] as HTMLElement[],
+        elements: elements(window, selector),
       }));
       // A group of one look may be a part of a board.
       const isPart = (some: readonly HTMLElement[]): boolean =>
@@ -318,10 +341,9 @@ export class InputTests {
       const groups = [...alike.filter(({ elements }) => !isPart(elements)), ...heard];
       return groups.map(({ name, elements }) =>
         elements.map((element, i) => {
-          const { x, y, width, height } = element.getBoundingClientRect();
           const text = element.tagName === "BUTTON" ? element.textContent?.trim().slice(0, 20) : "";
           const label = text || `${name} ${i + 1}`;
-          return { label, input: { keys: [], pointer: [x + width / 2, y + height / 2, true] } };
+          return { label, input: { keys: [], pointer: middleOf(element, window) ?? [0, 0] } };
         }),
       );
     } finally {
@@ -438,6 +460,10 @@ function preludeOf(moves: readonly Move[], ticks: number): Input[] {
 function clicking(moves: readonly Move[]): Script {
   const at = (click: number): number => Math.floor(((click * STRIDE) % 1) * moves.length);
   return (tick) => (tick % 8 < 4 ? moves[at(Math.floor(tick / 8))].input : NOTHING);
+}
+
+function withHow({ label, input: { pointer: [x, y] = [0, 0] } }: Move, how: PointerHow): Move {
+  return { label: `${how} ${label}`, input: { keys: [], pointer: [x, y, how] } };
 }
 
 function held(input: Input, ticks = HELD): Script {

@@ -1,5 +1,6 @@
 /** How an adapter begins its game: the text of its `menu` and `playing`. */
 
+import { INTO } from "../../sdk/src/page/elements.ts";
 import type { Findings } from "./adapter-text.ts";
 import { LONG_WAIT, lastPress, type Press, pressesOf, type StartAction } from "./start-actions.ts";
 
@@ -41,7 +42,7 @@ export function menuText(
     ...(selectors.length === 0
       ? []
       : [
-          `const buttons = ${JSON.stringify(selectors)}.map((one) => w.document.querySelector(one));`,
+          `const buttons = ${JSON.stringify(selectors)}.map((one) => ${selectors.some((one) => one.includes(INTO)) ? "elements(w, one)[0]" : "w.document.querySelector(one)"});`,
           "const button = buttons.find((one) => one?.checkVisibility());",
           'button?.scrollIntoView({ block: "nearest", behavior: "instant" });',
           "const box = button?.getBoundingClientRect();",

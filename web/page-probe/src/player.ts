@@ -78,7 +78,7 @@ export function playersOf(moves: readonly Move[], places: readonly Place[], seen
 
 /** The pointer's place, where moves of it have an effect: nothing else of the page may say where it is. */
 export function pointerSeen(moves: readonly Move[], size: readonly [number, number]): Seen[] {
-  if (!moves.some(({ input }) => input.pointer?.[2] === false)) return [];
+  if (!moves.some(({ input }) => input.pointer?.[2] === "move")) return [];
   return (["x", "y"] as const).map((axis, i) => ({
     place: {
       text: `${POINTER}?.${axis}`,

@@ -16,7 +16,7 @@ export function randomly(moves: readonly Move[], random: () => number): (tick: n
       left = MOVE_TICKS[0] + Math.floor(random() * (MOVE_TICKS[1] - MOVE_TICKS[0]));
     }
     // A pointer that stays pressed clicks once.
-    return input.pointer?.[2] === true && left < 2 ? NOTHING : input;
+    return input.pointer !== undefined && input.pointer[2] !== "move" && left < 2 ? NOTHING : input;
   };
 }
 

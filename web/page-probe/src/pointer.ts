@@ -1,5 +1,10 @@
 /** Where the pointer is tried, and the row of places that it gets where something follows it. */
 
+import { middleOf } from "attract/page-action";
+import type { PageWindow, PointerHow, PointerPlace } from "attract/page-adapter";
+import { everyIn } from "../../sdk/src/page/elements.ts";
+import { POINTER_INPUTS } from "../../sdk/src/page-inputs.gen.ts";
+import type { Listeners } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 import { type Axis, axisOf } from "./player.ts";
 import type { Input, Samples } from "./trial.ts";
@@ -15,6 +20,9 @@ const SPOTS: readonly (readonly [label: string, x: number, y: number])[] = [
 /** Places along one direction, and along each of two. */
 const NUM_PLACES = 9;
 const NUM_BOTH = 3;
+/** Elements at which what a page listens to is tried, and to which it is dragged. */
+const MAX_ELEMENTS = 3;
+const HOWS = Object.keys(POINTER_INPUTS) as PointerHow[];
 
 export interface Pointing {
   readonly label: string;
@@ -25,7 +33,7 @@ export interface Pointing {
 export function spotsOf([width, height]: readonly [number, number], isDown: boolean): Pointing[] {
   return SPOTS.map(([name, x, y]) => ({
     label: labelOf(name, isDown),
-    input: { keys: [], pointer: [width * x, height * y, isDown] },
+    input: { keys: [], pointer: [width * x, height * y, isDown ? "press" : "move"] },
   }));
 }
 
@@ -81,6 +89,43 @@ export function placesAlong(
     .flatMap((y) => shares(isX).map((x) => [x, y]))
     .map(([x, y], i) => ({
       label: `${isDown ? "click" : "point"} ${i + 1}`,
-      input: { keys: [], pointer: [width * x, height * y, isDown] },
+      input: { keys: [], pointer: [width * x, height * y, isDown ? "press" : "move"] },
     }));
+}
+
+/** What a page listens to beside presses and moves, at what listens to it, or in the middle. */
+export function askedOf(
+  window: PageWindow,
+  [width, height]: readonly [number, number],
+  listeners: Listeners,
+): Pointing[] {
+  const placesOf = (types: readonly string[], more = ""): (readonly [number, number])[] => {
+    const heard = new Set(types.flatMap((type) => [...(listeners.get(type) ?? [])]));
+    return everyIn(window)
+      .filter((one) => (heard.has(one) || (more !== "" && one.matches(more))) && one.checkVisibility())
+      .map((one) => middleOf(one, window))
+      .filter((place) => place !== null)
+      .slice(0, MAX_ELEMENTS);
+  };
+  return HOWS.flatMap((how) => {
+    const { asks, second } = POINTER_INPUTS[how];
+    if (!asks.some((type) => listeners.has(type))) return [];
+    const made = (label: string, pointer: PointerPlace): Pointing => ({
+      label: `${how} ${label}`,
+      input: { keys: [], pointer },
+    });
+    if (second !== null)
+      return placesOf([], "[draggable=true]").flatMap(([x, y], i) =>
+        placesOf(["dragover", "drop"]).map((end, j) => made(`${i + 1} to ${j + 1}`, [x, y, how, end])),
+      );
+    const places = placesOf(asks);
+    if (places.length === 0) places.push([width / 2, height / 2]);
+    return places.map(([x, y], i) => made(String(i + 1), [x, y, how]));
+  });
+}
+
+/** How the pointer does what few pages listen to; undefined: it is pressed or moved. */
+export function askedHow(pointer: PointerPlace | undefined): PointerHow | undefined {
+  const how = pointer?.[2];
+  return how !== undefined && POINTER_INPUTS[how].asks.length > 0 ? how : undefined;
 }

@@ -2,6 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import type { PageProbe } from "../../schema/src/api.gen.ts";
+import { canvasesIn, everyIn } from "../../sdk/src/page/elements.ts";
 import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
@@ -423,13 +424,14 @@ function among({ places, rows }: Samples, is: (place: Place) => boolean): Sample
 
 /** What the page's elements say, shown or not. */
 function textsIn(window: PageWindow): string[] {
-  const elements = [...window.document.body.querySelectorAll(":not(script, style)")] as HTMLElement[];
-  return elements.filter((one) => one.childElementCount === 0).map((one) => one.textContent ?? "");
+  return everyIn(window, ":not(script, style)")
+    .filter((one) => one.childElementCount === 0)
+    .map((one) => one.textContent ?? "");
 }
 
 /** Canvases that can be drawn on, the largest first. */
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
-  return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
+  return canvasesIn(window)
     .filter(({ width, height }) => width * height > 0)
     .sort((a, b) => b.width * b.height - a.width * a.height);
 }

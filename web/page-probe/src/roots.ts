@@ -1,6 +1,7 @@
 /** What can be read of a page: globals, variables of its classic scripts, results of its functions, and what it shows. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { elements, everyIn, hostOf, INTO } from "../../sdk/src/page/elements.ts";
 import { numberIn } from "../../sdk/src/page/numerals.ts";
 import { PROMPT } from "./end-words.ts";
 import { engineNames } from "./engine-names.ts";
@@ -101,13 +102,15 @@ export function answersOf(window: PageWindow, globals: readonly Root[]): Root[] 
 /** Numbers that elements show, and whether those that tell of an end are to be seen. */
 export function shownIn(window: PageWindow): Place[] {
   const places: Place[] = [];
-  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+  for (const element of everyIn(window)) {
     const selector = selectorOf(window, element);
     if (selector === null) continue;
-    const find = (page: PageWindow): HTMLElement | null => page.document.querySelector(selector);
+    const find = (page: PageWindow): HTMLElement | undefined => elements(page, selector)[0];
     const own = idOf(element) || classesOf(element) || selector;
     const name = isOpponents(element) ? `opponent's ${own}` : own;
-    const written = `w.document.querySelector(${JSON.stringify(selector)})`;
+    const written = selector.includes(INTO)
+      ? `elements(w, ${JSON.stringify(selector)})[0]`
+      : `w.document.querySelector(${JSON.stringify(selector)})`;
     const text = element.textContent?.trim() ?? "";
     const isLeaf =
       element.children.length === 0 || (element.childNodes[0]?.nodeType === 3 && text.length < 40);
@@ -145,12 +148,15 @@ export interface Group {
 /** The largest groups of elements that are alike and to be seen. */
 export function groupsOf(window: PageWindow): Group[] {
   const groups = new Map<string, Group>();
-  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+  for (const element of everyIn(window)) {
     const [name] = element.classList;
-    const { parentElement } = element;
-    if (parentElement === null || (name === undefined && element.tagName !== "BUTTON")) continue;
-    const own = name === undefined ? element.tagName.toLowerCase() : `.${window.CSS.escape(name) as string}`;
-    const alike = [...window.document.querySelectorAll(own)] as HTMLElement[];
+    const { parentNode } = element;
+    if (parentNode === null || (name === undefined && element.tagName !== "BUTTON")) continue;
+    const within = withinOf(window, element);
+    if (within === null) continue;
+    const own =
+      within + (name === undefined ? element.tagName.toLowerCase() : `.${window.CSS.escape(name) as string}`);
+    const alike = elements(window, own);
     if (alike.length < 2 || alike.length > MAX_ALIKE || groups.has(own)) continue;
     const isShown = alike.every((one) => one.checkVisibility() && one.offsetWidth * one.offsetHeight >= 64);
     if (isShown) groups.set(own, { selector: own, count: alike.length });
@@ -169,19 +175,20 @@ function row(cells: number[]): number[] {
 /** What such elements show: how many classes each has, and the number in each. */
 export function shownInGroups(window: PageWindow): Place[] {
   return groupsOf(window).flatMap(({ selector }) => {
-    const all = `[...w.document.querySelectorAll(${JSON.stringify(selector)})]`;
-    const elements = (page: PageWindow): HTMLElement[] => [...page.document.querySelectorAll(selector)];
+    const all = selector.includes(INTO)
+      ? `elements(w, ${JSON.stringify(selector)})`
+      : `[...w.document.querySelectorAll(${JSON.stringify(selector)})]`;
     const base = { name: selector, kind: "grid", fields: [], isShown: true } as const;
     return [
       {
         ...base,
         text: `${all}.map((one) => one.classList.length)`,
-        read: (page: PageWindow) => row(elements(page).map((one) => one.classList.length)),
+        read: (page: PageWindow) => row(elements(page, selector).map((one) => one.classList.length)),
       },
       {
         ...base,
         text: `${all}.map((one) => Number(one.textContent) || 0)`,
-        read: (page: PageWindow) => row(elements(page).map((one) => Number(one.textContent) || 0)),
+        read: (page: PageWindow) => row(elements(page, selector).map((one) => Number(one.textContent) || 0)),
       },
     ];
   });
@@ -207,7 +214,9 @@ export function classesOf(element: Element): string {
 
 /** A selector that gives this element and will again; null where none does. */
 export function selectorOf(window: PageWindow, element: Element): string | null {
-  const { document } = window;
+  const root = element.getRootNode() as Document | ShadowRoot;
+  const within = withinOf(window, element);
+  if (within === null) return null;
   const escaped = (name: string): string => window.CSS.escape(name) as string;
   const classes = [...element.classList].filter((name) => !/^(hidden|active|visible|show)$/.test(name));
   const selectors = [
@@ -219,5 +228,14 @@ export function selectorOf(window: PageWindow, element: Element): string | null 
   if (parent !== null && idOf(parent) !== "")
     selectors.push(`#${escaped(idOf(parent))} > ${element.tagName.toLowerCase()}`);
   selectors.push(element.tagName.toLowerCase());
-  return selectors.find((selector) => document.querySelectorAll(selector).length === 1) ?? null;
+  const found = selectors.find((selector) => root.querySelectorAll(selector).length === 1);
+  return found === undefined ? null : within + found;
+}
+
+/** What leads to the shadow root or the frame of an element, empty for one of the page itself; null: nothing does. */
+export function withinOf(window: PageWindow, element: Element): string | null {
+  const host = hostOf(window, element);
+  if (host === null) return "";
+  const own = selectorOf(window, host);
+  return own === null ? null : own + INTO;
 }

@@ -1,12 +1,14 @@
 /** What a player sees of a page and may click: texts, buttons and drawn things, each with its place. */
 
+import { middleOf } from "attract/page-action";
 import type { PageWindow } from "attract/page-adapter";
 import type { LookButton, LookText, LookThing } from "../../schema/src/api.gen.ts";
+import { elements, everyIn } from "../../sdk/src/page/elements.ts";
 import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
 import { clickGroupsOf } from "./clicks.ts";
 import { drawnIn, isDrawnThing } from "./drawn-places.ts";
 import { numberOf, wordsOf } from "./json-value.ts";
-import { classesOf } from "./roots.ts";
+import { classesOf, withinOf } from "./roots.ts";
 import { BUTTONS, drawnButtons, pathOf, shownButtons } from "./start-actions.ts";
 
 const MAX_SEEN = 300;
@@ -20,11 +22,11 @@ const LONGEST_BUTTON = 80;
 /** Texts of visible elements in the document's order, then those on canvases. */
 export function textsSeen(window: PageWindow): LookText[] {
   const found: LookText[] = [];
-  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+  for (const element of everyIn(window)) {
     if (found.length === MAX_SEEN) return found;
     const text = wordsOf(ownText(element));
     if (text === "" || element.matches(UNREAD) || !element.checkVisibility(SHOWN)) continue;
-    const middle = middleOf(element);
+    const middle = placeOf(element, window);
     if (middle !== null) found.push({ text, ...middle, on: "element" });
   }
   const known = new Set<string>();
@@ -41,21 +43,21 @@ export function textsSeen(window: PageWindow): LookText[] {
 
 /** Buttons and links, what is drawn like one, and groups of elements that handle clicks. */
 export function buttonsSeen(window: PageWindow, clickable: Iterable<Element>): LookButton[] {
-  const { document } = window;
   const found: LookButton[] = [];
   for (const { button } of shownButtons(window, BUTTONS)) {
-    const middle = middleOf(document.querySelector(button.selector) as HTMLElement);
+    const middle = placeOf(elements(window, button.selector)[0], window);
     const text = wordsOf(button.text, LONGEST_BUTTON);
     if (middle !== null) found.push({ selector: button.selector, text, ...middle, count: 1 });
   }
-  const known = new Set(found.map(({ selector }) => document.querySelector(selector as string)));
+  const known = new Set(found.map(({ selector }) => elements(window, selector as string)[0]));
   for (const group of clickGroupsOf(window, clickable)) {
     const [first] = group;
-    const middle = middleOf(first);
+    const middle = placeOf(first, window);
     if (known.has(first) || middle === null) continue;
     known.add(first);
     const [name] = classesOf(first).split(/\s+/);
-    const selector = name ? `.${window.CSS.escape(name)}` : pathOf(first);
+    const within = name ? withinOf(window, first) : null;
+    const selector = within === null ? pathOf(window, first) : `${within}.${window.CSS.escape(name)}`;
     found.push({
       selector,
       text: wordsOf(first.textContent, LONGEST_BUTTON),
@@ -83,8 +85,8 @@ export function thingsSeen(window: PageWindow): LookThing[] {
 }
 
 /** What is said of the pages in its visible frames: they are looked at by themselves alone. */
-export function framesSeen({ document }: PageWindow): string[] {
-  return ([...document.querySelectorAll("iframe, frame")] as HTMLElement[])
+export function framesSeen(window: PageWindow): string[] {
+  return everyIn(window, "iframe, frame")
     .filter((frame) => frame.checkVisibility(SHOWN))
     .map((frame) => `shows ${frame.getAttribute("src") ?? "a page"} in a frame: look at that page by itself`);
 }
@@ -98,10 +100,9 @@ function ownText(element: HTMLElement): string {
     .join("");
 }
 
-function middleOf(element: HTMLElement): { x: number; y: number } | null {
-  const { x, y, width, height } = element.getBoundingClientRect();
-  const middle = { x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
-  return width * height > 0 && isPlace(middle.x, middle.y) ? middle : null;
+function placeOf(element: HTMLElement, window: PageWindow): { x: number; y: number } | null {
+  const [x, y] = middleOf(element, window)?.map(Math.round) ?? [];
+  return isPlace(x, y) && isPlace(y, x) ? { x, y } : null;
 }
 
 function isPlace(x: number | undefined, y: number | undefined): x is number {

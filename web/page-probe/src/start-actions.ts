@@ -1,12 +1,14 @@
 /** How a game starts from its menu: by itself, by a key, by a click. */
 
+import { middleOf } from "attract/page-action";
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
+import { canvasesIn, elements, everyIn, hostOf, INTO } from "../../sdk/src/page/elements.ts";
 import { phaserSpots } from "../../sdk/src/page/phaser.ts";
 import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
 import { heightForClicks } from "./clicks.ts";
 import { PROMPT } from "./end-words.ts";
-import { classesOf, idOf, selectorOf } from "./roots.ts";
+import { classesOf, idOf, selectorOf, withinOf } from "./roots.ts";
 import { type Input, NOTHING, type PageToProbe, Trial } from "./trial.ts";
 
 /** Frames of a press, and frames until the next. */
@@ -89,7 +91,7 @@ export async function heightNeeded(page: PageToProbe, startActions: readonly Sta
     const trial = await Trial.open(page);
     try {
       await start(trial, startAction);
-      if (trial.window.document.querySelector("canvas") !== null) break;
+      if (canvasesIn(trial.window).length > 0) break;
       height = Math.max(height, heightForClicks(trial.window, trial.clickable));
     } finally {
       trial.close();
@@ -103,23 +105,22 @@ function inputOf(startAction: StartAction, window: PageWindow): Input {
   const presses = pressesOf(startAction);
   for (const press of presses.toReversed()) {
     const place = placeOf(press, window);
-    if (place !== undefined) return { keys: [], pointer: [...place, true] };
+    if (place !== undefined) return { keys: [], pointer: place };
   }
   const keys = presses.flatMap((press) => (press.kind === "key" ? [press.code] : []));
   const click = presses.findLast((press) => press.kind === "click");
-  return click === undefined ? { keys } : { keys, pointer: [click.x, click.y, true] };
+  return click === undefined ? { keys } : { keys, pointer: [click.x, click.y] };
 }
 
 function placeOf(press: Press, window: PageWindow): readonly [x: number, y: number] | undefined {
   if (press.kind === "spot") return spot(window, press.name);
   if (press.kind !== "element") return undefined;
-  const element = window.document.querySelector(press.selector) as HTMLElement | null;
+  const [element] = elements(window, press.selector);
   if (!element?.checkVisibility()) return undefined;
   // As in the adapter: a page longer than its window is scrolled to the button.
   const below = element.getBoundingClientRect().bottom - window.innerHeight;
   if (below > 0) window.scrollBy({ top: below, behavior: "instant" });
-  const { x, y, width, height } = element.getBoundingClientRect();
-  return [x + width / 2, y + height / 2];
+  return middleOf(element, window) ?? undefined;
 }
 
 /**
@@ -186,7 +187,7 @@ function keysIn(codes: readonly string[]): Press[] {
 
 /** A click in the middle: of the canvas, or of the window. */
 function clickIn(window: PageWindow, size: readonly [number, number]): Press {
-  const canvas = window.document.querySelector("canvas")?.getBoundingClientRect();
+  const canvas = canvasesIn(window)[0]?.getBoundingClientRect();
   const { x, y, width, height } = canvas?.width ? canvas : { x: 0, y: 0, width: size[0], height: size[1] };
   return { kind: "click", x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }
@@ -219,7 +220,15 @@ export function isLoading(window: PageWindow): boolean {
 }
 
 function textsIn(window: PageWindow): string[] {
-  return [...drawn(window).texts(), ...String(window.document.body.innerText ?? "").split("\n")];
+  // The body does not say what lies in shadows and frames.
+  const inner = everyIn(window, ":not(script, style, template)").filter(
+    (one) =>
+      hostOf(window, one) !== null && (one.parentElement === null || one.parentElement.matches("body")),
+  );
+  return [
+    ...drawn(window).texts(),
+    ...[window.document.body, ...inner].flatMap((one) => String(one.innerText ?? "").split("\n")),
+  ];
 }
 
 /** Whether a prompt from before the first press is still there, or the game counts down to its start. */
@@ -251,7 +260,7 @@ function buttonsOf(window: PageWindow): Button[] {
 
 /** Visible elements that do not lead to another page, with their texts and names. */
 export function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
-  const candidates = [...window.document.querySelectorAll(kinds)].slice(0, MAX_CANDIDATES) as HTMLElement[];
+  const candidates = everyIn(window, kinds).slice(0, MAX_CANDIDATES);
   const isReal = (element: HTMLElement): number => Number(element.matches(REAL_BUTTONS));
   return candidates
     .sort((one, other) => isReal(other) - isReal(one))
@@ -262,7 +271,7 @@ export function shownButtons(window: PageWindow, kinds: string): { button: Butto
       const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
       if (isAway || !element.checkVisibility()) return [];
       if (!element.matches(BUTTON_LIKE) && !START_WORDS.test(wordsIn(id))) return [];
-      const selector = selectorOf(window, element) ?? pathOf(element);
+      const selector = selectorOf(window, element) ?? pathOf(window, element);
       return [{ button: { kind: "element", selector, text }, words: wordsIn(`${text} ${id} ${classes}`) }];
     });
 }
@@ -273,8 +282,9 @@ function wordsIn(names: string): string {
 }
 
 /** A path from the body, for elements that neither a name nor a class identifies. */
-export function pathOf(element: Element): string {
-  const parent = element.parentElement;
-  if (parent === null || element.tagName === "BODY") return element.tagName.toLowerCase();
-  return `${pathOf(parent)} > :nth-child(${[...parent.children].indexOf(element) + 1})`;
+export function pathOf(window: PageWindow, element: Element): string {
+  const parent = element.parentNode as Element | ShadowRoot | null;
+  if (element.tagName === "BODY" || parent === null) return `${withinOf(window, element) ?? ""}body`;
+  const own = ` > :nth-child(${[...parent.children].indexOf(element) + 1})`;
+  return "host" in parent ? `${pathOf(window, parent.host)}${INTO}:host${own}` : pathOf(window, parent) + own;
 }

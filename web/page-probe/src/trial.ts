@@ -1,13 +1,14 @@
 /** Plays a script in a fresh page, and samples its places. */
 
-import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { pressPointer } from "attract/page-action";
+import type { PageAdapter, PageWindow, PointerPlace } from "attract/page-adapter";
 import type { UnheldUses } from "../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions } from "../../page-clock/src/virtual-clock.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { made } from "../../sdk/src/page/made.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
-import { listenedIn, noteClicks } from "./clicks.ts";
+import { type Listeners, listenersIn, noteClicks } from "./clicks.ts";
 import { isError } from "./console-lines.ts";
 import { attempt, type Place, type Value } from "./places.ts";
 
@@ -16,12 +17,16 @@ export const LOAD_TICKS = 30;
 const SEED = 12345;
 const MAX_TEXTS_WRITTEN = 200;
 const MIN_ANIMATION_MS = 1000;
+/** Frames in which the pointer does what takes a while once. */
+const CYCLE = 8;
 
 /** What is pressed in a tick. */
 export interface Input {
   readonly keys: readonly string[];
-  /** Where the pointer is; pressed or only moved. */
-  readonly pointer?: readonly [x: number, y: number, isDown: boolean];
+  /** Where the pointer is, and what it does there. */
+  readonly pointer?: PointerPlace;
+  /** How much of its time has passed, from 0 to below 1. Default: it is done again and again. */
+  readonly progress?: number;
 }
 
 export const NOTHING: Input = { keys: [] };
@@ -75,14 +80,14 @@ export class Trial {
   readonly written: ReadonlySet<string>;
   /** Elements with click listeners. */
   readonly clickable: ReadonlySet<Element>;
-  readonly #inputs: ReadonlySet<string>;
+  readonly #inputs: Listeners;
 
   private constructor(
     frame: PageFrame,
     page: PageToProbe,
     written: ReadonlySet<string>,
     clickable: ReadonlySet<Element>,
-    inputs: ReadonlySet<string>,
+    inputs: Listeners,
   ) {
     this.#inputs = inputs;
     this.written = written;
@@ -100,7 +105,7 @@ export class Trial {
     let looks = 0;
     const written = new Set<string>();
     const clickable = new Set<Element>();
-    const inputs = new Set<string>();
+    const inputs = new Map<string, Set<unknown>>();
     const plain = {
       page,
       size,
@@ -168,9 +173,14 @@ export class Trial {
     return { errors: [...errors], written, unheld: this.#frame.unheld };
   }
 
-  /** See `listenedIn`. */
+  /** See `listenersIn`. */
+  get listeners(): Listeners {
+    return listenersIn(this.window, this.#inputs);
+  }
+
+  /** Inputs that the page listens to by now, sorted. */
   get listens(): string[] {
-    return listenedIn(this.window, this.#inputs);
+    return [...this.listeners.keys()].sort();
   }
 
   /** What it draws from now on is drawn. */
@@ -206,8 +216,8 @@ export class Trial {
       const input = script(tick, this.window);
       if (input !== null) {
         this.#frame.hold(input.keys);
-        if (input.pointer === undefined) this.#frame.lift();
-        else this.#frame.point(...input.pointer);
+        const progress = input.progress ?? (tick % CYCLE) / CYCLE;
+        pressPointer(input.pointer ?? null, this.#frame, progress, false);
       }
       if (advances) this.window.advanceTime(1000 / 60);
       this.#frame.tick();

@@ -1258,9 +1258,13 @@ export interface ProbeMove {
    */
   keys: string[];
   /**
-   * x and y in CSS pixels, and whether the button is down.
+   * x and y in CSS pixels, and whether a button is down.
    */
   pointer: unknown[] | null;
+  /**
+   * What the pointer does, where that is not a press: see docs/adapter.md.
+   */
+  how: string | null;
   why: string;
   /**
    * Places that it changes.

@@ -1,16 +1,20 @@
 /** How a game that lives in a page is played: what its adapter says, without a word of the page's own types. */
 
 import type { ObservationValue, PerAgent } from "./contract.ts";
+import type { POINTER_INPUTS } from "./page-inputs.gen.ts";
 import type { PixelSettings } from "./page-pixels.ts";
 
 /** The page's own window, with whatever its scripts left there. */
 // biome-ignore lint/suspicious/noExplicitAny: a page's globals are not known here
 export type PageWindow = any;
 
-/** A place in the page's window in CSS pixels; the pointer is pressed there, or only moved there with `"move"`. */
-export type PointerPlace =
-  | readonly [x: number, y: number]
-  | readonly [x: number, y: number, how: "press" | "move"];
+/** What the pointer does at its place: a row of the table in docs/adapter.md. */
+export type PointerHow = keyof typeof POINTER_INPUTS;
+
+type Spot = readonly [x: number, y: number];
+
+/** A place in the page's window in CSS pixels, and what the pointer does there. Default: it is pressed. */
+export type PointerPlace = readonly [x: number, y: number, how?: PointerHow, second?: Spot];
 
 /** An element of the page: what is read of it. */
 export interface ClickedElement {
@@ -22,8 +26,11 @@ export interface ClickedElement {
   };
 }
 
-/** What `click` names: an element, which is clicked in its middle, or a place in the page's window in CSS pixels. */
-export type ClickTarget = ClickedElement | { readonly x: number; readonly y: number };
+/** An element, of which the middle counts, or a place in the page's window in CSS pixels. */
+export type ClickPlace = ClickedElement | { readonly x: number; readonly y: number };
+
+/** What `click` names, and how it is clicked. */
+export type ClickTarget = ClickPlace | readonly [target: ClickPlace, how: PointerHow, second?: ClickPlace];
 
 /** What an adapter may do to its page beside reading it. */
 export interface PageHands {
@@ -35,8 +42,12 @@ export interface PageHands {
   readonly parameters: Readonly<Record<string, number>>;
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on. */
   hold(codes: readonly string[]): void;
-  /** Where the pointer is from now on, and whether it is pressed. */
-  point(x: number, y: number, isDown: boolean): void;
+  /**
+   * Where the pointer is from now on, and whether it is pressed or what else it does.
+   *
+   * @param second place of a second finger.
+   */
+  point(x: number, y: number, how: boolean | PointerHow, second?: Spot): void;
   /** The pointer is not pressed any more, wherever it is. */
   lift(): void;
 }

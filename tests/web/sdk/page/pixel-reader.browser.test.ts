@@ -43,6 +43,25 @@ describe("pixels", () => {
     expect(bytesOf(`<canvas width="8" height="8" data-fill="#fff"></canvas>`)[0]).toBe(255);
   });
 
+  test("are also those of a canvas in a shadow root, or in a frame", () => {
+    const page = pageOf(`<p id="host"></p><iframe></iframe>`);
+    const canvas = '<canvas width="8" height="8"></canvas>';
+    const shadow = page.document.querySelector("#host")!.attachShadow({ mode: "open" });
+    for (const [root, fill] of [
+      [shadow, "#000"],
+      [page.document.querySelector("iframe")!.contentDocument!.body, "#fff"],
+    ] as const) {
+      root.innerHTML = canvas;
+      const context = root.querySelector("canvas")!.getContext("2d")!;
+      context.fillStyle = fill;
+      context.fillRect(0, 0, 8, 8);
+      const reader = new PixelReader(page, pixelSettings({ size: 8, stack: 1 }));
+      reader.begin();
+      expect(reader.stacked[0]).toBe(fill === "#fff" ? 255 : 0);
+      root.innerHTML = "";
+    }
+  });
+
   test("stand where they stand in the canvas, row by row, whatever its proportions", () => {
     const { reader, page } = readerOf(`<canvas width="80" height="16" data-fill="#000"></canvas>`);
     const context = page.document.querySelector("canvas")!.getContext("2d")!;

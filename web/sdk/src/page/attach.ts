@@ -162,8 +162,8 @@ class Attached implements AttachedAgent, PageHands {
     this.#input.hold(codes);
   }
 
-  point(x: number, y: number, isDown: boolean): void {
-    this.#input.point([x, y], isDown);
+  point(...[x, y, ...how]: Parameters<PageHands["point"]>): void {
+    this.#input.point([x, y], ...how);
   }
 
   lift(): void {

@@ -1,7 +1,7 @@
 /** What a page imports from `attract/page`: a game on its canvas, the keyboard that plays it, and adapters of games that have a page. */
 
 export { alerts } from "../../../page-clock/src/dialogs.ts";
-export type { ClickTarget, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
+export type { ClickTarget, PageHands, PageWindow, PointerHow, PointerPlace } from "../page-adapter.ts";
 export type { PixelOptions } from "../page-pixels.ts";
 export {
   box,
@@ -12,6 +12,7 @@ export {
 } from "../spaces.ts";
 export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } from "./attach.ts";
 export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";
+export { elements } from "./elements.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
 export { made } from "./made.ts";

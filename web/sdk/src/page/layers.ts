@@ -2,6 +2,7 @@
 
 import { ConfigurationError } from "../errors.ts";
 import type { PageWindow } from "../page-adapter.ts";
+import { canvasesIn, hostOf } from "./elements.ts";
 
 /** A canvas and the part of the picture that it covers: shares of the picture's width and height. */
 export interface Layer {
@@ -36,7 +37,7 @@ const IN_FLOW = -0.5;
  * @throws ConfigurationError when there is none.
  */
 export function findPicture(window: PageWindow, selector: string | null): Picture {
-  const all: HTMLCanvasElement[] = Array.from(window.document.querySelectorAll("canvas"));
+  const all = canvasesIn(window);
   const visible = all.filter(
     (canvas) => (selector === null || canvas.matches(selector)) && isVisible(canvas),
   );
@@ -48,6 +49,8 @@ export function findPicture(window: PageWindow, selector: string | null): Pictur
   const main = visible.reduce((best, canvas) => (areaOf(canvas) > areaOf(best) ? canvas : best));
   const frame = main.getBoundingClientRect();
   const layers = visible
+    // Those of frames have places of their own.
+    .filter((canvas) => canvas.ownerDocument === main.ownerDocument)
     .filter((canvas) => overlap(canvas.getBoundingClientRect(), frame))
     .sort((a, b) => paintOrder(window, a, b))
     .map((canvas): Layer => {
@@ -62,12 +65,25 @@ export function findPicture(window: PageWindow, selector: string | null): Pictur
       };
     });
   const ground: string[] = [];
-  for (let above = main.parentElement; above !== null && !isOpaque(ground[0]); above = above.parentElement) {
+  for (
+    let above = parentOf(window, main);
+    above !== null && !isOpaque(ground[0]);
+    above = parentOf(window, above)
+  ) {
     const color = backgroundOf(window, above);
     if (color !== null) ground.unshift(color);
   }
   if (!isOpaque(ground[0])) ground.unshift(WHITE);
   return { width: main.width, height: main.height, ground, layers };
+}
+
+/** What it lies in, also outside of its shadow root or its frame. */
+function parentOf(window: PageWindow, element: Element): Element | null {
+  return element.parentElement ?? hostOf(window, element);
+}
+
+function isIn(window: PageWindow, element: Element | null, other: Element): boolean {
+  return element !== null && (element === other || isIn(window, parentOf(window, element), other));
 }
 
 /** How a message calls a canvas. */
@@ -118,7 +134,7 @@ function isOpaque(color: string | undefined): boolean {
 /** As CSS paints: by z-index within what both lie in, then as they stand in the document. */
 function paintOrder(window: PageWindow, a: HTMLCanvasElement, b: HTMLCanvasElement): number {
   let common: Element | null = a;
-  while (common !== null && !common.contains(b)) common = common.parentElement;
+  while (common !== null && !isIn(window, b, common)) common = parentOf(window, common);
   const byLevel = levelOf(window, a, common) - levelOf(window, b, common);
   // 4: b follows a in the document.
   return byLevel || ((a.compareDocumentPosition(b) & 4) > 0 ? -1 : 1);
@@ -132,7 +148,7 @@ function levelOf(window: PageWindow, canvas: Element, common: Element | null): n
     if (position !== "static" && zIndex !== "auto") level = Number(zIndex);
     else if (transform !== "none" || opacity !== "1") level = 0;
     else if (position !== "static" && level === IN_FLOW) level = 0;
-    element = element.parentElement;
+    element = parentOf(window, element);
   }
   return level;
 }

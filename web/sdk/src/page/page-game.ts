@@ -10,6 +10,7 @@ import {
 } from "../contract.ts";
 import { checkDefinition, checkOptionNames } from "../define-game.ts";
 import { ConfigurationError, show } from "../errors.ts";
+import { inputOf } from "../page-action.ts";
 import type {
   Allowed,
   ClickTarget,
@@ -326,6 +327,14 @@ function checkHands<W>(options: PageGameOptions<W>): void {
     );
   for (const set of sets) checkLabels("keys", set, action.labels);
   checkLabels("pointers", pointers ?? {}, action.labels);
+  for (const [label, [, , how = "press", second]] of Object.entries(pointers ?? {})) {
+    const field = `pointers.${label}`;
+    const row = inputOf(field, how, second);
+    if ((row.spread !== null || row.second === "finger") && !options.touch)
+      throw new ConfigurationError(field, `"${how}" is done by fingers: give touch: true`);
+    if ((row.spread !== null || row.second === "end") && (options.ticksPerStep ?? DEFAULT_TICKS_PER_STEP) < 2)
+      throw new ConfigurationError(field, `"${how}" needs a step of two frames at least`);
+  }
   for (const label of action.labels)
     if (pointers?.[label] === undefined && sets.some((set) => set[label] === undefined))
       throw new ConfigurationError(

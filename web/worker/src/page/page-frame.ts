@@ -118,6 +118,9 @@ export class PageFrame implements PageHands {
       draws: true,
       size: adapter.size,
       touch: adapter.touch,
+      pad: adapter.keys.some((own) =>
+        Object.values(own).some((codes) => codes.some((code) => code.startsWith("Pad"))),
+      ),
     });
     let clock: VirtualClock | null = null;
     element.attractPrepare = (window, made) => {
@@ -156,8 +159,8 @@ export class PageFrame implements PageHands {
     this.clock.hold(codes);
   }
 
-  point(x: number, y: number, isDown: boolean): void {
-    this.clock.point([x, y], isDown);
+  point(...[x, y, ...how]: Parameters<PageHands["point"]>): void {
+    this.clock.point([x, y], ...how);
   }
 
   lift(): void {

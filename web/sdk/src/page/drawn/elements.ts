@@ -1,6 +1,7 @@
 /** Elements of a page as things: where they are laid out, and how they have moved since they were looked at before. */
 
 import type { PageWindow } from "../../page-adapter.ts";
+import { elements } from "../elements.ts";
 import { type DrawnThing, moved, type Shares, sharesOf } from "./movement.ts";
 
 interface Look {
@@ -25,9 +26,9 @@ export class ElementThings {
 
   /** Elements of a selector that have a size, in document order. Forces layout. */
   things(selector: string): DrawnThing[] {
-    const { innerWidth, innerHeight, document } = this.#window;
+    const { innerWidth, innerHeight } = this.#window;
     const shares: Shares[] = [];
-    for (const element of document.querySelectorAll(selector) as Iterable<Element>) {
+    for (const element of elements(this.#window, selector)) {
       const box = element.getBoundingClientRect();
       if (box.width > 0 && box.height > 0) shares.push(sharesOf(box, innerWidth, innerHeight));
     }

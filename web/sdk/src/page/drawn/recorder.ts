@@ -1,6 +1,7 @@
 /** Follows what a page draws on its 2D canvases: every call is heard, and done as before. */
 
 import type { PageWindow } from "../../page-adapter.ts";
+import { canvasesIn } from "../elements.ts";
 import { lookOfImage, paintOf, sizeOf } from "./looks.ts";
 import { type Font, Marks } from "./marks.ts";
 
@@ -74,8 +75,7 @@ export class DrawRecorder {
   }
 
   #attached(): { canvas: HTMLCanvasElement; marks: Marks }[] {
-    const canvases = [...this.#window.document.querySelectorAll("canvas")] as HTMLCanvasElement[];
-    return canvases.flatMap((canvas) => {
+    return canvasesIn(this.#window).flatMap((canvas) => {
       const marks = this.#marks.get(canvas);
       return marks === undefined ? [] : [{ canvas, marks }];
     });
