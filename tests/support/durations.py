@@ -20,7 +20,7 @@ def tests() -> dict[str, dict[str, float]]:
     for file in report["testResults"]:
         path = Path(file["name"]).relative_to(BUILD.parent)
         for test in file["assertionResults"]:
-            found[f"{path}::{test['fullName']}"] = {"call": (test["duration"] or 0.0) / 1000.0}
+            found[f"{path}::{test['fullName']}"] = {"call": (test.get("duration") or 0.0) / 1000.0}
     return found
 
 
