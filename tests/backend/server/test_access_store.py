@@ -1,7 +1,5 @@
 import os
-import sqlite3
 import stat
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -200,19 +198,6 @@ def test_a_session_of_a_viewer_s_link_ends_with_it_also_for_another_server(tmp_p
     assert again.end(link.id)
     assert (again.session(mine), store.session(mine)) == (None, None)
     assert again.session(other) is not None
-
-
-def test_a_folder_of_an_earlier_version_has_no_sessions_by_link(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    store = AccessStore(tmp_path)
-    link = store.invite("invited", 60.0, "")
-    with closing(sqlite3.connect(tmp_path / ".access" / "access.db")) as database, database:
-        database.execute("DROP TABLE opened")
-    entry = link.split(".")[1]
-    assert store.ended_with(entry) == {entry}
-    assert caplog.records == []
-    assert store.end(entry)
 
 
 def test_hostile_a_link_has_some_dozens_of_open_sessions_of_which_the_oldest_ends(tmp_path: Path, wall: Wall):
