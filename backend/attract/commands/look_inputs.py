@@ -27,7 +27,7 @@ NAMED_KEYS: Final = (
 )
 """Keys that the virtual clock knows, beside those of `KEY`."""
 
-InputKind = Literal["key", "element", "point", "action"]
+InputKind = Literal["key", "element", "point", "action", "rotate"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,11 @@ class GivenInput:
 
 
 def given_inputs(
-    press: Iterable[str] = (), hold: Iterable[str] = (), click: Iterable[str] = (), action: Iterable[str] = ()
+    press: Iterable[str] = (),
+    hold: Iterable[str] = (),
+    click: Iterable[str] = (),
+    action: Iterable[str] = (),
+    rotate: Iterable[int] = (),
 ) -> list[GivenInput]:
     """The inputs of all flags, in the order of their first frames.
 
@@ -60,6 +64,7 @@ def given_inputs(
         *(_key("--hold", text) for text in hold),
         *(_click(text) for text in click),
         *(_input("--action", text, "action", "left@0-30") for text in action),
+        *(GivenInput("rotate", "rotate", frame, frame + 1) for frame in rotate),
     ]
     if len(found) > MAX_INPUTS:
         raise ConfigurationError(f"{len(found)} inputs, at most {MAX_INPUTS} are allowed", setting="look")

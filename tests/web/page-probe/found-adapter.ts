@@ -87,6 +87,7 @@ export const HANDS = {
   parameters: {},
   hold: () => 0,
   point: () => 0,
+  rotate: () => 0,
   lift: () => 0,
 };
 

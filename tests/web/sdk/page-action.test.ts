@@ -22,6 +22,7 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[], p
     parameters: {},
     hold: (codes: readonly string[]) => said.push(codes),
     point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
+    rotate: () => undefined,
     lift: () => said.push("lift"),
   };
   pressAction(definition.page!, WINDOW, action, hands, progress);

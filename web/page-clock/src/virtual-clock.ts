@@ -3,6 +3,8 @@
 import { Animations } from "./animations.ts";
 import { Chance, dateOf, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
+import { installDevice } from "./device.ts";
+import type { DeviceName } from "./devices.gen.ts";
 import { forgetAlerts } from "./dialogs.ts";
 import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
@@ -17,7 +19,6 @@ import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
 import { EPOCH_MS, VirtualTime } from "./time.ts";
-import { installTouch } from "./touch.ts";
 import { watchUnheld } from "./unheld.ts";
 import { UnheldUses } from "./unheld-uses.ts";
 
@@ -43,6 +44,7 @@ export interface ClockOptions {
   size: readonly [width: number, height: number];
   /** Whether the pointer is a finger, and the page on a phone. */
   touch: boolean;
+  device: DeviceName;
 }
 
 export const DEFAULT_OPTIONS: ClockOptions = {
@@ -53,6 +55,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
   isSeen: false,
   size: [800, 600],
   touch: false,
+  device: "desktop",
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
@@ -94,6 +97,7 @@ export class VirtualClock {
   readonly #surroundings: Surroundings;
   readonly #input: Input;
   readonly #frames: NestedFrames;
+  readonly #resize: ReturnType<typeof installDevice>;
   #draws: boolean;
   #followsAnimations = true;
 
@@ -159,8 +163,8 @@ export class VirtualClock {
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, this.#time, options.size, kept, common === undefined);
-    if (options.touch) installTouch(window);
+    this.#surroundings = installSurroundings(window, this.#time, kept, common === undefined);
+    this.#resize = installDevice(window, this.#time, options);
     const { lock } = this.#surroundings;
     this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
     this.#input.installCapture();
@@ -236,6 +240,13 @@ export class VirtualClock {
   set isHuman(isHuman: boolean) {
     this.#surroundings.isHuman = isHuman;
     for (const { clock } of this.#frames.all) clock.isHuman = isHuman;
+  }
+
+  /** Its window has this size from now on, and those within it theirs. The page hears of it in the next tick. */
+  resize(size: readonly [width: number, height: number]): void {
+    this.#resize(size);
+    for (const { clock, element } of this.#frames.all)
+      clock.resize([element.clientWidth, element.clientHeight]);
   }
 
   /** One frame of the page: 17, 17 or 16 ms. */

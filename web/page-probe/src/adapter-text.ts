@@ -1,5 +1,6 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
+import { DEVICES } from "../../page-clock/src/devices.gen.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { MARKED } from "./boards.ts";
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
@@ -77,10 +78,18 @@ function unfinishedText(names: readonly string[]): string[] {
   ];
 }
 
+/** What the page was seen on: a device has a size of its own, or is given one. */
+function windowText({ size, device = "desktop" }: Pick<Findings, "size" | "device">): string[] {
+  return [
+    ...(device === "desktop" ? [] : [`device: ${JSON.stringify(device)}`]),
+    ...(DEVICES[device].size === null ? [`size: [${size.join(", ")}]`] : []),
+  ];
+}
+
 /** The text of `<name>.page.ts`. */
 export function adapterText(all: Findings): string {
   const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
-  const { inputs, reading, page, size, seesPixels } = found;
+  const { inputs, reading, page, seesPixels } = found;
   const moves = withOwnLabels(inputs.moves);
   const labels = ["nothing", ...moves.map(({ label }) => label)];
   const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
@@ -93,7 +102,7 @@ export function adapterText(all: Findings): string {
     `id: ${JSON.stringify(idOf(found.title))}`,
     `page: ${JSON.stringify(page)}`,
     ...unfinishedText(unfinishedOf(all)),
-    `size: [${size.join(", ")}]`,
+    ...windowText(found),
     `maxSeconds: ${found.maxSeconds}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
@@ -109,7 +118,9 @@ export function adapterText(all: Findings): string {
     ...(inputs.taps
       ? ["// Only the moment of a press counts: keys are released halfway through a step.\n  taps: true"]
       : []),
-    ...(found.touch ? ["// The page listens to touch alone.\n  touch: true"] : []),
+    ...(found.touch && !DEVICES[found.device ?? "desktop"].touch
+      ? ["// The page listens to touch alone.\n  touch: true"]
+      : []),
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),
@@ -137,9 +148,10 @@ export function adapterText(all: Findings): string {
 
 /** The adapter of a page that is an environment already. */
 export function environmentText(
-  { page, size, title }: Pick<Findings, "page" | "size" | "title">,
+  probed: Pick<Findings, "page" | "size" | "title" | "device">,
   env: Environment,
 ): string {
+  const { page, title } = probed;
   const { text, numActions, observation, reward, end, length } = env;
   const labels = Array.from({ length: numActions }, (_, i) => String(i));
   return `/** ${inComment(title)}: an environment with reset() and step(action), as \`attract probe\` found it. */
@@ -156,7 +168,7 @@ function numbersIn(value: unknown): number[] {
 export default definePageGame({
   id: ${JSON.stringify(idOf(title))},
   page: ${JSON.stringify(page)},
-${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  size: [${size.join(", ")}],
+${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  ${windowText(probed).join(",\n  ")},
   ticksPerStep: 1,
   maxSeconds: 120,
   // Give the range that the numbers have.

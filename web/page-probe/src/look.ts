@@ -3,6 +3,7 @@
 import type { GameDefinition } from "attract/contract";
 import { parameterDefaults, ticksPerStep } from "attract/define-game";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -40,6 +41,8 @@ export interface LookOrder {
   readonly seed: number;
   /** Whether the pointer is a finger. */
   readonly touch: boolean;
+  /** What a page without an adapter is on. */
+  readonly device: DeviceName;
   /** An expression of the page, or a function of its window; null: none. */
   readonly expression: string | null;
   /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
@@ -151,7 +154,7 @@ class Looking {
     return {
       ...seen,
       notes: seen.notes.slice(0, MAX_NOTED),
-      size: [this.#size[0], this.#size[1]],
+      size: [window.innerWidth, window.innerHeight] as [number, number],
       frames: play.frames,
       ended: play.ended,
       inputs: inputs.map((input): LookInput => {
@@ -203,6 +206,7 @@ class Looking {
       page: adapter?.page ?? (page as string),
       size: this.#size,
       touch: this.#order.touch,
+      device: this.#order.device,
       // As in a browser, where promises have their turn after each frame.
       turns: adapter?.turns ?? true,
     };

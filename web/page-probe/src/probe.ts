@@ -136,7 +136,7 @@ class Probe {
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();
-    this.#page.touch = isForTouch(listens);
+    this.#page.touch ||= isForTouch(listens);
     const common = {
       title: wordsOf(title),
       engine: engine === null ? null : wordsOf(engine),
