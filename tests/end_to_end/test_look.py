@@ -205,6 +205,19 @@ async def test_a_page_for_fingers_is_touched(tmp_path: Path, server: ServerSetti
     assert "listens to touch alone: --touch makes the pointer a finger" in mouse.notes
 
 
+async def test_a_build_with_threads_shares_its_memory(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "worker.js").write_text("onmessage = ({ data }) => { new Int32Array(data)[0] = 7; };")
+    (tmp_path / "index.html").write_text(
+        """<canvas></canvas><script>const seen = [crossOriginIsolated];
+        const memory = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
+        new Worker("worker.js").postMessage(memory.buffer); const cell = new Int32Array(memory.buffer);
+        setInterval(() => { if (cell[0] && seen.length < 2) seen.push(cell[0]); }, 16);</script>"""
+    )
+    report = await look(LookOptions(str(tmp_path), frames=200, expression="seen"), server)
+    assert report.eval is not None and report.eval.value[0] is True
+    assert any("web worker, which reads real time" in note for note in report.notes)
+
+
 async def test_a_page_is_laid_out_for_the_phone_that_it_is_on_and_when_that_is_turned(
     tmp_path: Path, server: ServerSettings
 ) -> None:

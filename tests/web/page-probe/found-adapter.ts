@@ -66,6 +66,7 @@ export const FOUND: Findings = {
     ends: [],
   },
   seesPixels: false,
+  isCompiled: false,
   restart: "w.newGame()",
   again: null,
   seed: "w.k.randSeed(seed)",

@@ -25,6 +25,8 @@ export interface Findings extends PageToProbe {
   readonly reading: Reading;
   /** Whether the agent sees the canvas, in the place of what was found. */
   readonly seesPixels: boolean;
+  /** Whether its engine draws by WebGL alone, and keeps its state to itself. */
+  readonly isCompiled: boolean;
   /** The call that restarts the game; null: each episode takes a fresh page. */
   readonly restart: string | null;
   /** The start action with what restarts the game once it is over; null: nothing does, or `restart` does it. */
@@ -108,7 +110,7 @@ export function adapterText(all: Findings): string {
       ? []
       : [`// As long as the game takes to move, or to see a press.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
-      ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
+      ? `// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: ${found.isCompiled ? "{ webGl: true }" : "{}"}`
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, observedLength(reading))}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,

@@ -11,7 +11,7 @@ import { made } from "../../sdk/src/page/made.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
-import { engineOf } from "./contracts.ts";
+import { compiledNote, engineOf } from "./contracts.ts";
 import { effectsOf, globalsSeen } from "./effects.ts";
 import { type GivenInput, GivenInputs } from "./given-inputs.ts";
 import { type Json, jsonOf, wordsOf } from "./json-value.ts";
@@ -127,10 +127,11 @@ class Looking {
     const given = this.#given(inputs);
     const episode = this.#episode();
     const play = await this.#play(trial, given, places, episode);
+    const engine = engineOf(window, this.#scripts);
     const seen = {
       // A page may have removed its own body, and have other things of its own by the names of a document's.
       title: wordsOf(attempt(() => titleOf(window)) ?? "the page"),
-      engine: engineOf(window, this.#scripts),
+      engine,
       contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
       texts: attempt(() => textsSeen(window)) ?? [],
       buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
@@ -145,6 +146,7 @@ class Looking {
         ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
           ? ["listens to touch alone: --touch makes the pointer a finger"]
           : []),
+        ...(this.#adapter === null ? [compiledNote(engine) ?? []].flat() : []),
       ].map((what) => wordsOf(what)),
     };
     for (const error of trial.seen.errors) this.#note(error);

@@ -6,7 +6,7 @@ import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
 import { isForTouch } from "./clicks.ts";
-import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
+import { compiledNote, engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
@@ -198,6 +198,7 @@ class Probe {
       inputs,
       reading,
       seesPixels,
+      isCompiled: compiledNote(engine) !== null,
       hooks,
       seed: hooks?.seed ?? seedHook(window),
       earlyPlaces: early,
