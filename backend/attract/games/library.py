@@ -121,7 +121,7 @@ class GameLibrary:
         """
         module = await self._resolve(game)
         if self._page_device is not None and not module.reference.has_page:
-            raise ConfigurationError(f"{game} lives in no page: it has no device", setting="--device")
+            raise ConfigurationError(f"{game} lives in no page: it has no device", setting="page_device")
         chosen = self._page_device or device
         if chosen is None or not module.reference.has_page:
             return module

@@ -93,5 +93,5 @@ async def test_an_episode_is_played_again_on_its_device_whatever_the_adapter_say
 
 async def test_a_device_is_for_games_in_pages(tmp_path: Path):
     (tmp_path / "game.js").write_text("export default 1;")
-    with pytest.raises(ConfigurationError, match=r"--device: game\.js lives in no page"):
+    with pytest.raises(ConfigurationError, match=r"page_device: game\.js lives in no page"):
         await GameLibrary(tmp_path, page_device="phone").resolve("game.js")

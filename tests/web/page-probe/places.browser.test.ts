@@ -247,6 +247,7 @@ test("an engine is named by its globals, also by those that are no property of t
   expect(await named("var pc = { version: '2.23.3', Application: class {} };")).toBe("PlayCanvas 2.23.3");
   expect(await named("var PIXI = { VERSION: '7' }, gdjs = { RuntimeGame: class {} };")).toBe("GDevelop");
   expect(await named("var PIXI = { VERSION: '7' }, Utils = { RPGMAKER_NAME: 'MZ' };")).toBe("RPG Maker MZ");
+  expect(await named("var c3_runtimeInterface = {};")).toBe("Construct 3");
   expect(await named("var cc = { ENGINE_VERSION: '2.3.3' };")).toBe("Cocos 2.3.3");
 });
 

@@ -47,7 +47,7 @@ export function installDevice(
     defineGetter(prototype, "angle", () => (isWide() ? 90 : 0));
     defineGetter(prototype, "type", () => (isWide() ? "landscape-primary" : "portrait-primary"));
   }
-  const tell = (target: EventTarget | null, name: string): void => {
+  const send = (target: EventTarget | null, name: string): void => {
     target?.dispatchEvent(new window.Event(name));
   };
   return (next) => {
@@ -56,11 +56,11 @@ export function installDevice(
     now = next;
     const report = (): void => {
       if (turns && isWide() !== wasWide) {
-        tell(window, "orientationchange");
-        tell(window.screen.orientation, "change");
+        send(window, "orientationchange");
+        send(window.screen.orientation, "change");
       }
-      tell(window, "resize");
-      tell(window.visualViewport, "resize");
+      send(window, "resize");
+      send(window.visualViewport, "resize");
       media?.notify();
     };
     time.add(report, 0, [], false, false);

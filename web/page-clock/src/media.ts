@@ -36,7 +36,7 @@ export function installMedia(
   const matchMedia = window.matchMedia.bind(window);
   const asked = new WeakMap<MediaQueryList, string>();
   /** Those that are listened to, and their last answers. */
-  const heard = new Map<MediaQueryList, boolean>();
+  const watched = new Map<MediaQueryList, boolean>();
   define(window, "matchMedia", (query: string) => {
     const text = String(query);
     const list = matchMedia(translated(text));
@@ -49,14 +49,14 @@ export function installMedia(
     return asked.get(this) ?? media.call(this);
   });
   const listen = window.EventTarget.prototype.addEventListener;
-  const hear = (list: MediaQueryList): void => {
-    if (heard.has(list)) return;
-    heard.set(list, list.matches);
+  const watch = (list: MediaQueryList): void => {
+    if (watched.has(list)) return;
+    watched.set(list, list.matches);
     // The browser's own come when it draws.
     listen.call(list, "change", (event) => event.isTrusted && event.stopImmediatePropagation());
   };
   define(prototype, "addEventListener", function (this: MediaQueryList, ...given: unknown[]) {
-    hear(this);
+    watch(this);
     return listen.apply(this, given as Parameters<typeof listen>);
   });
   define(prototype, "addListener", function (this: MediaQueryList, listener: EventListener) {
@@ -96,10 +96,10 @@ export function installMedia(
   window.addEventListener("load", readAll, true);
   return {
     notify() {
-      for (const [list, matched] of heard) {
+      for (const [list, matched] of watched) {
         const { matches, media } = list;
         if (matches === matched) continue;
-        heard.set(list, matches);
+        watched.set(list, matches);
         list.dispatchEvent(new window.MediaQueryListEvent("change", { matches, media }));
       }
     },

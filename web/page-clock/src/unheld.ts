@@ -23,6 +23,8 @@ const SOCKETS: Readonly<Record<string, string>> = {
 
 const NO_THREADS =
   "asks for threads (SharedArrayBuffer), which only a browser that Attract starts has: export the game without threads for visitors";
+const HANDED_OVER =
+  "hands its canvas to a web worker, where no clock holds it: export it without (Construct: Use worker: No)";
 const VIDEO = "shows a video, which runs in real time";
 
 /** Notes in `said` what the page does that the clock does not hold. */
@@ -44,6 +46,12 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
   defineGetter(window, "crossOriginIsolated", () => {
     if (!hasThreads) said.add(NO_THREADS);
     return hasThreads;
+  });
+  const { prototype } = window.HTMLCanvasElement;
+  const hand = prototype.transferControlToOffscreen;
+  define(prototype, "transferControlToOffscreen", function (this: HTMLCanvasElement) {
+    said.add(HANDED_OVER);
+    return hand.call(this);
   });
   watchVideos(window, said);
   watchFrames(window, said);

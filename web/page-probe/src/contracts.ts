@@ -122,7 +122,7 @@ export function engineOf(window: PageWindow, scripts: readonly string[]): string
   const named: readonly [string, () => unknown][] = [
     ["RPG Maker", () => window.Utils?.RPGMAKER_NAME],
     ["GDevelop", () => window.gdjs?.RuntimeGame && "?"],
-    ["Construct", () => (window.C3 ? "3" : window.cr_createRuntime && "2")],
+    ["Construct", () => ((window.c3_runtimeInterface ?? window.C3) ? "3" : window.cr_createRuntime && "2")],
     ["Cocos", () => window.cc?.ENGINE_VERSION],
     ["Unity", () => (window.createUnityInstance ?? window.UnityLoader) && "?"],
     ["Godot", () => made("Engine")?.unload && made("Engine").isWebGLAvailable && "?"],
