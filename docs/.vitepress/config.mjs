@@ -79,6 +79,7 @@ export default defineConfig({
           page("Games in a page", "/notebook/page-games"),
           page("Faults and attacks", "/notebook/reliability"),
           page("Web Platform Tests", "/notebook/web-platform-tests"),
+          page("Engines", "/notebook/engines"),
           page("On a GPU", "/notebook/gpu"),
           page("Walks through the tree", "/notebook/walks"),
         ],

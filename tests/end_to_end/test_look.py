@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,43 @@ async def test_a_page_for_fingers_is_touched(tmp_path: Path, server: ServerSetti
     mouse = await look(LookOptions(str(tmp_path), click, expression="said"), server)
     assert mouse.eval is not None and mouse.eval.value == [0, False, False]
     assert "listens to touch alone: --touch makes the pointer a finger" in mouse.notes
+
+
+async def test_a_build_with_threads_shares_its_memory(tmp_path: Path, server: ServerSettings) -> None:
+    (tmp_path / "worker.js").write_text("onmessage = ({ data }) => { new Int32Array(data)[0] = 7; };")
+    (tmp_path / "index.html").write_text(
+        """<canvas></canvas><script>const seen = [crossOriginIsolated];
+        const memory = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
+        new Worker("worker.js").postMessage(memory.buffer); const cell = new Int32Array(memory.buffer);
+        setInterval(() => { if (cell[0] && seen.length < 2) seen.push(cell[0]); }, 16);</script>"""
+    )
+    report = await look(LookOptions(str(tmp_path), frames=200, expression="seen"), server)
+    assert report.eval is not None and report.eval.value[0] is True
+    assert any("web worker, which reads real time" in note for note in report.notes)
+
+
+async def test_a_page_is_laid_out_for_the_phone_that_it_is_on_and_when_that_is_turned(
+    tmp_path: Path, server: ServerSettings
+) -> None:
+    (tmp_path / "index.html").write_text(
+        """<style>h1 { width: 100px; height: 50px; background: red; margin: 0 }
+        body { margin: 0 } @media (max-width: 500px) and (hover: none) { h1 { width: 200px } }</style>
+        <h1></h1>
+        <script>const said = []; addEventListener("resize", () => said.push(innerWidth));</script>"""
+    )
+    order = LookOptions(
+        str(tmp_path),
+        frames=10,
+        png=tmp_path / "page.png",
+        expression="[innerWidth, document.querySelector('h1').offsetWidth, devicePixelRatio, said]",
+    )
+    phone = server.model_copy(update={"page_device": "phone"})
+    report = await look(order, phone)
+    assert report.eval is not None and report.eval.value == [412, 200, 2.625, []]
+    assert struct.unpack(">II", (tmp_path / "page.png").read_bytes()[16:24]) == (1082, 2202)
+    turned = await look(replace(order, inputs=given_inputs(rotate=[5])), phone)
+    assert turned.eval is not None and turned.eval.value == [839, 100, 2.625, [839]]
+    assert turned.size == (839, 412)
 
 
 async def test_an_adapter_says_what_it_sees_in_each_step(tmp_path: Path, server: ServerSettings) -> None:

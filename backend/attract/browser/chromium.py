@@ -40,6 +40,8 @@ SWITCHES = (
     "--mute-audio",
     # WebRTC sends no UDP; its TCP connections go by the resolver's rules, see `resolver_rules`.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # Builds with threads share memory; by headers alone every page around a game's would need them.
+    "--enable-blink-features=SharedArrayBuffer",
 )
 """A training host needs no network but the gateway's and no screen."""
 JS_FLAGS = ("--max-semi-space-size=1", "--no-wasm-deopt")

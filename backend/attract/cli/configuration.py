@@ -24,9 +24,11 @@ def server_settings(**given: Any) -> ServerSettings:
         show_logs(server.log_format, server.log_level)
         # The learner and the browser process read these.
         os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
+    # The trainers that a search or a cluster starts read them.
     if server.include:
-        # The trainers that a search or a cluster starts read it.
         os.environ[variable("include")] = ",".join(server.include)
+    if server.page_device is not None:
+        os.environ[variable("page_device")] = server.page_device
     return server
 
 

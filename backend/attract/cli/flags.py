@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from rich.text import Text
 
 from attract.cli.help import SettingsLayout
+from attract.schema.devices import DeviceName
 from attract.settings.base import Settings, variable
 from attract.settings.fields import may_be_unset, section_of, unset_text
 from attract.settings.presets import PRESET_HELP
@@ -124,6 +125,7 @@ Alias = Annotated[str | None, Parameter(group=RUN, converter=_as_text)]
 
 SERVED_FLAGS: Final = (
     "include",
+    "page_device",
     "lan",
     "trackers",
     "log_format",
@@ -165,6 +167,13 @@ Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
 ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
 Include = Annotated[str | None, Parameter(help=server_help("include"))]
+PageDevice = Annotated[
+    DeviceName | None,
+    Parameter(
+        name="--device",
+        help="Play the page on this device. By default what its adapter says, or a desktop.",
+    ),
+]
 GameProjectDir = ProjectDir
 AtLeastOne = Parameter(validator=Number(gte=1))
 

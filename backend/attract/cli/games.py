@@ -9,7 +9,7 @@ from cyclopts.validators import Number
 
 from attract.cli.completion import GameWord, RunWord
 from attract.cli.configuration import served_game, server_settings
-from attract.cli.flags import GameProjectDir, Include, RunsDir
+from attract.cli.flags import GameProjectDir, Include, PageDevice, RunsDir
 
 
 def new(
@@ -61,6 +61,7 @@ def check(
     *,
     save: Path | None = None,
     project_dir: GameProjectDir = None,
+    device: PageDevice = None,
     include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -81,7 +82,9 @@ def check(
     from attract.commands.check import CheckOptions, check_game
     from attract.server.app_server import run_async
 
-    game, server = served_game(game, server_settings(port=0, project_dir=project_dir, include=include))
+    game, server = served_game(
+        game, server_settings(port=0, project_dir=project_dir, include=include, page_device=device)
+    )
     return run_async(check_game(CheckOptions(game, json_output, save), server))
 
 
@@ -97,11 +100,13 @@ def look(
     frames: int | None = None,
     expression: Annotated[str | None, Parameter(name="--eval")] = None,
     png: Path | None = None,
+    rotate: Annotated[list[int] | None, Parameter(negative=(), validator=Number(gte=0))] = None,
     size: tuple[int, int] = (800, 600),
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 1,
     touch: Annotated[bool, Parameter(negative=())] = False,
     full: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
+    device: PageDevice = None,
     include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -125,6 +130,8 @@ def look(
         What the pointer does, where and when: 'right #cell@5', 'drag #card to 120,80@5-20'.
     action
         Action of the adapter, and frames: left@0-30.
+    rotate
+        Frame at which the phone or the tablet is turned: 60.
     frames
         Frames to play, of 1/60 s; by default 60, or 30 after the last input.
     expression
@@ -133,7 +140,7 @@ def look(
     png
         File for a picture of the last frame.
     size
-        Width and height of the page's window in pixels; an adapter has its own.
+        Width and height of the page's window in pixels; an adapter, a phone and a tablet have their own.
     seed
         Seed of the page's random numbers and date.
     touch
@@ -148,10 +155,10 @@ def look(
     from attract.games.page_places import names_page
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, project_dir=project_dir, include=include)
+    server = server_settings(port=0, project_dir=project_dir, include=include, page_device=device)
     if not names_page(page, server.web_dir):
         page, server = served_game(page, server)
-    inputs = given_inputs(press or (), hold or (), click or (), action or (), pointer or ())
+    inputs = given_inputs(press or (), hold or (), click or (), action or (), pointer or (), rotate or ())
     order = LookOptions(
         page,
         inputs,
@@ -174,6 +181,7 @@ def probe(
     out: Path | None = None,
     size: tuple[int, int] = (800, 600),
     force: Annotated[bool, Parameter(negative=())] = False,
+    device: PageDevice = None,
     include: Include = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -198,7 +206,7 @@ def probe(
     from attract.commands.probe import ProbeOptions, probe_page
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, include=include)
+    server = server_settings(port=0, include=include, page_device=device)
     return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server))
 
 
@@ -217,6 +225,7 @@ def ci(
     html: Path | None = None,
     github: Annotated[bool, Parameter(negative=())] = False,
     project_dir: GameProjectDir = None,
+    device: PageDevice = None,
     include: Include = None,
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
@@ -258,7 +267,9 @@ def ci(
     from attract.games.page_places import names_page
     from attract.server.app_server import run_async
 
-    server = server_settings(port=0, project_dir=project_dir, runs_dir=runs_dir, include=include)
+    server = server_settings(
+        port=0, project_dir=project_dir, runs_dir=runs_dir, include=include, page_device=device
+    )
     if not names_page(game, server.web_dir):
         game, server = served_game(game, server)
     order = CiOptions(

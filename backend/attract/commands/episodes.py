@@ -118,10 +118,12 @@ async def find_build(
     server: ServerSettings,
 ) -> GameModule:
     """The game to play in. Raises: ConfigurationError: it is not known, or not there."""
+    recorded_in, device = first.episode.game_sha256, first.episode.device or "desktop"
     if game is not None:
-        return await games.resolve(game)
+        module = await games.resolve(game)
+        # Its own build is on that device already.
+        return module if module.reference.sha256 == recorded_in else await games.resolve(game, device)
     if directory is not None:
-        recorded_in = first.episode.game_sha256
         module = None if recorded_in is None else serve_kept_build(games, directory, recorded_in)
         module = module or serve_kept_game(games, directory)
         if module is not None:
@@ -130,9 +132,9 @@ async def find_build(
                 games.place_page(module.reference.name, folder)
             return module
     for name in games.bundled_names():
-        module = await games.resolve(name)
-        if module.reference.sha256 == first.episode.game_sha256:
-            return module
+        for module in (await games.resolve(name), await games.resolve(name, device)):
+            if module.reference.sha256 == recorded_in:
+                return module
     raise ConfigurationError(
         f"the game of this episode, {first.episode.game_id}, is not known here",
         setting=first.name,

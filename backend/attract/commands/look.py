@@ -16,7 +16,7 @@ from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import GivenInput, frames_of
 from attract.commands.output import CommandConsole
-from attract.commands.probe import SIZE, probe_tab, said_of
+from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import SUFFIXES, GameLibrary
@@ -110,12 +110,11 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
     began = time.monotonic()
     asked: dict[str, Any] = {
         "page": subject.page,
-        "size": order.size,
+        **on_screen(server, order.size, touch=order.touch),
         "adapter": subject.adapter,
         "inputs": [entry.order() for entry in order.inputs],
         "frames": frames,
         "seed": order.seed,
-        "touch": order.touch,
         "expression": order.expression,
         "budgetMs": BUDGET_MS,
     }
@@ -142,7 +141,11 @@ async def look(order: LookOptions, server: ServerSettings) -> LookReport:
 
 async def _subject(given: str, server: ServerSettings) -> _Subject:
     library = GameLibrary(
-        server.project_dir, server.web_dir, runs_dir=server.runs_dir, include=server.include
+        server.project_dir,
+        server.web_dir,
+        runs_dir=server.runs_dir,
+        include=server.include,
+        page_device=server.page_device,
     )
     if names_page(given, server.web_dir):
         place = page_place(given, server.runs_dir, server.include)

@@ -28,7 +28,7 @@ NAMED_KEYS: Final = (
 )
 """Keys that the virtual clock knows, beside those of `KEY`."""
 
-InputKind = Literal["key", "pointer", "action"]
+InputKind = Literal["key", "pointer", "action", "rotate"]
 Target = str | tuple[float, float]
 """A CSS selector, or a place in CSS pixels."""
 
@@ -59,6 +59,7 @@ def given_inputs(
     click: Iterable[str] = (),
     action: Iterable[str] = (),
     pointer: Iterable[str] = (),
+    rotate: Iterable[int] = (),
 ) -> list[GivenInput]:
     """The inputs of all flags, in the order of their first frames.
 
@@ -70,6 +71,7 @@ def given_inputs(
         *(_click(text) for text in click),
         *(_pointer(text) for text in pointer),
         *(_input("--action", text, "action", "left@0-30") for text in action),
+        *(GivenInput("rotate", "rotate", frame, frame + 1) for frame in rotate),
     ]
     if len(found) > MAX_INPUTS:
         raise ConfigurationError(f"{len(found)} inputs, at most {MAX_INPUTS} are allowed", setting="look")

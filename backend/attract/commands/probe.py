@@ -38,6 +38,7 @@ from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.playtest.unadapted import playable
 from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView
+from attract.schema.devices import DEVICES
 from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeReport, ProbeVerified
 from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
@@ -106,7 +107,7 @@ async def draft_adapter(
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
     async with probe_tab(place.files, server) as tab:
-        found = await _found(tab, {"page": place.page, "size": size})
+        found = await _found(tab, {"page": place.page, **on_screen(server, size)})
         for line in found_lines(found):
             _say(console, line)
 
@@ -235,7 +236,7 @@ async def found_in_time(
 
     Raises: GameError: kind `load`, when the page cannot be loaded.
     """
-    page = {"page": place.page, "size": size, "budgetMs": 1000 * budget_seconds}
+    page = {"page": place.page, **on_screen(server, size), "budgetMs": 1000 * budget_seconds}
     try:
         async with asyncio.timeout(limit_seconds), probe_tab(place.files, server) as tab:
             found = await _found(tab, page)
@@ -245,6 +246,12 @@ async def found_in_time(
             return {**found.model_dump(mode="json"), **adapter}
     except TimeoutError:
         return None
+
+
+def on_screen(server: ServerSettings, size: tuple[int, int], *, touch: bool = False) -> dict[str, Any]:
+    """What a page without an adapter is opened on, in the words of `web/page-probe`."""
+    name = server.page_device or "desktop"
+    return {"device": name, "size": DEVICES[name].size or size, "touch": touch or DEVICES[name].touch}
 
 
 async def _found(tab: Page, page: dict[str, Any]) -> PageProbe:
@@ -276,7 +283,9 @@ async def probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[
         except PlaywrightError as error:
             raise start_failure(chromium, error) from None
         try:
-            tab = await browser.new_page()
+            # What is drawn for a screen with smaller pixels is pictured with as many.
+            ratio = DEVICES[server.page_device or "desktop"].pixel_ratio
+            tab = await browser.new_page(device_scale_factor=ratio)
             tab.set_default_timeout(PROBE_MS)
             await tab.goto(url)
             yield tab

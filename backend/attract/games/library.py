@@ -25,6 +25,7 @@ from attract.games.project import check_globs, shared_folder
 from attract.games.source_maps import SourceMap
 from attract.runs.run_ids import game_stem
 from attract.schema.api import GameEntry
+from attract.schema.devices import DeviceName, on_device
 from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
 from attract.settings.file import read_settings_file
@@ -91,14 +92,16 @@ class GameLibrary:
         *,
         runs_dir: Path = Path("runs"),
         include: Sequence[str] = (),
+        page_device: DeviceName | None = None,
     ) -> None:
-        """`runs_dir` is never served, wherever it lies; `include`: see `ServerSettings.include`."""
+        """`runs_dir` is never served, wherever it lies; `include`, `page_device`: see `ServerSettings`."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
         self._modules: dict[str, GameModule] = {}
         self._maps: dict[str, SourceMap | None] = {}
         self._runs_dir = runs_dir
         self._include = include
+        self._page_device: DeviceName | None = page_device
         self._page_files: dict[str, PageFiles] = {}
         self._page_folders: dict[str, Path] = {}
 
@@ -106,13 +109,25 @@ class GameLibrary:
         """Names of the games that come with the package, sorted."""
         return sorted(bundled_games(self._web_dir))
 
-    async def resolve(self, game: str) -> GameModule:
+    async def resolve(self, game: str, device: DeviceName | None = None) -> GameModule:
         """The module for a bundled name, or for a path (relative to the project directory, or absolute).
 
+        Args:
+            device: what a page was played on before; `page_device` stands above it.
+
         Raises:
-            ConfigurationError: no such game, a path outside the project directory, or no bundler.
+            ConfigurationError: no such game, a path outside the project directory, no bundler, no page.
             GameError: kind `load`, when the module cannot be bundled; the text says where and why.
         """
+        module = await self._resolve(game)
+        if self._page_device is not None and not module.reference.has_page:
+            raise ConfigurationError(f"{game} lives in no page: it has no device", setting="page_device")
+        chosen = self._page_device or device
+        if chosen is None or not module.reference.has_page:
+            return module
+        return self._keep(game, on_device(module.code, chosen), module.source_map)
+
+    async def _resolve(self, game: str) -> GameModule:
         bundled = bundled_games(self._web_dir).get(game)
         if bundled is not None:
             source_map = bundled.with_suffix(".js.map")
@@ -215,7 +230,7 @@ class GameLibrary:
             entries.append(entry)
         entries.sort(key=lambda entry: entry.error is not None)
         for name in self.bundled_names():
-            module = await self.resolve(name)
+            module = await self._resolve(name)
             card = card_of(self._web_dir, name)
             title = self.title_of(name)
             entries.append(

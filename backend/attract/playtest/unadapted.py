@@ -16,6 +16,7 @@ KEYS: Final = {
 UNSEEN: Final = """observation: box({ low: -1, high: 1, shape: [1] }),
   observe: () => [0],"""
 """In place of pixels: an agent's pixels turn off the WebGL that a page may draw by."""
+PIXELS: Final = re.compile(r"(?<=\n  )pixels: \{[^}]*\},(?=\n)")
 UNFINISHED: Final = re.compile(r"^ *(//[^\n]*\n *)?unfinished: \[[^\]\n]*\],?\n", re.MULTILINE)
 
 
@@ -46,8 +47,8 @@ def playable(adapter: str, unfinished: list[str]) -> str:
     pixels: oracles that need neither judge all the same.
     """
     text = UNFINISHED.sub("", adapter)
-    if "\n  pixels: {},\n" in text:
-        text = text.replace("pixels: {},", UNSEEN, 1)
+    if PIXELS.search(text):
+        text = PIXELS.sub(UNSEEN, text, count=1)
         text = re.sub(r"import \{ (?!box)", "import { box, ", text, count=1)
     if "keys" not in unfinished:
         return text

@@ -9,7 +9,7 @@ from typing import Any
 
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_builds import write_start
-from attract.games.kept_game import serve_kept_game
+from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
@@ -43,6 +43,7 @@ from attract.schema.api import (
     RunView,
 )
 from attract.schema.base import WireModel
+from attract.schema.devices import device_of
 from attract.settings.cell_checks import check_for_cells
 from attract.settings.given import Layer, LayeredSettings, join_layers
 from attract.settings.run import RunSettings, ServerSettings
@@ -157,6 +158,7 @@ class RunService:
             ConfigurationError: settings, game or run id cannot be used.
             GameError: the game's module cannot be bundled.
         """
+        past: RunDirectory | None = None
         if resume:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
@@ -171,7 +173,8 @@ class RunService:
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
-            module = await self.games.resolve(game)
+            kept = None if past is None else past.read(CODE, MAX_CODE_BYTES)
+            module = await self.games.resolve(game, device_of(kept or b""))
             if resume and run_id is not None:
                 directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
             else:

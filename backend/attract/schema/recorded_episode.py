@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 from pydantic import FailFast, Field
 
 from attract.schema.base import MAX_AGENTS, Amount, Count, FiniteModel, Name, Seed, Text, WireModel
+from attract.schema.devices import DeviceName
 
 FORMAT_VERSION: Final = 2
 """1 was never released."""
@@ -89,6 +90,8 @@ class RecordedEpisode(FiniteModel):
     """Hash of the game's description as canonical JSON."""
     page_sha256: Sha256 | None = None
     """Hash over the names and hashes of the page's files; None where the game lives in no page."""
+    device: DeviceName | None = None
+    """What the page was played on; None: a desktop, or no page."""
     seed: Seed
     instance: Count
     episode: Count

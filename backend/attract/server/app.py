@@ -58,7 +58,13 @@ def build_app(
         guard.accept(token, role, tier=settings.worker_tier if role == "worker" else "local")
     web_dir = settings.web_dir or PACKAGE_DIR / "web"
     build = read_build(web_dir)
-    games = GameLibrary(settings.project_dir, web_dir, runs_dir=settings.runs_dir, include=settings.include)
+    games = GameLibrary(
+        settings.project_dir,
+        web_dir,
+        runs_dir=settings.runs_dir,
+        include=settings.include,
+        page_device=settings.page_device,
+    )
     service = RunService(settings, games, start_learner, clock, guard.audit)
     hub = SocketHub(settings, guard, service.membership, build)
     service.attach(hub)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from attract.schema.devices import DeviceName
 from attract.settings.algorithm import AlgorithmSettings, RunContext
 from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
 from attract.settings.cells import Cell
@@ -247,6 +248,10 @@ class ServerSettings(Settings):
     include: Names = ()
     """Files and folders that a game's page may load from above its folder, separated by commas; all others
     there are refused. `attract export --page` copies those that the page requests, folders whole."""
+    page_device: DeviceName | None = None
+    """Device for games that live in pages, in place of what their adapters say: `desktop`, `desktop@2x`,
+    `phone`, `phone-landscape` or `tablet`. A resumed run keeps its own. Commands without a learner call the
+    flag `--device`."""
     lan: bool = False
     """Also listen on the local network, for devices with a join link."""
     public_url: str | None = None

@@ -71,3 +71,27 @@ def test_best_and_worst_are_those_of_the_returns_and_a_failure_is_neither(tmp_pa
     server = run_with(tmp_path, a=one(returns=[2.0]), b=one(returns=[5.0]), c=failed)
     chosen = {name: find_recorded("run-1", name, server)[1][0].name for name in CHOICES}
     assert chosen == {"best": "run-1:b", "worst": "run-1:a", "failed": "run-1:c"}
+
+
+async def test_an_episode_is_played_again_on_its_device_whatever_the_adapter_says_now(tmp_path: Path):
+    (tmp_path / "game.page.js").write_text("export default 1;")
+    (tmp_path / "game.js").write_text("export default 1;")
+    games = GameLibrary(tmp_path)
+    server = ServerSettings.from_mapping({"project_dir": tmp_path})
+    phone = await games.resolve("game.page.js", "phone")
+    own = await games.resolve("game.page.js")
+
+    async def build(game: str, **changed: object) -> bytes:
+        return (await find_build(games, game, None, Recorded("one", one(**changed)), server)).code
+
+    assert await build("game.page.js", device="phone") == phone.code
+    assert await build("game.page.js", device="phone", game_sha256=own.reference.sha256) == own.code
+    # An old one says nothing.
+    assert (await build("game.page.js")).startswith(b'globalThis.attractDevice="desktop";')
+    assert b"attractDevice" not in await build("game.js", device="phone")
+
+
+async def test_a_device_is_for_games_in_pages(tmp_path: Path):
+    (tmp_path / "game.js").write_text("export default 1;")
+    with pytest.raises(ConfigurationError, match=r"page_device: game\.js lives in no page"):
+        await GameLibrary(tmp_path, page_device="phone").resolve("game.js")

@@ -185,3 +185,11 @@ test("what is fetched is there as a whole, with its address and status", async (
   await expect.poll(() => run("typeof got")).toBe("object");
   expect(run("[got.ok, got.status, got.url]")).toEqual([true, 200, "data:text/plain,whole"]);
 });
+
+test("a page that asks for threads is told of none where the browser has none, and the clock says so", () => {
+  const { run, clock } = heldPage();
+  run("document.createElement('canvas').transferControlToOffscreen()");
+  expect([...clock.unheld].join()).toContain("hands its canvas to a web worker");
+  expect(run("[crossOriginIsolated, typeof SharedArrayBuffer]")).toEqual([false, "undefined"]);
+  expect([...clock.unheld].join()).toContain("asks for threads (SharedArrayBuffer)");
+});

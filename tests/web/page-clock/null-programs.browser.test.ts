@@ -38,7 +38,7 @@ const ASKED = `
     shaders: [gl.getShaderParameter(vertex, gl.SHADER_TYPE) === gl.VERTEX_SHADER, gl.getShaderParameter(fragment, gl.COMPILE_STATUS),
       gl.getShaderParameter(vertex, gl.DELETE_STATUS), gl.getAttachedShaders(program).length, gl.getShaderSource(vertex).length > 100],
     program: [gl.LINK_STATUS, gl.VALIDATE_STATUS, gl.DELETE_STATUS, gl.ATTACHED_SHADERS].map((name) => gl.getProgramParameter(program, name)),
-    blocks: "ACTIVE_UNIFORM_BLOCKS" in gl ? gl.getProgramParameter(program, gl.ACTIVE_UNIFORM_BLOCKS) : 0,
+    blocks: "ACTIVE_UNIFORM_BLOCKS" in gl ? [gl.getProgramParameter(program, gl.ACTIVE_UNIFORM_BLOCKS), gl.getActiveUniforms(program, [0], gl.UNIFORM_BLOCK_INDEX)] : [],
   })`;
 
 /** Without the locations that a device is free to choose. */

@@ -78,3 +78,38 @@ test("an area is a Storage: a page may add to its prototype, and what does not f
   expect(() => run(`localStorage.getItem()`)).toThrow(/1 argument required/);
   expect(() => run(`Storage.prototype.getItem.call({}, "a")`)).toThrow(/Illegal invocation/);
 });
+
+test("a phone is one by every sign that a page may ask for, and is turned in a tick", async () => {
+  const { run, clock, frame } = heldPage({ device: "phone", size: [412, 839], touch: true });
+  const resize = (width: number, height: number): void => {
+    frame.style.cssText = `border:0;width:${width}px;height:${height}px`;
+    clock.resize([width, height]);
+  };
+  resize(412, 839);
+  run(`document.head.innerHTML = \`<style>
+      @media (pointer: coarse) and (-webkit-min-device-pixel-ratio: 2) { body { color: rgb(1, 2, 3) } }
+      @supports (color: red) { @media (any-hover) { body { color: red } } }
+      @media (max-width: 500px) { body { margin: 7px } }</style>\`;
+    said = []; wide = matchMedia("(min-device-width: 500px)"); hear = (target, name) => target.addEventListener(name, (event) => said.push(name + innerWidth + event.isTrusted));
+    style = () => [getComputedStyle(document.body).color, getComputedStyle(document.body).marginTop].join(" ")`);
+  await turns(0);
+  expect(
+    run(`[devicePixelRatio, navigator.maxTouchPoints, /Android.*Mobile/.test(navigator.userAgent), navigator.userAgentData?.mobile ?? true,
+      "ontouchstart" in window, "onorientationchange" in window, orientation, screen.orientation.type, screen.availHeight, style(),
+      ...["(pointer: coarse)", "(hover: none)", "(hover)", "(resolution: 2.625dppx)", "(max-resolution: 96dpi)"].map((query) => matchMedia(query).matches)]`),
+  ).toEqual([
+    ...[2.625, 5, true, true, true, true, 0, "portrait-primary", 839, "rgb(1, 2, 3) 7px"],
+    ...[true, true, false, true, false],
+  ]);
+  run(
+    `hear(window, "resize"); hear(window, "orientationchange"); hear(screen.orientation, "change"); hear(wide, "change")`,
+  );
+  resize(839, 412);
+  expect(run("[said, wide.media]")).toEqual([[], "(min-device-width: 500px)"]);
+  clock.tick();
+  await turns(50);
+  expect(run("[said, wide.matches, orientation, screen.orientation.type, screen.width, style()]")).toEqual([
+    ["orientationchange839false", "change839false", "resize839false", "change839false"],
+    ...[true, 90, "landscape-primary", 839, "rgb(1, 2, 3) 8px"],
+  ]);
+});

@@ -143,6 +143,7 @@ test("a page's own words are read once for all that is seen", async () => {
     parameters: {},
     hold: (keys) => held.push(keys),
     point: () => 0,
+    rotate: () => 0,
     lift: () => 0,
   });
   expect(held).toEqual([["ArrowLeft"]]);
@@ -158,7 +159,15 @@ test("an environment is stepped, and its observation flattened", async () => {
       step: (action: number) => ({ obs: { a: action, b: [0, 0] }, reward: 4, done: true }),
     },
   };
-  const hands = { ticks: 0, stepTick: 0, parameters: {}, hold: () => 0, point: () => 0, lift: () => 0 };
+  const hands = {
+    ticks: 0,
+    stepTick: 0,
+    parameters: {},
+    hold: () => 0,
+    point: () => 0,
+    rotate: () => 0,
+    lift: () => 0,
+  };
   page?.restart?.(window, hands);
   expect(page?.observe?.(window)).toEqual([1, 2, 3]);
   page?.act?.(window, 1, hands);
@@ -299,4 +308,11 @@ test("the pointer's place is heard of from the page's beginning on, and forgotte
   expect(page?.observe?.(window)).toEqual([0.5]);
   page?.restart?.(window, HANDS);
   expect(page?.observe?.(window)).toEqual([0]);
+});
+
+test("a page that was probed on a device says so, in the place of a size", () => {
+  const text = adapterText({ ...FOUND, device: "phone", size: [412, 839], touch: true });
+  expect(text).toContain(`device: "phone",`);
+  expect(text).not.toMatch(/size:|touch:/);
+  expect(adapterText({ ...FOUND, device: "desktop@2x" })).toMatch(/device: "desktop@2x",\n\s+size:/);
 });

@@ -66,6 +66,7 @@ export const FOUND: Findings = {
     ends: [],
   },
   seesPixels: false,
+  isCompiled: false,
   restart: "w.newGame()",
   again: null,
   seed: "w.k.randSeed(seed)",
@@ -87,6 +88,7 @@ export const HANDS = {
   parameters: {},
   hold: () => 0,
   point: () => 0,
+  rotate: () => 0,
   lift: () => 0,
 };
 

@@ -124,6 +124,7 @@ test("a drawn button is pressed until it is gone, and another restarts the game"
     stepTick: 0,
     parameters: {},
     point: (...given: unknown[]) => pressed.push(given),
+    rotate: () => undefined,
     lift: () => pressed.push("lift"),
   };
   const menu = (): unknown => {

@@ -239,6 +239,18 @@ test("a game of Phaser's that a variable or an object holds is not looked into: 
   expect(found).toEqual({ "w.app?.score": 2 });
 });
 
+test("an engine is named by its globals, also by those that are no property of the window, before the library it draws by", async () => {
+  const named = async (script: string): Promise<string | null> =>
+    engineOf(await open(`<script>${script}</script>`), []);
+  expect(await named("const Engine = { load() {}, unload() {}, isWebGLAvailable() {} };")).toBe("Godot");
+  expect(await named("const Engine = { load() {} };")).toBe(null);
+  expect(await named("var pc = { version: '2.23.3', Application: class {} };")).toBe("PlayCanvas 2.23.3");
+  expect(await named("var PIXI = { VERSION: '7' }, gdjs = { RuntimeGame: class {} };")).toBe("GDevelop");
+  expect(await named("var PIXI = { VERSION: '7' }, Utils = { RPGMAKER_NAME: 'MZ' };")).toBe("RPG Maker MZ");
+  expect(await named("var c3_runtimeInterface = {};")).toBe("Construct 3");
+  expect(await named("var cc = { ENGINE_VERSION: '2.3.3' };")).toBe("Cocos 2.3.3");
+});
+
 test("an engine's version is one short line, whatever the page calls so", () => {
   const engine = (version: unknown): string | null =>
     engineOf({ Phaser: { VERSION: version } } as unknown as PageWindow, []);

@@ -24,6 +24,7 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[], p
     parameters: {},
     hold: (codes: readonly string[]) => said.push(codes),
     point: (...given: unknown[]) => said.push(given.filter((one) => one !== undefined)),
+    rotate: () => undefined,
     lift: () => said.push("lift"),
   };
   const ticksPerStep = options.ticksPerStep ?? 4;

@@ -36,6 +36,8 @@ const ALREADY_SIGNALED = 37146;
 const SIGNALED = 37145;
 const QUERY_RESULT_AVAILABLE = 34919;
 const INVALID_INDEX = 0xffffffff;
+/** UNIFORM_BLOCK_INDEX, UNIFORM_OFFSET, UNIFORM_ARRAY_STRIDE, UNIFORM_MATRIX_STRIDE */
+const IN_BLOCK = [35386, 35387, 35388, 35389];
 /** What any device has. */
 const EXTENSIONS = [
   "EXT_float_blend",
@@ -106,7 +108,9 @@ export function createNullWebGl(
     getQuery: () => null,
     getQueryParameter: (_query: object, name: number) => name === QUERY_RESULT_AVAILABLE || 0,
     getActiveUniformBlockName: () => "",
-    getActiveUniforms: (_program: object, indices: Iterable<number>) => Array.from(indices, () => 0),
+    // No uniform is in a block: it has no offset or stride there either.
+    getActiveUniforms: (_program: object, indices: Iterable<number>, name: number) =>
+      Array.from(indices, () => (IN_BLOCK.includes(name) ? -1 : 0)),
     getUniformIndices: (_program: object, names: Iterable<string>) => Array.from(names, () => INVALID_INDEX),
     getFragDataLocation: () => -1,
     getTransformFeedbackVarying: () => null,

@@ -14,6 +14,7 @@ const PROMISING: Readonly<Record<string, readonly string[]>> = {
   FontFace: ["load"],
   FontFaceSet: ["load"],
   HTMLImageElement: ["decode"],
+  MediaDevices: ["enumerateDevices"],
   OfflineAudioContext: ["startRendering"],
   OffscreenCanvas: ["convertToBlob"],
   Response: ["arrayBuffer", "blob", "json", "text", "bytes", "formData"],

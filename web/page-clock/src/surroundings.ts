@@ -1,4 +1,4 @@
-/** The browser as a page sees it: always in front, never resized, without real input, without stored data. */
+/** The browser as a page sees it: always in front, without real input, without stored data. */
 
 import { answerDialogs } from "./dialogs.ts";
 import type { Lock } from "./input.ts";
@@ -70,14 +70,12 @@ export interface Surroundings {
 
 /**
  * @param time in which what is asked for is told.
- * @param size of the window in CSS pixels.
  * @param kept what a page and the frames within it share.
  * @param isWhole whether this is the page itself, and no frame within it.
  */
 export function installSurroundings(
   window: Page,
   time: VirtualTime,
-  [width, height]: readonly [number, number],
   kept: Kept,
   isWhole: boolean,
 ): Surroundings {
@@ -101,17 +99,6 @@ export function installSurroundings(
   defineGetter(documents, "hidden", () => false);
   defineGetter(documents, "visibilityState", () => "visible");
   define(documents, "hasFocus", () => true);
-  for (const [name, value] of Object.entries({
-    innerWidth: width,
-    innerHeight: height,
-    outerWidth: width,
-    outerHeight: height,
-    devicePixelRatio: 1,
-  }))
-    defineGetter(window, name, () => value);
-  const screen = window.Screen.prototype;
-  for (const [name, value] of Object.entries({ width, height, availWidth: width, availHeight: height }))
-    defineGetter(screen, name, () => value);
   answerDialogs(window);
   define(window, "open", () => null);
   define(window, "print", () => undefined);

@@ -1,7 +1,7 @@
 /** Detects what the clock does not control, when a page uses it. */
 
 import { foreignOrigin } from "./loading.ts";
-import { define } from "./overriding.ts";
+import { define, defineGetter } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 import type { UnheldUses } from "./unheld-uses.ts";
 
@@ -21,6 +21,10 @@ const SOCKETS: Readonly<Record<string, string>> = {
   EventSource: "listens to a server, which is not there",
 };
 
+const NO_THREADS =
+  "asks for threads (SharedArrayBuffer), which only a browser that Attract starts has: export the game without threads for visitors";
+const HANDED_OVER =
+  "hands its canvas to a web worker, where no clock holds it: export it without (Construct: Use worker: No)";
 const VIDEO = "shows a video, which runs in real time";
 
 /** Notes in `said` what the page does that the clock does not hold. */
@@ -38,6 +42,17 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
   }
   for (const [name, what] of Object.entries(SOCKETS))
     define(window, name, deadSocket(window, time, said, what));
+  const hasThreads = typeof window.SharedArrayBuffer === "function";
+  defineGetter(window, "crossOriginIsolated", () => {
+    if (!hasThreads) said.add(NO_THREADS);
+    return hasThreads;
+  });
+  const { prototype } = window.HTMLCanvasElement;
+  const hand = prototype.transferControlToOffscreen;
+  define(prototype, "transferControlToOffscreen", function (this: HTMLCanvasElement) {
+    said.add(HANDED_OVER);
+    return hand.call(this);
+  });
   watchVideos(window, said);
   watchFrames(window, said);
   const open = window.IDBFactory.prototype.open;

@@ -4,6 +4,8 @@ import type { PointerHow } from "../../sdk/src/page-adapter.ts";
 import { Animations } from "./animations.ts";
 import { Chance, dateOf, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
+import { installDevice } from "./device.ts";
+import type { DeviceName } from "./devices.gen.ts";
 import { forgetAlerts } from "./dialogs.ts";
 import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
@@ -19,7 +21,6 @@ import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
 import { EPOCH_MS, VirtualTime } from "./time.ts";
-import { installTouch } from "./touch.ts";
 import { watchUnheld } from "./unheld.ts";
 import { UnheldUses } from "./unheld-uses.ts";
 
@@ -47,6 +48,7 @@ export interface ClockOptions {
   touch: boolean;
   /** Whether it has a gamepad from its beginning on. */
   pad: boolean;
+  device: DeviceName;
 }
 
 export const DEFAULT_OPTIONS: ClockOptions = {
@@ -58,6 +60,7 @@ export const DEFAULT_OPTIONS: ClockOptions = {
   size: [800, 600],
   touch: false,
   pad: false,
+  device: "desktop",
 };
 const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
@@ -99,6 +102,7 @@ export class VirtualClock {
   readonly #surroundings: Surroundings;
   readonly #input: Input;
   readonly #frames: NestedFrames;
+  readonly #resize: ReturnType<typeof installDevice>;
   #draws: boolean;
   #followsAnimations = true;
 
@@ -164,8 +168,8 @@ export class VirtualClock {
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, this.#time, options.size, kept, common === undefined);
-    if (options.touch) installTouch(window);
+    this.#surroundings = installSurroundings(window, this.#time, kept, common === undefined);
+    this.#resize = installDevice(window, this.#time, options);
     const { lock } = this.#surroundings;
     this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
     this.#input.installCapture();
@@ -242,6 +246,13 @@ export class VirtualClock {
   set isHuman(isHuman: boolean) {
     this.#surroundings.isHuman = isHuman;
     for (const { clock } of this.#frames.all) clock.isHuman = isHuman;
+  }
+
+  /** Its window has this size from now on, and those within it theirs. The page hears of it in the next tick. */
+  resize(size: readonly [width: number, height: number]): void {
+    this.#resize(size);
+    for (const { clock, element } of this.#frames.all)
+      clock.resize([element.clientWidth, element.clientHeight]);
   }
 
   /** One frame of the page: 17, 17 or 16 ms. */

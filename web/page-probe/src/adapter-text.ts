@@ -1,6 +1,7 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
 import type { PointerPlace } from "attract/page-adapter";
+import { DEVICES } from "../../page-clock/src/devices.gen.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { MARKED } from "./boards.ts";
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
@@ -25,6 +26,8 @@ export interface Findings extends PageToProbe {
   readonly reading: Reading;
   /** Whether the agent sees the canvas, in the place of what was found. */
   readonly seesPixels: boolean;
+  /** Whether its engine draws by WebGL alone, and keeps its state to itself. */
+  readonly isCompiled: boolean;
   /** The call that restarts the game; null: each episode takes a fresh page. */
   readonly restart: string | null;
   /** The start action with what restarts the game once it is over; null: nothing does, or `restart` does it. */
@@ -78,10 +81,18 @@ function unfinishedText(names: readonly string[]): string[] {
   ];
 }
 
+/** What the page was seen on: a device has a size of its own, or is given one. */
+function windowText({ size, device = "desktop" }: Pick<Findings, "size" | "device">): string[] {
+  return [
+    ...(device === "desktop" ? [] : [`device: ${JSON.stringify(device)}`]),
+    ...(DEVICES[device].size === null ? [`size: [${size.join(", ")}]`] : []),
+  ];
+}
+
 /** The text of `<name>.page.ts`. */
 export function adapterText(all: Findings): string {
   const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
-  const { inputs, reading, page, size, seesPixels } = found;
+  const { inputs, reading, page, seesPixels } = found;
   const moves = withOwnLabels(inputs.moves);
   const labels = ["nothing", ...moves.map(({ label }) => label)];
   const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
@@ -94,13 +105,13 @@ export function adapterText(all: Findings): string {
     `id: ${JSON.stringify(idOf(found.title))}`,
     `page: ${JSON.stringify(page)}`,
     ...unfinishedText(unfinishedOf(all)),
-    `size: [${size.join(", ")}]`,
+    ...windowText(found),
     `maxSeconds: ${found.maxSeconds}`,
     ...(found.ticksPerStep === DEFAULT_TICKS_PER_STEP
       ? []
       : [`// As long as the game takes to move, or to see a press.\n  ticksPerStep: ${found.ticksPerStep}`]),
     seesPixels
-      ? "// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
+      ? `// The page's state is not readable: the agent sees its canvas. Train with --preset pixels\n  pixels: ${found.isCompiled ? "{ webGl: true }" : "{}"}`
       : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, observedLength(reading))}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
@@ -110,7 +121,9 @@ export function adapterText(all: Findings): string {
     ...(inputs.taps
       ? ["// Only the moment of a press counts: keys are released halfway through a step.\n  taps: true"]
       : []),
-    ...(found.touch ? ["// The page listens to touch alone.\n  touch: true"] : []),
+    ...(found.touch && !DEVICES[found.device ?? "desktop"].touch
+      ? ["// The page listens to touch alone.\n  touch: true"]
+      : []),
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),
@@ -139,9 +152,10 @@ export function adapterText(all: Findings): string {
 
 /** The adapter of a page that is an environment already. */
 export function environmentText(
-  { page, size, title }: Pick<Findings, "page" | "size" | "title">,
+  probed: Pick<Findings, "page" | "size" | "title" | "device">,
   env: Environment,
 ): string {
+  const { page, title } = probed;
   const { text, numActions, observation, reward, end, length } = env;
   const labels = Array.from({ length: numActions }, (_, i) => String(i));
   return `/** ${inComment(title)}: an environment with reset() and step(action), as \`attract probe\` found it. */
@@ -158,7 +172,7 @@ function numbersIn(value: unknown): number[] {
 export default definePageGame({
   id: ${JSON.stringify(idOf(title))},
   page: ${JSON.stringify(page)},
-${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  size: [${size.join(", ")}],
+${length > 0 ? "" : `  ${unfinishedText(["observe"])[0]},\n`}  ${windowText(probed).join(",\n  ")},
   ticksPerStep: 1,
   maxSeconds: 120,
   // Give the range that the numbers have.

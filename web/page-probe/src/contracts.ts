@@ -116,19 +116,26 @@ export function numbersIn(value: unknown): number[] {
 
 /** The engine that drew the page; null: no known engine. */
 export function engineOf(window: PageWindow, scripts: readonly string[]): string | null {
+  // A `const` of a classic script is no property of the window.
+  const made = (name: string): PageWindow =>
+    window[name] ?? attempt(() => window.eval(`typeof ${name} === "undefined" ? null : ${name}`));
   const named: readonly [string, () => unknown][] = [
+    ["RPG Maker", () => window.Utils?.RPGMAKER_NAME],
+    ["GDevelop", () => window.gdjs?.RuntimeGame && "?"],
+    ["Construct", () => ((window.c3_runtimeInterface ?? window.C3) ? "3" : window.cr_createRuntime && "2")],
+    ["Cocos", () => window.cc?.ENGINE_VERSION],
+    ["Unity", () => (window.createUnityInstance ?? window.UnityLoader) && "?"],
+    ["Godot", () => made("Engine")?.unload && made("Engine").isWebGLAvailable && "?"],
+    ["Defold", () => window.EngineLoader && window.GameArchiveLoader && "?"],
     ["Phaser", () => window.Phaser?.VERSION],
     ["PixiJS", () => window.PIXI?.VERSION],
     ["Three.js", () => window.THREE?.REVISION ?? window.__THREE__],
     ["Babylon.js", () => window.BABYLON?.Engine?.Version],
+    ["PlayCanvas", () => window.pc?.Application && window.pc.version],
     ["melonJS", () => window.me?.version],
     ["p5.js", () => window.p5?.VERSION ?? (window.p5 && "?")],
     ["CreateJS", () => window.createjs && "?"],
     ["matter-js", () => window.Matter?.version],
-    ["Unity", () => window.createUnityInstance && "?"],
-    ["Godot", () => window.Engine?.load && window.GODOT_CONFIG && "?"],
-    ["Construct", () => window.C3 && "3"],
-    ["GDevelop", () => window.gdjs && "?"],
   ];
   for (const [name, version] of named) {
     const found = attempt(version);
@@ -140,6 +147,16 @@ export function engineOf(window: PageWindow, scripts: readonly string[]): string
     ["PixiJS", /PixiJS|pixi\.js/i],
     ["Three.js", /THREE\.WebGLRenderer|three\.js/i],
     ["Kontra", /kontra/i],
+    ["melonJS", /melonJS/],
   ];
   return marks.find(([, mark]) => scripts.some((text) => mark.test(text)))?.[0] ?? null;
+}
+
+/** Those whose games are WebAssembly: no adapter can read their state. */
+const COMPILED = /^(?:Unity|Godot|Defold)\b/;
+
+/** How an agent sees a game of this engine, where its state is closed; null: by its state. */
+export function compiledNote(engine: string | null): string | null {
+  if (engine === null || !COMPILED.test(engine)) return null;
+  return `${engine} keeps its state in WebAssembly, where nothing can be read: an agent sees the picture, by pixels: { webGl: true }`;
 }

@@ -13,6 +13,7 @@ export type GivenInput = { readonly name: string; readonly from: number; readonl
   | { readonly kind: "key" }
   | { readonly kind: "pointer"; readonly how: PointerHow; readonly targets: readonly Target[] }
   | { readonly kind: "action" }
+  | { readonly kind: "rotate" }
 );
 
 /** A selector, or a place in the page's window. */
@@ -47,10 +48,11 @@ export class GivenInputs {
   press(tick: number, window: PageWindow, hands: PageFrame): Input | null {
     const now = this.#inputs.filter(({ from, to }) => tick >= from && tick < to);
     hands.stepTick = tick % this.#ticksPerStep;
+    const turned = now.filter((input) => input.kind === "rotate" && this.#rotate(input, hands));
     const action = now.findLast(({ kind }) => kind === "action");
     if (action !== undefined && this.#adapter !== null) {
       this.#act(action, this.#adapter, window, hands);
-      this.#note(now, [action], "an action is taken in the same frames");
+      this.#note(now, [...turned, action], "an action is taken in the same frames");
       return null;
     }
     const clicks = now.flatMap((input) => {
@@ -59,15 +61,23 @@ export class GivenInputs {
     });
     const click = clicks.at(-1);
     const held = now.filter(({ kind }) => kind === "key");
-    this.#note(
-      now,
-      click === undefined ? held : [...held, click.input],
-      "another click is made in the same frames",
-    );
+    const pressed = [...turned, ...held, ...(click === undefined ? [] : [click.input])];
+    this.#note(now, pressed, "another click is made in the same frames");
     const keys = [...new Set(held.map(({ name }) => name))];
     if (click === undefined) return { keys };
     const { from, to } = click.input;
     return { keys, pointer: click.place, progress: (tick - from) / (to - from) };
+  }
+
+  /** Whether the device can be turned. */
+  #rotate(input: GivenInput, hands: PageFrame): boolean {
+    try {
+      hands.rotate();
+      return true;
+    } catch (error) {
+      this.problems.set(input, wordsOf((error as Error).message));
+      return false;
+    }
   }
 
   /** An input that is pressed in no frame has a problem: its own, or that another one `leaves` no room for it. */

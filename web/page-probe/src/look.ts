@@ -3,6 +3,7 @@
 import type { GameDefinition } from "attract/contract";
 import { parameterDefaults, ticksPerStep } from "attract/define-game";
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import { alerts } from "../../page-clock/src/dialogs.ts";
 import type { LookEpisode, LookEval, LookInput, LookLine, PageLook } from "../../schema/src/api.gen.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -10,7 +11,7 @@ import { made } from "../../sdk/src/page/made.ts";
 import { isOver } from "../../worker/src/page/page-frame.ts";
 import { isForTouch } from "./clicks.ts";
 import { noteConsole } from "./console-lines.ts";
-import { engineOf } from "./contracts.ts";
+import { compiledNote, engineOf } from "./contracts.ts";
 import { effectsOf, globalsSeen } from "./effects.ts";
 import { type GivenInput, GivenInputs } from "./given-inputs.ts";
 import { type Json, jsonOf, wordsOf } from "./json-value.ts";
@@ -40,6 +41,8 @@ export interface LookOrder {
   readonly seed: number;
   /** Whether the pointer is a finger. */
   readonly touch: boolean;
+  /** What a page without an adapter is on. */
+  readonly device: DeviceName;
   /** An expression of the page, or a function of its window; null: none. */
   readonly expression: string | null;
   /** After so many milliseconds no further play is compared, and not every frame of the picture's play is drawn. */
@@ -124,10 +127,11 @@ class Looking {
     const given = this.#given(inputs);
     const episode = this.#episode();
     const play = await this.#play(trial, given, places, episode);
+    const engine = engineOf(window, this.#scripts);
     const seen = {
       // A page may have removed its own body, and have other things of its own by the names of a document's.
       title: wordsOf(attempt(() => titleOf(window)) ?? "the page"),
-      engine: engineOf(window, this.#scripts),
+      engine,
       contracts: contractsOf(window, globalsOf(window, this.#pristine)).map((name) => wordsOf(name)),
       texts: attempt(() => textsSeen(window)) ?? [],
       buttons: attempt(() => buttonsSeen(window, trial.clickable)) ?? [],
@@ -142,6 +146,7 @@ class Looking {
         ...(!this.#order.touch && this.#adapter === null && isForTouch(attempt(() => trial.listens) ?? [])
           ? ["listens to touch alone: --touch makes the pointer a finger"]
           : []),
+        ...(this.#adapter === null ? [compiledNote(engine) ?? []].flat() : []),
       ].map((what) => wordsOf(what)),
     };
     for (const error of trial.seen.errors) this.#note(error);
@@ -151,7 +156,7 @@ class Looking {
     return {
       ...seen,
       notes: seen.notes.slice(0, MAX_NOTED),
-      size: [this.#size[0], this.#size[1]],
+      size: [window.innerWidth, window.innerHeight] as [number, number],
       frames: play.frames,
       ended: play.ended,
       inputs: inputs.map((input): LookInput => {
@@ -203,6 +208,7 @@ class Looking {
       page: adapter?.page ?? (page as string),
       size: this.#size,
       touch: this.#order.touch,
+      device: this.#order.device,
       // As in a browser, where promises have their turn after each frame.
       turns: adapter?.turns ?? true,
     };

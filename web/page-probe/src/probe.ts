@@ -7,7 +7,7 @@ import { BusyWatch } from "../../worker/src/host/slowdown.ts";
 import { marksIn } from "./boards.ts";
 import { candidatesIn, linesOf, starterOf } from "./candidates.ts";
 import { isForTouch } from "./clicks.ts";
-import { engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
+import { compiledNote, engineOf, environmentOf, seedHook, textState } from "./contracts.ts";
 import { beginningsOf, beginningText, Draft, pressesOf } from "./draft.ts";
 import { drawnIn, isDrawnThing, Movements, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
@@ -137,7 +137,7 @@ class Probe {
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();
-    this.#page.touch = isForTouch(listens);
+    this.#page.touch ||= isForTouch(listens);
     const common = {
       title: wordsOf(title),
       engine: engine === null ? null : wordsOf(engine),
@@ -199,6 +199,7 @@ class Probe {
       inputs,
       reading,
       seesPixels,
+      isCompiled: compiledNote(engine) !== null,
       hooks,
       seed: hooks?.seed ?? seedHook(window),
       earlyPlaces: early,

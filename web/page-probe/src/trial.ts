@@ -2,6 +2,7 @@
 
 import { pressPointer } from "attract/page-action";
 import type { PageAdapter, PageWindow, PointerPlace } from "attract/page-adapter";
+import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import type { UnheldUses } from "../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions } from "../../page-clock/src/virtual-clock.ts";
 import { drawn } from "../../sdk/src/page/drawn.ts";
@@ -44,6 +45,8 @@ export interface PageToProbe {
   turns?: boolean;
   /** Whether the pointer is a finger. Default: no. */
   touch?: boolean;
+  /** Default: "desktop". */
+  device?: DeviceName;
   /** Frames until it has loaded, if it shows that it loads for longer than `LOAD_TICKS`. */
   loadTicks?: number;
   /** After so long nothing further is tried. Default: 150 s. */
@@ -100,7 +103,7 @@ export class Trial {
 
   /** A fresh page that has loaded. Raises Error when it does not. */
   static async open(probed: PageToProbe, seed = SEED, options: TrialOptions = {}): Promise<Trial> {
-    const { page, size, turns = false, touch = false, loadTicks = LOAD_TICKS } = probed;
+    const { page, size, turns = false, touch = false, device = "desktop", loadTicks = LOAD_TICKS } = probed;
     const given = options.adapter;
     let looks = 0;
     const written = new Set<string>();
@@ -112,6 +115,7 @@ export class Trial {
       css: true,
       taps: false,
       touch,
+      device,
       turns,
       keys: [],
       pointers: {},

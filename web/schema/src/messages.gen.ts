@@ -467,6 +467,10 @@ export interface RecordedEpisode {
    * Hash over the names and hashes of the page's files; None where the game lives in no page.
    */
   page_sha256: string | null;
+  /**
+   * What the page was played on; None: a desktop, or no page.
+   */
+  device: ("desktop" | "desktop@2x" | "phone" | "phone-landscape" | "tablet") | null;
   seed: Seed;
   instance: number;
   /**

@@ -1,5 +1,6 @@
 /** How a game that lives in a page is played: what its adapter says, without a word of the page's own types. */
 
+import type { DeviceName } from "../../page-clock/src/devices.gen.ts";
 import type { ObservationValue, PerAgent } from "./contract.ts";
 import type { POINTER_INPUTS } from "./page-inputs.gen.ts";
 import type { PixelSettings } from "./page-pixels.ts";
@@ -50,6 +51,8 @@ export interface PageHands {
   point(x: number, y: number, how: boolean | PointerHow, second?: Spot): void;
   /** The pointer is not pressed any more, wherever it is. */
   lift(): void;
+  /** Turns a phone or a tablet: the sides of the window are swapped, and the page hears of it in the next tick. */
+  rotate(): void;
 }
 
 /** Keys that an action holds down for its step, by the action's label. */
@@ -70,6 +73,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly hidden: boolean;
   readonly taps: boolean;
   readonly touch: boolean;
+  readonly device: DeviceName;
   readonly turns: boolean;
   /** Per agent; empty where no action holds keys. */
   readonly keys: readonly KeysByLabel[];

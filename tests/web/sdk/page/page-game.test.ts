@@ -71,6 +71,10 @@ test.each([
   [{ page: "http://elsewhere/x.html" }, "page: must be a page below"],
   [{ page: "index.js" }, "page: must be a page below"],
   [{ size: [0, 5] }, "size: must be [width, height]"],
+  [
+    { device: "watch" as "phone" },
+    "device: must be one of desktop, desktop@2x, phone, phone-landscape, tablet",
+  ],
   [{ ticksPerStep: 1.5 }, "ticksPerStep: must be a whole number"],
   [{ over: undefined }, "over: must be given"],
   [{ observe: undefined }, "observe: must be given, a function of the page's window, or pixels: {}"],

@@ -153,3 +153,20 @@ describe("what a page threw", () => {
     expect(ownError("just words")).toBe("just words");
   });
 });
+
+test("an episode may turn a phone; the next one begins with it upright", async () => {
+  const definition = hop({ device: "phone", size: undefined });
+  const frame = await load(definition);
+  const sizes = (): unknown => [
+    frame.window.innerWidth,
+    frame.window.document.documentElement.clientWidth,
+    frame.window.matchMedia("(orientation: landscape)").matches,
+  ];
+  expect(sizes()).toEqual([412, 412, false]);
+  frame.rotate();
+  expect(sizes()).toEqual([839, 839, true]);
+  frame.begin(1);
+  expect(sizes()).toEqual([412, 412, false]);
+  const desktop = await load();
+  expect(() => desktop.rotate()).toThrow('device: "desktop" cannot be turned');
+});

@@ -170,6 +170,10 @@ class Attached implements AttachedAgent, PageHands {
     this.#input.lift();
   }
 
+  rotate(): void {
+    // A person turns their own.
+  }
+
   readonly #byHand = (event: Event): void => {
     if (event.isTrusted) this.yield();
   };

@@ -1,5 +1,6 @@
 /** `definePageGame`: an adapter of a game that lives in a page, as a definition like any other. */
 
+import { DEVICES, type DeviceName } from "../../../page-clock/src/devices.gen.ts";
 import {
   type Action,
   CONTRACT_VERSION,
@@ -105,8 +106,15 @@ export interface PageGameOptions<W = PageWindow>
   taps?: boolean;
   /** Whether the pointer is a finger, as on a phone: for pages that listen to touch. */
   touch?: boolean;
+  /** What the page believes to be on, with its size, pixel ratio, finger and browser's name. Default: "desktop". */
+  device?: DeviceName;
   /** Options that are guesses or missing so far, as `attract probe` names them: the adapter is refused until this is deleted. */
   unfinished?: readonly string[];
+}
+
+declare global {
+  /** Set in front of a module that is played on another device than its own. */
+  var attractDevice: string | undefined;
 }
 
 const FUNCTIONS = [
@@ -146,6 +154,7 @@ const KNOWN_OPTIONS = [
   "hidden",
   "taps",
   "touch",
+  "device",
   "turns",
   "unfinished",
   ...FUNCTIONS,
@@ -359,24 +368,37 @@ function preparesParameters<W>({ prepare }: PageGameOptions<W>): boolean {
 
 function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
   const { keys, action } = options;
+  const { attractDevice: forced } = globalThis;
+  globalThis.attractDevice = undefined;
+  const name = deviceNamed(forced ?? options.device ?? "desktop");
+  const device = DEVICES[name];
   const functions = Object.fromEntries(
     FUNCTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
   ) as Pick<PageGameOptions<W>, (typeof FUNCTIONS)[number]>;
   return {
     ...functions,
     page: options.page,
-    size: options.size ?? DEFAULT_SIZE,
+    size: (forced === undefined ? undefined : device.size) ?? options.size ?? device.size ?? DEFAULT_SIZE,
     reset: options.reset ?? (options.restart === undefined || preparesParameters(options) ? "reload" : "own"),
     css: options.css ?? false,
     hidden: options.hidden ?? false,
     taps: options.taps ?? false,
-    touch: options.touch ?? false,
+    touch: options.touch ?? device.touch,
+    device: name,
     turns: options.turns ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
     pointers: options.pointers ?? {},
     labels: action.kind === "discrete" ? (action.labels ?? []) : [],
     ...(options.pixels === undefined ? {} : { pixels: pixelSettings(options.pixels) }),
   } as PageAdapter<W>;
+}
+
+function deviceNamed(name: string): DeviceName {
+  if (Object.hasOwn(DEVICES, name)) return name as DeviceName;
+  throw new ConfigurationError(
+    "device",
+    `must be one of ${Object.keys(DEVICES).join(", ")}, got ${show(name)}`,
+  );
 }
 
 /** The keys of the first agent, as a person at the keyboard has them: those that stand for one action alone. */

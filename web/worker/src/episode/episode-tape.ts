@@ -112,6 +112,7 @@ export class EpisodeTape {
       game_sha256: null,
       description_sha256: null,
       page_sha256: null,
+      device: this.#definition.page?.device ?? null,
       seed: terms.seed,
       instance: instance.instanceId,
       episode: instance.episode,

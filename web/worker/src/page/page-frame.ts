@@ -5,6 +5,7 @@ import { ConfigurationError } from "attract/errors";
 import { canvasName } from "attract/page/layers";
 import { PixelReader } from "attract/page/pixel-reader";
 import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
+import { DEVICES } from "../../../page-clock/src/devices.gen.ts";
 import type { UnheldUses } from "../../../page-clock/src/unheld-uses.ts";
 import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
 
@@ -27,6 +28,7 @@ const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
 const HIDDEN = `${IN_SIGHT};opacity:0`;
 /** Without a place: no style is computed, and nothing is laid out. */
 const NOT_LAID_OUT = "display:none";
+const TURNED = Object.entries(DEVICES).flatMap(([name, { touch }]) => (touch ? [name] : []));
 
 /** What did not come in time by the real clock: on a busy machine that says nothing of the game. */
 export class LateError extends Error {}
@@ -58,6 +60,10 @@ export class PageFrame implements PageHands {
   readonly #adapter: PageAdapter;
   readonly #element: HTMLIFrameElement;
   readonly #document: Document | null;
+  /** Its window, in CSS pixels. */
+  #size: readonly [width: number, height: number];
+  /** See `show`; null: it is hidden. */
+  #room: readonly [width: number, height: number] | null = null;
   #seen = 0;
   /** So many things that the page asked for are not waited for any more. */
   #numLost = 0;
@@ -71,6 +77,7 @@ export class PageFrame implements PageHands {
     parameters: Readonly<Record<string, number>>,
   ) {
     this.#adapter = adapter;
+    this.#size = adapter.size;
     this.parameters = parameters;
     this.#element = element;
     this.clock = clock;
@@ -121,6 +128,7 @@ export class PageFrame implements PageHands {
       pad: adapter.keys.some((own) =>
         Object.values(own).some((codes) => codes.some((code) => code.startsWith("Pad"))),
       ),
+      device: adapter.device,
     });
     let clock: VirtualClock | null = null;
     element.attractPrepare = (window, made) => {
@@ -167,6 +175,20 @@ export class PageFrame implements PageHands {
     this.clock.lift();
   }
 
+  rotate(): void {
+    const { device } = this.#adapter;
+    if (!DEVICES[device].touch)
+      throw new ConfigurationError("device", `"${device}" cannot be turned: ${TURNED.join(", ")} can`);
+    this.#resize([this.#size[1], this.#size[0]]);
+  }
+
+  #resize(size: readonly [width: number, height: number]): void {
+    this.#size = size;
+    [this.#element.width, this.#element.height] = [String(size[0]), String(size[1])];
+    this.clock.resize(size);
+    if (this.#room !== null) this.show(...this.#room);
+  }
+
   /** One frame of the page. Raises what its own code threw, once nothing of it runs any more. */
   tick(): void {
     if (this.#isGone) throw goneError();
@@ -207,6 +229,7 @@ export class PageFrame implements PageHands {
     const { window, clock } = this;
     const adapter = this.#adapter;
     clock.release();
+    if (this.#size !== adapter.size) this.#resize(adapter.size);
     clock.clearStorage();
     // Menus live on animations, games hardly ever.
     clock.followsAnimations = true;
@@ -253,7 +276,8 @@ export class PageFrame implements PageHands {
 
   /** Is seen from now on, in the middle of `width` x `height` CSS pixels of this document and as large as fits. */
   show(width: number, height: number): void {
-    const [w, h] = this.#adapter.size;
+    this.#room = [width, height];
+    const [w, h] = this.#size;
     const scale = Math.min(width / w, height / h);
     // Whole pixels: elsewhere what it lies on shows at its edges.
     const [scaledWidth, scaledHeight] = [Math.round(w * scale), Math.round(h * scale)];
@@ -269,6 +293,7 @@ export class PageFrame implements PageHands {
   }
 
   hide(): void {
+    this.#room = null;
     this.#element.style.cssText = HIDDEN;
   }
 
