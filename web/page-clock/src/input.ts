@@ -308,7 +308,7 @@ export class Input {
     for (const kind of kinds) {
       const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
         const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
-        if (kind === "pointer") this.#send(`pointer${name}`, to, how);
+        if (kind === "pointer") this.#send(`pointer${name}`, to, { ...how, button: -1 });
         else this.#mouse(`mouse${name}`, to, how);
       };
       if (before !== null) send("out", before, target, true);

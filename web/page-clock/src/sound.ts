@@ -1,7 +1,7 @@
 /** Silent sound on virtual time: the browser's own nodes in a context that is never rendered, and elements that play nothing. */
 
 import type { Loading } from "./loading.ts";
-import { define, defineGetter, defineProperty } from "./overriding.ts";
+import { define, defineGetter, defineProperty, makerOf } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -100,18 +100,24 @@ function installContexts(
   defineGetter(prototype, "sinkId", () => "");
   define(prototype, "setSinkId", async () => undefined);
   define(prototype, "getOutputTimestamp", () => ({ contextTime: seconds(), performanceTime: time.now }));
-  for (const name of [
-    "MediaElementSource",
-    "MediaStreamSource",
-    "MediaStreamTrackSource",
-    "MediaStreamDestination",
-  ])
-    define(prototype, `create${name}`, function (this: AudioContext, source: unknown) {
-      const node = new GainNode(this);
-      for (const field of ["mediaElement", "mediaStream", "stream"])
-        define(node, field, source ?? new window.MediaStream());
-      return node;
-    });
+  for (const [made, field] of [
+    ["MediaElementSource", "mediaElement"],
+    ["MediaStreamSource", "mediaStream"],
+    ["MediaStreamTrackSource", "mediaStreamTrack"],
+    ["MediaStreamDestination", "stream"],
+  ]) {
+    const name = `${made.replace("Source", "AudioSource").replace("Destination", "AudioDestination")}Node`;
+    const own = (window as unknown as Record<string, { prototype: object } | undefined>)[name];
+    if (own === undefined) continue;
+    const make = makerOf<object>(own.prototype);
+    const node = (within: BaseAudioContext, options: Record<string, unknown> = {}): object =>
+      make({ [field]: options[field] ?? new window.MediaStream() }, new GainNode(within));
+    define(window, name, Object.assign(node, { prototype: own.prototype }));
+    if (`create${made}` in prototype)
+      define(prototype, `create${made}`, function (this: AudioContext, source: unknown) {
+        return node(this, { [field]: source });
+      });
+  }
   const base = Object.getPrototypeOf(prototype) as object;
   const own = (name: string) => Object.getOwnPropertyDescriptor(base, name)?.get as (this: object) => unknown;
   const [currentTime, stateOf] = [own("currentTime"), own("state")];
@@ -134,26 +140,23 @@ function installContexts(
     return decoding;
   });
   const AudioContexts = Object.assign(context, { prototype });
-  define(prototype, "constructor", AudioContexts);
-  for (const name of ["AudioContext", "webkitAudioContext"]) define(window, name, AudioContexts);
+  for (const name of ["AudioContext", "webkitAudioContext"])
+    if (name in window) define(window, name, AudioContexts);
   installSources(window, time, states);
   // A page of a plain address in the network has none.
   if (!("AudioWorklet" in window)) return;
-  define(window.AudioWorklet.prototype, "addModule", async () => undefined);
   const { AudioWorkletNode, MessageChannel } = window;
+  const make = makerOf(AudioWorkletNode.prototype);
   const worklet = function (within: AudioContext): AudioWorkletNode {
     if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
-    const node = new GainNode(within) as unknown as AudioWorkletNode;
-    Object.setPrototypeOf(node, AudioWorkletNode.prototype);
     const parameters = new Map<string, AudioParam>();
     const get = (name: string): AudioParam => {
       const parameter = parameters.get(name) ?? new ConstantSourceNode(within).offset;
       parameters.set(name, parameter);
       return parameter;
     };
-    defineProperty(node, "parameters", { value: Object.assign(new Map<string, AudioParam>(), { get }) });
-    defineProperty(node, "port", { value: new MessageChannel().port1 });
-    return node;
+    const all = Object.assign(new Map<string, AudioParam>(), { get }) as unknown as AudioParamMap;
+    return make({ parameters: all, port: new MessageChannel().port1 }, new GainNode(within));
   };
   define(window, "AudioWorkletNode", Object.assign(worklet, { prototype: AudioWorkletNode.prototype }));
 }

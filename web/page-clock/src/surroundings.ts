@@ -78,7 +78,6 @@ export function installSurroundings(
   kept: Kept,
   isWhole: boolean,
 ): Surroundings {
-  const { navigator } = window;
   installStorage(window, kept);
   const state: Surroundings = {
     isHuman: false,
@@ -114,7 +113,8 @@ export function installSurroundings(
   define(window, "print", () => undefined);
   defineGetter(window.Navigator.prototype, "hardwareConcurrency", () => 2);
   const answers: Record<string, unknown> = { getGamepads: () => [], vibrate: () => true };
-  for (const name in answers) if (name in navigator) define(navigator, name, answers[name]);
+  const navigators = window.Navigator.prototype;
+  for (const name in answers) if (name in navigators) define(navigators, name, answers[name]);
   state.lock = pretend(
     window,
     time,

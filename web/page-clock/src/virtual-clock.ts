@@ -16,7 +16,7 @@ import { holdOwnTurns } from "./own-turns.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
-import { EPOCH_MS, VirtualTime } from "./time.ts";
+import { EPOCH_MS, type Pauses, VirtualTime } from "./time.ts";
 import { installTouch } from "./touch.ts";
 import { watchUnheld } from "./unheld.ts";
 import { UnheldUses } from "./unheld-uses.ts";
@@ -110,7 +110,7 @@ export class VirtualClock {
     this.#draws = options.draws;
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => keep(this.errors, error);
-    const running = common?.running ?? { window };
+    const running = common?.running ?? { window, ports: new WeakMap() };
     running.window = window;
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(
@@ -123,10 +123,7 @@ export class VirtualClock {
         },
         evaluate: (code) => window.eval(code),
         beforeFrames: () => this.#animations.advance(),
-        afterFrames: () => {
-          this.#observers.notify();
-          for (const { clock } of this.#frames.all) clock.follow(this.#time.now);
-        },
+        afterFrames: () => this.#endTick(),
       },
       now,
     );
@@ -243,9 +240,19 @@ export class VirtualClock {
     this.#time.tick();
   }
 
+  /** As `tick`, with pauses in which promises may have their turn. */
+  ticking(): Pauses {
+    return this.#time.ticking();
+  }
+
   /** Advances a frame within a page to the page's time `now`, in ms. */
-  follow(now: number): void {
-    if (now > this.#time.now) this.#time.tick(now - this.#time.now);
+  *follow(now: number): Pauses {
+    if (now > this.#time.now) yield* this.#time.ticking(now - this.#time.now);
+  }
+
+  *#endTick(): Pauses {
+    yield* this.#observers.notify();
+    for (const { clock } of [...this.#frames.all]) yield* clock.follow(this.#time.now);
   }
 
   /** Ticks to the next whole second: every episode begins in the same phase. */
