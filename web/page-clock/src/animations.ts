@@ -1,7 +1,7 @@
 /** Animations and transitions on virtual time: they obey the page's orders, and their events come in the tick in which they fall. */
 
 import { define, defineGetter, defineHandler, defineProperty } from "./overriding.ts";
-import type { VirtualTime } from "./time.ts";
+import type { Pauses, VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 type Phase = "idle" | "before" | "active" | "after";
@@ -73,6 +73,8 @@ export class Animations {
   readonly #heard = new WeakMap<Animation, EventTarget>();
   /** What is to be dispatched in the next tick. */
   readonly #events: (() => void)[] = [];
+  /** Whether a promise has been settled in this tick. */
+  #hasSettled = false;
   readonly #own: ReturnType<typeof ownMembers>;
 
   constructor(window: Page, time: VirtualTime) {
@@ -108,8 +110,19 @@ export class Animations {
     }
   }
 
-  /** Moves those taken over to where they are now; what is to be said of that, and of orders since, in its order. */
-  advance(): (() => void)[] {
+  /** Moves those taken over to where they are now, and tells of that and of orders since, in its order. */
+  *advance(): Pauses {
+    this.#hasSettled = false;
+    this.#move();
+    // Promises go first: what they order is told of at once.
+    if (this.#hasSettled) yield;
+    for (const event of this.#events.splice(0)) {
+      yield* this.#time.pause();
+      this.#time.call(event);
+    }
+  }
+
+  #move(): void {
     for (const [animation, course] of [...this.#courses]) {
       if (!this.#courses.has(animation)) continue;
       const isOut = isCss(animation) && animation.timeline === null;
@@ -130,7 +143,6 @@ export class Animations {
       this.#publish(animation, course);
       if (isOver && this.#courses.get(animation) === course) this.#end(animation, course);
     }
-    return this.#events.splice(0);
   }
 
   /** That of an animation which has begun; null: it is over, or idle. */
@@ -185,6 +197,7 @@ export class Animations {
     const finished = this.#promiseOf(this.#finished, animation);
     if (finished.isSettled) return;
     finished.isSettled = true;
+    this.#hasSettled = true;
     finished.resolve(animation);
     this.#dispatch(animation, "finish", this.#own.time(animation));
   }
@@ -225,6 +238,7 @@ export class Animations {
     const ready = this.#ready.get(animation);
     if (ready === undefined || ready.isSettled) return;
     ready.isSettled = true;
+    this.#hasSettled = true;
     ready.resolve(animation);
   }
 
@@ -235,12 +249,10 @@ export class Animations {
   }
 
   #dispatch(animation: Animation, type: "finish" | "cancel", currentTime: CSSNumberish | null): void {
-    const listeners = this.#heard.get(animation);
-    if (listeners === undefined) return;
     const timelineTime = this.#time.frameAt;
     const event = new this.#window.AnimationPlaybackEvent(type, { currentTime, timelineTime });
     for (const name of ["target", "currentTarget"]) defineGetter(event, name, () => animation);
-    this.#events.push(() => void listeners.dispatchEvent(event));
+    this.#events.push(() => void this.#heard.get(animation)?.dispatchEvent(event));
   }
 
   /** Tells of the phase that a CSS animation or a transition is in by now. */
@@ -419,6 +431,7 @@ export class Animations {
       ],
       finished: [
         (animation) => {
+          this.#course(animation);
           const finished = this.#promiseOf(this.#finished, animation);
           if (!finished.isSettled && !this.#courses.has(animation) && own.state(animation) === "finished") {
             finished.isSettled = true;

@@ -5,7 +5,7 @@ import { define, defineGetter } from "./overriding.ts";
 type Page = Window & typeof globalThis;
 
 const FOCUSABLE =
-  "a[href],area[href],button,input:not([type=hidden]),input:not([type]),select,textarea,iframe,details>summary:first-of-type,[contenteditable]:not([contenteditable=false]),[tabindex]";
+  "a[href],area[href],button,input:not([type=hidden]),input:not([type]),select,textarea,iframe,details>summary:first-of-type,[contenteditable]:not([contenteditable=false]),dialog:is([open],:popover-open),[tabindex]";
 const SEEN = { visibilityProperty: true } as const;
 /** Whose opening may move the focus, and whose closing gives it back. */
 const OPENABLE = "dialog,[popover]";
@@ -113,7 +113,8 @@ export function installFocus(window: Page): Focus {
     const from = before.get(one);
     before.delete(one);
     if (from === undefined || !one.matches(":popover-open,[open]")) return;
-    if (one.matches(":modal") || (focused !== null && contains(one, focused))) move(from);
+    if (one.matches(":modal") || (focused !== null && contains(one, focused)))
+      move(from === null || contains(one, from) ? null : from);
   };
   // In a shadow it is not heard of by all.
   window.addEventListener(

@@ -295,9 +295,17 @@ export class Input {
     return isSilent || this.#mouse(`mouse${type}`, target, more);
   }
 
-  /** Tells what the pointer leaves and what it comes to. */
+  /** The pointer is elsewhere, at `point`, and not pressed here any more. */
+  leave(point: Point): void {
+    this.lift();
+    if (this.#over === null || this.#options.isTouch) return;
+    this.#point = point;
+    this.#enter(null, {});
+  }
+
+  /** Tells what the pointer leaves and what it comes to; null: nothing of this window. */
   #enter(
-    target: Element,
+    target: Element | null,
     more: MouseEventInit,
     kinds: readonly ("pointer" | "mouse")[] = ["pointer", "mouse"],
   ): void {
@@ -308,12 +316,13 @@ export class Input {
     for (const kind of kinds) {
       const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
         const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
-        if (kind === "pointer") this.#send(`pointer${name}`, to, { ...how, button: -1 });
+        if (kind === "pointer")
+          this.#send(`pointer${name}`, to, { ...how, button: this.#options.isTouch ? 0 : -1 });
         else this.#mouse(`mouse${name}`, to, how);
       };
       if (before !== null) send("out", before, target, true);
       for (const one of left) if (!entered.includes(one)) send("leave", one, target, false);
-      send("over", target, before, true);
+      if (target !== null) send("over", target, before, true);
       for (const one of entered.toReversed()) if (!left.includes(one)) send("enter", one, before, false);
     }
   }

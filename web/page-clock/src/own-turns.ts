@@ -130,9 +130,15 @@ interface NavigateEventLike extends Event {
   readonly destination: { readonly url: string; readonly sameDocument: boolean };
 }
 
+interface NavigationLike {
+  readonly currentEntry: { readonly index: number } | null;
+  entries(): readonly object[];
+  addEventListener(type: "navigate", listener: (event: NavigateEventLike) => void): void;
+}
+
 /** `hashchange` and `popstate` come some turns after what causes them. */
 function holdHistory(window: Page, loading: Loading): void {
-  const { navigation } = window as unknown as { navigation?: EventTarget };
+  const { navigation } = window as unknown as { navigation?: NavigationLike };
   const waiting: Record<string, object[]> = { hashchange: [], popstate: [] };
   navigation?.addEventListener("navigate", (event) => {
     const { navigationType, hashChange, destination } = event as NavigateEventLike;
@@ -145,6 +151,27 @@ function holdHistory(window: Page, loading: Loading): void {
   });
   for (const [name, keys] of Object.entries(waiting))
     window.addEventListener(name, () => loading.end(keys.shift() ?? keys));
+  // Going back or forth begins in such a turn as well, where there is an entry to go to.
+  const going: object[] = [];
+  navigation?.addEventListener("navigate", ({ navigationType }: NavigateEventLike) => {
+    if (navigationType !== "traverse") return;
+    loading.end(going.shift() ?? going);
+    if (going.length === 0) ahead = 0;
+  });
+  let ahead = 0;
+  for (const [name, step] of Object.entries({ back: -1, forward: 1, go: 0 })) {
+    const own = window.History.prototype[name as "go"];
+    define(window.History.prototype, name, function (this: History, delta = 0) {
+      own.call(this, delta);
+      const by = step || Number(delta) || 0;
+      const index = navigation?.currentEntry?.index ?? -1;
+      if (by === 0 || navigation?.entries()[index + ahead + by] === undefined) return;
+      const key = {};
+      going.push(key);
+      ahead += by;
+      loading.begin(key, `history.${name}()`);
+    });
+  }
 }
 
 /** What a browser draws on the way is there at once: scrolling and transitions of the whole view. */

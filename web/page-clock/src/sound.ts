@@ -7,6 +7,9 @@ import type { VirtualTime } from "./time.ts";
 type Page = Window & typeof globalThis;
 
 const SAMPLE_RATE = 44_100;
+/** Seconds from a context to the ear, by what was asked for, and at most. */
+const LATENCIES: Readonly<Record<string, number>> = { interactive: 0.01, balanced: 0.025, playback: 0.1 };
+const MAX_LATENCY = 8192 / SAMPLE_RATE;
 /** Where `timeupdate` comes while an element plays, in ms. */
 const UPDATE_MS = 250;
 
@@ -70,11 +73,17 @@ function installContexts(
   const { ConstantSourceNode, DOMException } = window;
   const seconds = (): number => time.now / 1000;
   const states = new WeakMap<object, AudioContextState>();
+  const latencies = new WeakMap<object, number>();
   const context = function (options?: AudioContextOptions): AudioContext {
     if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
+    const hint = options?.latencyHint ?? "interactive";
+    const latency = typeof hint === "number" ? hint : LATENCIES[hint];
+    if (latency === undefined || (options !== undefined && typeof options !== "object"))
+      throw new window.TypeError("The provided value is not of type 'AudioContextOptions'.");
     const made = new OfflineAudioContext(2, 1, options?.sampleRate ?? SAMPLE_RATE) as unknown as AudioContext;
     Object.setPrototypeOf(made, new.target.prototype);
     states.set(made, "running");
+    latencies.set(made, Math.min(Math.max(latency, LATENCIES.interactive), MAX_LATENCY));
     return made;
   };
   // Its methods ask for a context of the browser's own that is heard.
@@ -95,8 +104,10 @@ function installContexts(
     define(prototype, name, function (this: AudioContext) {
       return become.call(this, state);
     });
-  for (const name of ["baseLatency", "outputLatency", "playbackStats"])
-    defineGetter(prototype, name, () => 0);
+  for (const name of ["outputLatency", "playbackStats"]) defineGetter(prototype, name, () => 0);
+  defineGetter(prototype, "baseLatency", function () {
+    return latencies.get(this);
+  });
   defineGetter(prototype, "sinkId", () => "");
   define(prototype, "setSinkId", async () => undefined);
   define(prototype, "getOutputTimestamp", () => ({ contextTime: seconds(), performanceTime: time.now }));

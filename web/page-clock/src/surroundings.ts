@@ -53,7 +53,7 @@ const REAL_EVENTS = [
   "wheel",
 ];
 /** Events of those that a person causes: let through while a person plays. */
-const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
+export const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
 
 export interface Surroundings {
   /** A person plays: what they do reaches the game. */
@@ -138,7 +138,9 @@ function pretend(
 ): Lock {
   const held: { element: Element | null } = { element: null };
   const set = (element: Element | null): Promise<void> =>
-    new window.Promise((resolve) => {
+    new window.Promise((resolve, reject) => {
+      if (element?.isConnected === false)
+        return reject(new window.TypeError("The element is not connected."));
       const report = (): void => {
         if (held.element !== element) {
           const target = element ?? held.element;

@@ -34,13 +34,13 @@ export interface TimeOptions {
   self?: object;
   /** Called before code of the page runs. */
   enter?(): void;
-  /** Called in each tick after the timers; what it returns is called one by one before the frames' callbacks. */
-  beforeFrames?(): readonly (() => void)[];
+  /** Each tick between the timers and the frames' callbacks. */
+  beforeFrames?(): Pauses;
   /** The end of each tick; reads `now`. */
   afterFrames?(): Pauses;
 }
 
-/** Stops before each call of the page's code but the first: promises may have their turn there. */
+/** Stops where promises of the page may have their turn: between two calls of its code. */
 export type Pauses = Generator<undefined, void>;
 
 /** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase when an episode begins at a whole second. */
@@ -145,10 +145,7 @@ export class VirtualTime {
     yield* this.#runTimers(end);
     if (this.now < end) this.now = end;
     this.frameAt = this.now;
-    for (const call of this.#options.beforeFrames?.() ?? []) {
-      yield* this.pause();
-      this.call(call);
-    }
+    if (this.#options.beforeFrames !== undefined) yield* this.#options.beforeFrames();
     this.#due = this.#frames;
     this.#frames = new Map();
     for (const id of this.#due.keys()) {

@@ -2,6 +2,7 @@
 
 import { foreignOrigin } from "./loading.ts";
 import { define, defineHandler, makerOf } from "./overriding.ts";
+import { BY_HAND } from "./surroundings.ts";
 import type { VirtualTime } from "./time.ts";
 import type { UnheldUses } from "./unheld-uses.ts";
 
@@ -37,6 +38,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
     define(window, name, watched);
   }
   for (const [name, what] of Object.entries(SOCKETS)) killSocket(window, time, said, name, what);
+  watchTrust(window, said);
   watchVideos(window, said);
   watchFrames(window, said);
   const open = window.IDBFactory.prototype.open;
@@ -58,6 +60,25 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
       said.add("registers a service worker, which is not started here");
       return {};
     });
+}
+
+/** A listener that asks whether a person did it: what is pressed here is never trusted. */
+function watchTrust(window: Page, said: UnheldUses): void {
+  const { prototype } = window.EventTarget;
+  const { addEventListener } = prototype;
+  const textOf = window.Function.prototype.toString;
+  define(
+    prototype,
+    "addEventListener",
+    function (this: EventTarget, ...args: Parameters<typeof addEventListener>) {
+      const [type, listener] = args;
+      if (BY_HAND.test(type) && typeof listener === "function" && textOf.call(listener).includes("isTrusted"))
+        said.add(
+          `asks of each ${type} whether a person did it (isTrusted), and may ignore those of an agent`,
+        );
+      return addEventListener.apply(this, args);
+    },
+  );
 }
 
 /** One that a script plays is silent and black, on time; one that the page's own text plays is the browser's. */

@@ -289,22 +289,31 @@ export class VirtualClock {
   point(point: Point, isDown: boolean): void {
     const [x, y] = point;
     const inner = this.#frames.at(x, y);
-    for (const frame of this.#frames.all) if (frame !== inner) frame.clock.lift();
+    const within = ({ place: { left, top } }: { place: { left: number; top: number } }): Point => [
+      x - left,
+      y - top,
+    ];
+    for (const frame of this.#frames.all) if (frame !== inner) frame.clock.leave(within(frame));
     if (inner === null) {
       this.#frames.focus(null, isDown);
       this.#input.point(point, isDown);
       return;
     }
-    this.#input.lift();
+    this.#input.leave(point);
     this.#frames.focus(inner, isDown);
-    const { left, top } = inner.place;
-    inner.clock.point([x - left, y - top], isDown);
+    inner.clock.point(within(inner), isDown);
   }
 
   /** The pointer is not pressed any more. */
   lift(): void {
     this.#input.lift();
     for (const { clock } of this.#frames.all) clock.lift();
+  }
+
+  /** The pointer is elsewhere, at `point`. */
+  leave(point: Point): void {
+    this.#input.leave(point);
+    for (const { clock } of this.#frames.all) clock.leave(point);
   }
 
   /** Nothing is held any more. */

@@ -200,6 +200,8 @@ export class PageFrame implements PageHands {
   async giveTurn(): Promise<void> {
     await turn();
     while (this.#tick !== null) {
+      // What has begun since must not go on in real time meanwhile.
+      if (this.#adapter.css) this.clock.collectAnimations();
       if (this.#isGone || this.#tick.next().done) this.#tick = null;
       await turn();
     }
