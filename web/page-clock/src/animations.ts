@@ -392,11 +392,12 @@ export class Animations {
         (animation, value) => {
           const course = this.#courses.get(animation);
           own.setTime(animation, value as CSSNumberish | null);
-          if (course !== undefined) Object.assign(course, { at: Number(value), seen: this.#time.now });
+          const at = Number(own.time(animation) ?? 0);
+          if (course !== undefined) Object.assign(course, { at, seen: this.#time.now });
           else this.#course(animation);
           const taken = this.#courses.get(animation);
           if (taken === undefined) return;
-          if (course === undefined) Object.assign(taken, { at: Number(value), isPending: false });
+          if (course === undefined) Object.assign(taken, { at, isPending: false });
           if (this.#finished.get(animation)?.isSettled && !isPast(taken, endOf(animation)))
             this.#finished.delete(animation);
         },

@@ -26,9 +26,7 @@ function installTimers(window: Page, time: VirtualTime): void {
       time.add(callback, delay, args, isRepeated);
   define(window, "setTimeout", set(false));
   define(window, "setInterval", set(true));
-  define(window, "setImmediate", (callback: unknown, ...args: unknown[]) =>
-    time.add(callback, 0, args, false, false),
-  );
+  define(window, "setImmediate", (callback: unknown, ...args: unknown[]) => time.post(callback, 0, args));
   for (const name of ["clearTimeout", "clearInterval", "clearImmediate", "cancelIdleCallback"])
     define(window, name, (id: unknown) => time.remove(id));
   for (const [request, cancel] of [
@@ -48,10 +46,9 @@ function installTimers(window: Page, time: VirtualTime): void {
       return now;
     };
     const idle = deadline({ didTimeout: false, timeRemaining });
-    return time.add(() => callback(idle), 1, [], false, false);
+    return time.post(() => callback(idle), 1);
   });
-  const later = (delay: number): Promise<void> =>
-    new Promise((resolve) => time.add(resolve, delay, [], false, false));
+  const later = (delay: number): Promise<void> => new Promise((resolve) => time.post(resolve, delay));
   const { Scheduler } = window as unknown as { Scheduler?: { prototype: object } };
   const scheduler = Scheduler?.prototype ?? {};
   if (Scheduler === undefined) define(window, "scheduler", scheduler);
@@ -68,7 +65,7 @@ function installTimers(window: Page, time: VirtualTime): void {
   define(window.AbortSignal, "timeout", (delay: number) => {
     const controller = new window.AbortController();
     const late = () => controller.abort(new window.DOMException("signal timed out", "TimeoutError"));
-    time.add(late, delay, [], false, false);
+    time.post(late, delay);
     return controller.signal;
   });
 }

@@ -1,5 +1,6 @@
 /** Which element keys go to: each page's own. The browser has one focus for all frames, and takes it from the others. */
 
+import { pathOf } from "./composed-tree.ts";
 import { define, defineGetter } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
@@ -39,7 +40,7 @@ export function installFocus(window: Page): Focus {
   const settle = (): void => {
     if (opening?.matches(":popover-open,[open]") !== true) return;
     const to = browserFocus();
-    if (to === null || !contains(opening, to)) return;
+    if (to === null || !pathOf(to).includes(opening)) return;
     opening = null;
     move(to);
   };
@@ -67,7 +68,7 @@ export function installFocus(window: Page): Focus {
   for (const { prototype } of [window.HTMLElement, window.SVGElement]) {
     define(prototype, "focus", function (this: Element) {
       settle();
-      const isWithin = this.shadowRoot?.delegatesFocus && focused !== null && contains(this, focused);
+      const isWithin = this.shadowRoot?.delegatesFocus && focused !== null && pathOf(focused).includes(this);
       const to = delegateOf(this);
       if (isWithin || to === null || !isFree(to)) return;
       opening = null;
@@ -80,14 +81,8 @@ export function installFocus(window: Page): Focus {
   define(window, "focus", () => undefined);
   define(window, "blur", () => undefined);
   // The document sees the host of what lies in a shadow, and each shadow what lies in itself.
-  const within = (root: Node): Element | null => {
-    for (let one = current(); one !== null; ) {
-      const own = one.getRootNode();
-      if (own === root) return one;
-      one = "host" in own ? (own as ShadowRoot).host : null;
-    }
-    return null;
-  };
+  const within = (root: Node): Element | null =>
+    pathOf(current()).find((one) => one.getRootNode() === root) ?? null;
   defineGetter(window.Document.prototype, "activeElement", function (this: Document) {
     return this === document ? within(document) : this.body;
   });
@@ -113,8 +108,8 @@ export function installFocus(window: Page): Focus {
     const from = before.get(one);
     before.delete(one);
     if (from === undefined || !one.matches(":popover-open,[open]")) return;
-    if (one.matches(":modal") || (focused !== null && contains(one, focused)))
-      move(from === null || contains(one, from) ? null : from);
+    if (one.matches(":modal") || (focused !== null && pathOf(focused).includes(one)))
+      move(from === null || pathOf(from).includes(one) ? null : from);
   };
   // In a shadow it is not heard of by all.
   window.addEventListener(
@@ -145,7 +140,7 @@ export function installFocus(window: Page): Focus {
   /** Not behind a modal dialog. */
   const isFree = (element: Element): boolean => {
     const front = [...before.keys()].findLast((one) => one.matches(":modal"));
-    return canHaveFocus(element) && (front === undefined || contains(front, element));
+    return canHaveFocus(element) && (front === undefined || pathOf(element).includes(front));
   };
   const focus: Focus = {
     onLeave: () => undefined,
@@ -153,16 +148,10 @@ export function installFocus(window: Page): Focus {
       return current();
     },
     press(target) {
-      let to: Element | null = target.closest(FOCUSABLE);
-      for (
-        let root = target.getRootNode();
-        to === null && "host" in root;
-        root = (root as ShadowRoot).host.getRootNode()
-      )
-        to = (root as ShadowRoot).host.closest(FOCUSABLE);
+      const to = pathOf(target).find((one) => one.matches(FOCUSABLE));
       settle();
       opening = null;
-      move(to !== null && isFree(to) ? to : null);
+      move(to !== undefined && isFree(to) ? to : null);
     },
     next(direction) {
       const all = [...document.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(
@@ -196,16 +185,6 @@ function canHaveFocus(element: Element): boolean {
   // What is no number is no index.
   if (element.matches(FOCUSABLE.replace(",[tabindex]", ""))) return element.checkVisibility(SEEN);
   return /^\s*[-+]?\d/.test(element.getAttribute("tabindex") ?? "") && element.checkVisibility(SEEN);
-}
-
-/** Whether `inner` lies in `outer`, in or out of shadows, or is it. */
-function contains(outer: Element, inner: Element): boolean {
-  for (let one: Element | null = inner; one !== null; ) {
-    if (outer.contains(one)) return true;
-    const root = one.getRootNode();
-    one = "host" in root ? (root as ShadowRoot).host : null;
-  }
-  return false;
 }
 
 /** The browser's own, of a page that is looked at. */

@@ -1,6 +1,7 @@
 /** Keys and a pointer as the policy holds them: the events of a browser in its order, stamped with virtual time. */
 
 import { stamps } from "./clock-functions.ts";
+import { pathOf } from "./composed-tree.ts";
 import { Dismissal } from "./dismissal.ts";
 import type { Focus } from "./focus.ts";
 import { KeyActions } from "./key-actions.ts";
@@ -382,20 +383,6 @@ export class Input {
     // The browser reports a listener's error to the window.
     return target.dispatchEvent(event);
   }
-}
-
-/** An element and all that it lies in, also outside of its shadow. */
-function pathOf(element: Element | null): Element[] {
-  const path: Element[] = [];
-  for (let one = element; one !== null; one = parentOf(one)) path.push(one);
-  return path;
-}
-
-function parentOf(element: Element): Element | null {
-  const { parentElement } = element;
-  if (parentElement !== null) return parentElement;
-  const root = element.getRootNode();
-  return "host" in root ? (root as ShadowRoot).host : null;
 }
 
 /** The nearest element that holds both, or is one of them: browsers give it the click. Null: there is none any more. */

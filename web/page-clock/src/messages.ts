@@ -23,7 +23,7 @@ interface End {
 
 export function installMessages(window: Page, time: VirtualTime, running: Running): void {
   const { ports } = running;
-  const later = (call: () => void): void => void time.add(call, 0, [], false, false);
+  const later = (call: () => void): void => void time.post(call);
   const deliver = (target: EventTarget, data: unknown, given: readonly MessagePort[], more: object): void =>
     later(() => {
       const event = new window.MessageEvent("message", { data, ...more });

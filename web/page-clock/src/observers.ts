@@ -1,5 +1,6 @@
 /** Resize and intersection observers that look and report in ticks. The browser's own do whenever it happens to draw. */
 
+import { parentOf, pathOf } from "./composed-tree.ts";
 import { define, makerOf } from "./overriding.ts";
 import type { Pauses, VirtualTime } from "./time.ts";
 
@@ -262,12 +263,9 @@ function visible(
   return one !== root || seen === null ? null : common(seen, bounds);
 }
 
-/** What lies in it, in or out of a shadow. */
+/** What it is laid out in. */
 function above(element: Element): Element | null {
-  if (element.assignedSlot !== null) return element.assignedSlot;
-  if (element.parentElement !== null) return element.parentElement;
-  const root = element.getRootNode();
-  return "host" in root ? (root as ShadowRoot).host : null;
+  return element.assignedSlot ?? parentOf(element);
 }
 
 /** Where the content of `element` is seen: all of it where it cuts nothing off. */
@@ -297,7 +295,5 @@ function common(one: Rect, other: Rect): Rect | null {
 }
 
 function depthOf(element: Element): number {
-  let depth = 1;
-  for (let one = above(element); one !== null; one = above(one)) depth++;
-  return depth;
+  return pathOf(element).length;
 }

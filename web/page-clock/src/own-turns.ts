@@ -23,20 +23,24 @@ const PROMISING: Readonly<Record<string, readonly string[]>> = {
     ...["importKey", "sign", "unwrapKey", "verify", "wrapKey"],
   ],
 };
-/** Functions after which an event comes, and where that is no matter of course the state in which it does. */
+const isOpen = (one: object): unknown => (one as HTMLDialogElement).open;
+const isShown = (one: object): unknown => (one as Element).matches(":popover-open");
+const readState = (one: object): unknown => (one as FileReader).readyState;
+/** Functions after which an event comes, where they change a state. */
 const EVENT_AFTER: readonly (readonly [
   owner: string,
   method: string,
   event: string,
-  does: (one: HTMLElement) => boolean,
+  stateOf: (one: object) => unknown,
 ])[] = [
-  ["HTMLDialogElement", "close", "close", (one) => (one as HTMLDialogElement).open],
-  ["HTMLElement", "showPopover", "toggle", (one) => one.isConnected && !one.matches(":popover-open")],
-  ["HTMLElement", "hidePopover", "toggle", (one) => one.isConnected && one.matches(":popover-open")],
-  ["FileReader", "readAsArrayBuffer", "loadend", () => true],
-  ["FileReader", "readAsBinaryString", "loadend", () => true],
-  ["FileReader", "readAsDataURL", "loadend", () => true],
-  ["FileReader", "readAsText", "loadend", () => true],
+  ["HTMLDialogElement", "close", "close", isOpen],
+  ["HTMLDialogElement", "requestClose", "close", isOpen],
+  ["HTMLElement", "showPopover", "toggle", isShown],
+  ["HTMLElement", "hidePopover", "toggle", isShown],
+  ["FileReader", "readAsArrayBuffer", "loadend", readState],
+  ["FileReader", "readAsBinaryString", "loadend", readState],
+  ["FileReader", "readAsDataURL", "loadend", readState],
+  ["FileReader", "readAsText", "loadend", readState],
 ];
 /** Where requests of a database are made: what they answer is an `IDBRequest`. */
 const REQUESTING: Readonly<Record<string, readonly string[]>> = {
@@ -76,11 +80,11 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
     loading.begin(key, name);
     for (const event of events) target.addEventListener(event, done, { once: true });
   };
-  for (const [owner, name, event, does] of EVENT_AFTER)
+  for (const [owner, name, event, stateOf] of EVENT_AFTER)
     wrap(owner, name, (own, self) => {
-      const isPublished = does(self as HTMLElement);
+      const before = stateOf(self);
       const answer = own();
-      if (isPublished)
+      if (stateOf(self) !== before)
         until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
       return answer;
     });
@@ -112,7 +116,7 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
         this,
         (blob) => {
           loading.end(key);
-          time.add(callback, 0, [blob], false, false);
+          time.post(callback, 0, [blob]);
         },
         ...how,
       );
@@ -185,12 +189,8 @@ function settleAtOnce(window: Page, time: VirtualTime): void {
         const isOptions = typeof given === "object" && given !== null;
         own.apply(this ?? window, isOptions ? [{ ...given, behavior: "instant" }] : args);
         const target = this === undefined || this === window ? window.document : (this as Element);
-        time.add(
-          () => target.dispatchEvent(new window.Event("scrollend", { bubbles: target === window.document })),
-          0,
-          [],
-          false,
-          false,
+        time.post(() =>
+          target.dispatchEvent(new window.Event("scrollend", { bubbles: target === window.document })),
         );
       });
     }
@@ -202,7 +202,7 @@ function settleAtOnce(window: Page, time: VirtualTime): void {
         const update = typeof given === "function" ? given : given?.update;
         const updated = new window.Promise<void>((resolve, reject) => {
           const change = async (): Promise<void> => void (await update?.());
-          time.add(() => void change().then(resolve, reject), 0, [], false, false);
+          time.post(() => void change().then(resolve, reject));
         });
         return {
           updateCallbackDone: updated,

@@ -91,8 +91,7 @@ function installContexts(
   const become = function (this: AudioContext, state: AudioContextState): Promise<void> {
     if (states.get(this) === "closed")
       return Promise.reject(new DOMException("Cannot change a closed AudioContext.", "InvalidStateError"));
-    if (states.get(this) !== state)
-      time.add(() => this.dispatchEvent(new Event("statechange")), 0, [], false, false);
+    if (states.get(this) !== state) time.post(() => this.dispatchEvent(new Event("statechange")));
     states.set(this, state);
     return Promise.resolve();
   };
@@ -147,7 +146,7 @@ function installContexts(
       (buffer) => buffer ?? new AudioBuffer(silent),
     );
     loading.until(decoding, "decodeAudioData()");
-    if (done !== undefined) decoding.then((buffer) => time.add(done, 0, [buffer], false, false));
+    if (done !== undefined) decoding.then((buffer) => time.post(done, 0, [buffer]));
     return decoding;
   });
   const AudioContexts = Object.assign(context, { prototype });
@@ -180,13 +179,7 @@ function installSources(window: Page, time: VirtualTime, contexts: WeakMap<objec
     time.remove(ends.get(node));
     ends.set(
       node,
-      time.add(
-        () => node.dispatchEvent(new Event("ended")),
-        Math.max(0, at * 1000 - time.now),
-        [],
-        false,
-        false,
-      ),
+      time.post(() => node.dispatchEvent(new Event("ended")), Math.max(0, at * 1000 - time.now)),
     );
   };
   const isHeld = (node: AudioNode): boolean => contexts.has(node.context);
@@ -240,7 +233,7 @@ function installMedia(
     const send = (): void => {
       for (const name of names) element.dispatchEvent(new Event(name));
     };
-    time.add(send, 0, [], false, false);
+    time.post(send);
   };
   const written = (element: HTMLMediaElement): string => {
     const address = element.getAttribute("src") ?? element.querySelector("source")?.getAttribute("src") ?? "";

@@ -109,6 +109,11 @@ export class VirtualTime {
     return id;
   }
 
+  /** As `add`, for a task that no nesting lets wait. */
+  post(callback: unknown, delay: unknown = 0, args: unknown[] = []): number {
+    return this.add(callback, delay, args, false, false);
+  }
+
   /** Sets a timer of the clock's own, for what goes on by itself beside the page; returns its id. */
   addBackground(callback: () => void, delay: number): number {
     const id = this.add(callback, delay, [], false, false);

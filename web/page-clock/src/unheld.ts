@@ -156,7 +156,7 @@ function killSocket(window: Page, time: VirtualTime, said: UnheldUses, name: str
       members.readyState = name === "WebSocket" ? prototype.CLOSED : 2;
       for (const type of ["error", "close"]) socket.dispatchEvent(new window.Event(type));
     };
-    time.add(end, 0, [], false, false);
+    time.post(end);
     return socket;
   };
   Socket.prototype = prototype;

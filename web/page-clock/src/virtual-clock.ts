@@ -152,7 +152,7 @@ export class VirtualClock {
       return clock;
     });
     this.#observers = installObservers(window, this.#time);
-    this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
+    this.#portals = installPortals(window, (call) => this.#time.post(call));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
