@@ -23,10 +23,12 @@ interface End {
 
 export function installMessages(window: Page, time: VirtualTime, running: Running): void {
   const { ports } = running;
+  // Some pages put something of their own in their place.
+  const { EventTarget, MessageEvent } = window;
   const later = (call: () => void): void => void time.post(call);
   const deliver = (target: EventTarget, data: unknown, given: readonly MessagePort[], more: object): void =>
     later(() => {
-      const event = new window.MessageEvent("message", { data, ...more });
+      const event = new MessageEvent("message", { data, ...more });
       // The browser takes no ports but its own.
       if (given.length > 0) defineGetter(event, "ports", () => given);
       target.dispatchEvent(event);
@@ -65,7 +67,7 @@ export function installMessages(window: Page, time: VirtualTime, running: Runnin
         start();
       },
     };
-    const port = make(members, new window.EventTarget());
+    const port = make(members, new EventTarget());
     end.port = port;
     ports.set(port, end);
     return port;

@@ -135,6 +135,8 @@ function killSocket(window: Page, time: VirtualTime, said: UnheldUses, name: str
   const own = (window as unknown as Record<string, { prototype: WebSocket } | undefined>)[name];
   if (own === undefined) return;
   const { prototype } = own;
+  // Some pages put something of their own in its place.
+  const { Event, EventTarget } = window;
   const make = makerOf(prototype);
   for (const key of Object.keys(Object.getOwnPropertyDescriptors(prototype)))
     if (key.startsWith("on")) defineHandler(prototype, key.slice(2));
@@ -150,11 +152,11 @@ function killSocket(window: Page, time: VirtualTime, said: UnheldUses, name: str
         close: () => undefined,
       },
     };
-    const socket = make(members, new window.EventTarget());
+    const socket = make(members, new EventTarget());
     if (new.target !== Socket) Object.setPrototypeOf(socket, new.target.prototype);
     const end = (): void => {
       members.readyState = name === "WebSocket" ? prototype.CLOSED : 2;
-      for (const type of ["error", "close"]) socket.dispatchEvent(new window.Event(type));
+      for (const type of ["error", "close"]) socket.dispatchEvent(new Event(type));
     };
     time.post(end);
     return socket;
