@@ -35,30 +35,17 @@ const VENDOR: Readonly<Record<string, string>> = {
   animationend: "webkitAnimationEnd",
   transitionend: "webkitTransitionEnd",
 };
-/** Events of a transition from one phase to another, each with the end of its course that it tells of; of a CSS animation without `run`. */
-const EVENTS: Readonly<Record<string, readonly (readonly [name: string, end: 0 | 1])[]>> = {
-  "idle before": [["run", 0]],
-  "idle active": [
-    ["run", 0],
-    ["start", 0],
-  ],
-  "idle after": [
-    ["run", 0],
-    ["start", 0],
-    ["end", 1],
-  ],
-  "before active": [["start", 0]],
-  "before after": [
-    ["start", 0],
-    ["end", 1],
-  ],
-  "active after": [["end", 1]],
-  "active before": [["end", 0]],
-  "after active": [["start", 1]],
-  "after before": [
-    ["start", 1],
-    ["end", 0],
-  ],
+/** Events of a transition from one phase to another, each with the end of its course that it tells of, 0 or 1; of a CSS animation without `run`. */
+const EVENTS: Readonly<Record<string, string>> = {
+  "idle before": "run0",
+  "idle active": "run0 start0",
+  "idle after": "run0 start0 end1",
+  "before active": "start0",
+  "before after": "start0 end1",
+  "active after": "end1",
+  "active before": "end0",
+  "after active": "start1",
+  "after before": "start1 end0",
 };
 
 export class Animations {
@@ -270,7 +257,8 @@ export class Animations {
     if (hasNext) this.#event(animation, "iteration", iteration * Number(duration));
     else {
       const ends = [Math.max(Math.min(-delay, active), 0), active];
-      for (const [name, end] of EVENTS[`${before} ${phase}`] ?? []) this.#event(animation, name, ends[end]);
+      for (const one of (EVENTS[`${before} ${phase}`] ?? "").match(/\S+/g) ?? [])
+        this.#event(animation, one.slice(0, -1), ends[Number(one.at(-1))]);
     }
   }
 
