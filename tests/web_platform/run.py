@@ -88,7 +88,7 @@ def lay_out(wpt: Path) -> None:
         )
     depth = {"html": 3, "css": 2}
     parts = [Path(file).parts for name in SETS for file in read_files(name)]
-    folders = {"/".join(one[: min(depth.get(one[0], 1), len(one) - 1)]) for one in parts}
+    folders = {"/".join(path[: min(depth.get(path[0], 1), len(path) - 1)]) for path in parts}
     for folder in sorted({*folders, *SHARED.split()}):
         if (wpt / folder).is_dir() and not (TESTS / folder / ".whole").exists():
             shutil.copytree(wpt / folder, TESTS / folder, dirs_exist_ok=True)
@@ -104,14 +104,20 @@ def write_pages(script: Path) -> None:
     needed = [value.strip() for name, value in meta if name == "script"]
     long = '<meta name="timeout" content="long">' if ("timeout", "long") in meta else ""
     kinds = dict(meta).get("global", "window,dedicatedworker")
-    scripts = "".join(f'<script src="{one}"></script>' for one in needed)
+    scripts = "".join(f'<script src="{script_path}"></script>' for script_path in needed)
     page = script.with_suffix(".html")
     if script.name.endswith(".window.js") or "window" in kinds:
         is_any = script.name.endswith(".any.js")
         head = HEAD.format(meta=long, scripts=(WINDOW if is_any else "") + scripts)
         page.write_text(f'{head}<script src="{script.name}"></script>')
     if script.name.endswith(".any.js") and "worker" in kinds:
-        lines = [WORKER, *(f"importScripts({one!r});" for one in ["/resources/testharness.js", *needed])]
+        lines = [
+            WORKER,
+            *(
+                f"importScripts({needed_script!r});"
+                for needed_script in ["/resources/testharness.js", *needed]
+            ),
+        ]
         lines += [f"importScripts('/{script.relative_to(TESTS)}');", "done();"]
         script.with_suffix(".worker.js").write_text("\n".join(lines))
         worker = f"<script>fetch_tests_from_worker(new Worker('{script.stem}.worker.js'));</script>"
@@ -176,7 +182,7 @@ async def play_all(mode: str, url: str, paths: list[str], results: Results) -> N
                 # Whatever a page does, the next one is played.
                 except Exception as error:
                     results[path] = {"tests": [], "done": False, "error": str(error)[:300]}
-                passed = sum(one["status"] == PASSED for one in (results[path] or {"tests": []})["tests"])
+                passed = sum(test["status"] == PASSED for test in (results[path] or {"tests": []})["tests"])
                 print(mode, path, passed, flush=True)
                 (WORK / f"{mode}.json").write_text(json.dumps(results))
                 await context.close()
@@ -204,7 +210,7 @@ async def run(mode: str) -> Results:
 
 def report(plain: Results, held: Results, shows_lost: bool) -> None:
     def passed(result: Results | None) -> set[str]:
-        return {one["name"] for one in (result or {"tests": []})["tests"] if one["status"] == PASSED}
+        return {test["name"] for test in (result or {"tests": []})["tests"] if test["status"] == PASSED}
 
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 2 * len(SETS))
     for at, name in enumerate(SETS):
@@ -220,8 +226,8 @@ def report(plain: Results, held: Results, shows_lost: bool) -> None:
             ):
                 row[2 * at] += len(own)
                 row[2 * at + 1] += len(own) - len(lost)
-            for one in sorted(lost) if shows_lost else ():
-                print(path, one, sep=": ")
+            for test in sorted(lost) if shows_lost else ():
+                print(path, test, sep=": ")
     print("| Directory | " + " | ".join(SETS) + " |\n|---|---|---|")
     for row, counts in [*sorted((row, rows[row]) for row in rows if row != "all"), ("all", rows["all"])]:
         cells = [f"{b} of {a} ({100 * b / a:.1f} %)" if a else "" for a, b in (counts[:2], counts[2:])]

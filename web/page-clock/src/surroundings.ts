@@ -213,7 +213,7 @@ function installStorage(window: Page, time: VirtualTime, { areas, cookies, chang
   const values = storageValues(window, (kept, key, oldValue, newValue) => {
     const name = kept === areas.localStorage ? "localStorage" : "sessionStorage";
     const change = { key, oldValue, newValue, url: window.location.href };
-    if (oldValue !== newValue || key === null) for (const tell of changed) tell(name, change, window);
+    if (oldValue !== newValue || key === null) for (const publish of changed) publish(name, change, window);
   });
   for (const name of ["localStorage", "sessionStorage"] as const) {
     const area = memoryStorage(window, values, areas[name]);
@@ -221,12 +221,12 @@ function installStorage(window: Page, time: VirtualTime, { areas, cookies, chang
   }
   // All windows hear of it but the one that caused it.
   changed.add((name, change, source) => {
-    const tell = (): void => {
+    const publish = (): void => {
       const event = new window.StorageEvent("storage", change);
       defineGetter(event, "storageArea", () => window[name]);
       window.dispatchEvent(event);
     };
-    if (source !== window && !window.closed) time.post(tell);
+    if (source !== window && !window.closed) time.post(publish);
   });
   defineProperty(window.Document.prototype, "cookie", {
     get: () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
