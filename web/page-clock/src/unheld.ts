@@ -113,8 +113,10 @@ function watchFrames(window: Page, said: UnheldUses): void {
     }
     const isEmpty = inner !== null && inner.scripts.length === 0;
     if (isEmpty || isHeld(target)) return;
-    said.add("has a frame within the page that runs in real time until it has loaded");
-    (window as { attractNest?: (inner: Page) => void }).attractNest?.(target.contentWindow as Page);
+    const since = inner === null ? "" : " until it has loaded";
+    said.add(`has a frame within the page that runs in real time${since}`);
+    if (inner !== null)
+      (window as { attractNest?: (inner: Page) => void }).attractNest?.(target.contentWindow as Page);
   };
   // A window gets no event for a load within its document.
   window.document.addEventListener("load", look, true);
