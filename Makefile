@@ -12,7 +12,7 @@ RUN := $(BIN)/python -m attract
 unexport PYTHONDONTWRITEBYTECODE
 ALONE = $$(grep -rl "mark\.alone" tests --include='test_*.py')
 
-.PHONY: setup demo serve build test slowest long soak check docs format mutants planted corpus ray gpu-check clean
+.PHONY: setup demo serve build test slowest long soak check docs format mutants planted corpus ray gpu-check wpt clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -88,6 +88,11 @@ ray: setup
 
 gpu-check: setup
 	KINETO_LOG_LEVEL=99 PYTHONPATH=tests/support $(BIN)/python benchmarks/experiments/gpu_check.py
+
+# The tests themselves stay outside the tree. Results are kept in test-results/wpt: it goes on where it was cut off.
+wpt: setup
+	@test -n "$(WPT)" || { echo "give WPT=DIR, a clone: git clone --depth 1 https://github.com/web-platform-tests/wpt DIR"; exit 2; }
+	$(BIN)/python tests/web_platform/run.py "$(WPT)"
 
 clean:
 	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web benchmarks/built

@@ -419,3 +419,32 @@ test("a gamepad is there from its first press on, with what is held", () => {
   made.clock.hold([]);
   expect([made.said(), made.run(read)]).toEqual(["", " | 0,0,0,0"]);
 });
+
+test("a popover has the focus as the browser gives it, however it is opened, and gives it back, unless it is one by hand", () => {
+  const made = page(
+    `<input id="a"><div id="pop" popover><p id="host"></p></div><button id="go" popovertarget="pop"></button>`,
+  );
+  made.run(`$("#host").attachShadow({ mode: "open", delegatesFocus: true }).innerHTML = "<button disabled></button><button autofocus></button>";
+    $("#host").autofocus = true; focused = () => document.activeElement.id || document.activeElement.tagName; $("#a").focus(); $("#go").click()`);
+  expect(made.run("focused()")).toBe("host");
+  made.run("$('#go').click()");
+  expect(made.run("focused()")).toBe("a");
+  made.run("$('#pop').popover = 'manual'; $('#pop').showPopover(); $('#pop').hidePopover()");
+  expect(made.run("focused()")).not.toBe("a");
+});
+
+test("behind a modal dialog nothing takes the focus", () => {
+  const made = page(`<input id="a"><dialog id="ask"><button id="ok">OK</button></dialog>`);
+  made.run("$('#ask').showModal(); $('#a').focus()");
+  expect(made.run("document.activeElement.id")).toBe("ok");
+});
+
+test("a page whose listener asks whether a person pressed is named", () => {
+  const made = page(`<p id="a" style="${AT}"></p>`);
+  made.run("$('#a').addEventListener('click', (event) => { if (event.isTrusted) said.push('hit'); })");
+  click(made, 20);
+  expect(made.said()).toBe("");
+  expect([...made.clock.unheld]).toEqual([
+    "asks of each click whether a person did it (isTrusted), and may ignore those of an agent",
+  ]);
+});

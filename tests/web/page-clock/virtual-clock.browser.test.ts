@@ -286,7 +286,7 @@ test("animations and transitions go by ticks, and their ends are told in the tic
   expect(run(page, "said")).toEqual(["grow 100"]);
 });
 
-test("observers are told in ticks: of a size at first and whenever it changed, of what is in view once", async () => {
+test("observers are told in ticks: of a size at first and whenever it changed, then of what is in view", async () => {
   const { page, clock } = opened();
   run(
     page,
@@ -301,7 +301,7 @@ test("observers are told in ticks: of a size at first and whenever it changed, o
   expect(run(page, "said")).toEqual([]);
   clock.tick();
   clock.tick();
-  expect(run(page, "said")).toEqual(["seen true", "size 50 20 50 62 true true"]);
+  expect(run(page, "said")).toEqual(["size 50 20 50 62 true true", "seen true"]);
   run(page, `said = []; div.style.width = "70px"`);
   await turns();
   expect(run(page, "said")).toEqual([]);
@@ -424,7 +424,7 @@ test("videos, other pages, databases, cameras and frames without a clock are sai
     "mediaDevices" in page.navigator ? ["asks for a camera or a microphone, which is not there"] : [];
   expect([...clock.unheld].sort()).toEqual([
     ...camera,
-    "has a frame within the page that runs in real time",
+    "has a frame within the page that runs in real time until it has loaded",
     "sends messages to other pages through a channel, which works in real time",
     "shows a video, which runs in real time",
     "shows a video, which stays black here",

@@ -1,7 +1,7 @@
 /** Animations and transitions on virtual time: they obey the page's orders, and their events come in the tick in which they fall. */
 
 import { define, defineGetter, defineHandler, defineProperty } from "./overriding.ts";
-import type { VirtualTime } from "./time.ts";
+import type { Pauses, VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 type Phase = "idle" | "before" | "active" | "after";
@@ -17,9 +17,12 @@ interface Course {
   obeysStyle: boolean;
   phase: Phase;
   iteration: number;
+  /** Until the next frame; it has been asked to play or to pause since the last. */
+  isPending: boolean;
 }
 
-interface Finished {
+/** A promise of an animation: `finished`, or `ready`. */
+interface Settled {
   readonly promise: Promise<Animation>;
   isSettled: boolean;
   resolve(animation: Animation): void;
@@ -32,28 +35,33 @@ const VENDOR: Readonly<Record<string, string>> = {
   animationend: "webkitAnimationEnd",
   transitionend: "webkitTransitionEnd",
 };
-/** Events of a transition from one phase to another; of a CSS animation without the first. */
-const EVENTS: Readonly<Record<string, readonly string[]>> = {
-  "idle before": ["run"],
-  "idle active": ["run", "start"],
-  "idle after": ["run", "start", "end"],
-  "before active": ["start"],
-  "before after": ["start", "end"],
-  "active after": ["end"],
-  "active before": ["end"],
-  "after active": ["start"],
-  "after before": ["start", "end"],
-  "before idle": ["cancel"],
-  "active idle": ["cancel"],
+/** Events of a transition from one phase to another, each with the end of its course that it tells of, 0 or 1; of a CSS animation without `run`. */
+const EVENTS: Readonly<Record<string, string>> = {
+  "idle before": "run0",
+  "idle active": "run0 start0",
+  "idle after": "run0 start0 end1",
+  "before active": "start0",
+  "before after": "start0 end1",
+  "active after": "end1",
+  "active before": "end0",
+  "after active": "start1",
+  "after before": "start1 end0",
 };
 
 export class Animations {
   readonly #window: Page;
   readonly #time: VirtualTime;
   readonly #courses = new Map<Animation, Course>();
-  readonly #finished = new WeakMap<Animation, Finished>();
+  readonly #finished = new WeakMap<Animation, Settled>();
+  readonly #ready = new WeakMap<Animation, Settled>();
+  /** Those that have ended, of which all is told. */
+  readonly #ended = new WeakSet<Animation>();
   /** Listeners of animations, which hear the browser's own events no more. */
   readonly #heard = new WeakMap<Animation, EventTarget>();
+  /** What is to be dispatched in the next tick. */
+  readonly #events: (() => void)[] = [];
+  /** Whether a promise has been settled in this tick. */
+  #hasSettled = false;
   readonly #own: ReturnType<typeof ownMembers>;
 
   constructor(window: Page, time: VirtualTime) {
@@ -89,15 +97,29 @@ export class Animations {
     }
   }
 
-  /** Moves those taken over to where they are now. */
-  advance(): void {
+  /** Moves those taken over to where they are now, and tells of that and of orders since, in its order. */
+  *advance(): Pauses {
+    this.#hasSettled = false;
+    this.#move();
+    // Promises go first: what they order is told of at once.
+    if (this.#hasSettled) yield;
+    for (const event of this.#events.splice(0)) {
+      yield* this.#time.pause();
+      this.#time.call(event);
+    }
+  }
+
+  #move(): void {
     for (const [animation, course] of [...this.#courses]) {
       if (!this.#courses.has(animation)) continue;
-      if (this.#own.state(animation) === "idle") {
+      const isOut = isCss(animation) && animation.timeline === null;
+      if (this.#own.state(animation) === "idle" || isOut) {
         // The page's styles have it no more.
         this.#drop(animation, course);
         continue;
       }
+      course.isPending = false;
+      this.#become(animation);
       if (course.obeysStyle) course.isRunning = this.#isRunningByStyle(animation);
       this.#settleTime(course);
       const end = endOf(animation);
@@ -116,15 +138,15 @@ export class Animations {
     if (known !== undefined) return known;
     const state = this.#own.state(animation);
     if (state === "idle" || state === "finished") return null;
-    const isCss = "animationName" in animation;
     const course: Course = {
       at: state === "paused" ? Number(this.#own.time(animation) ?? 0) : 0,
       seen: this.#time.now,
       rate: this.#own.rate(animation),
       isRunning: state !== "paused",
-      obeysStyle: isCss,
-      phase: "idle",
+      obeysStyle: "animationName" in animation,
+      phase: this.#ended.has(animation) ? "after" : "idle",
       iteration: 0,
+      isPending: true,
     };
     if (course.rate < 0 && course.isRunning) course.at = endOf(animation);
     this.#own.pause(animation);
@@ -140,7 +162,7 @@ export class Animations {
   }
 
   #isRunningByStyle(animation: Animation): boolean {
-    const { target, pseudoElement } = animation.effect as KeyframeEffect;
+    const { target, pseudoElement } = (animation.effect ?? {}) as Partial<KeyframeEffect>;
     if (target == null) return true;
     const style = this.#window.getComputedStyle(target, pseudoElement);
     const names = style.animationName.split(", ");
@@ -151,15 +173,18 @@ export class Animations {
 
   #end(animation: Animation, course: Course): void {
     this.#courses.delete(animation);
+    this.#ended.add(animation);
     this.#own.setRate(animation, course.rate);
     if (Number.isFinite(endOf(animation))) this.#own.finish(animation);
     this.#settle(animation);
   }
 
   #settle(animation: Animation): void {
-    const finished = this.#finishedOf(animation);
+    this.#become(animation);
+    const finished = this.#promiseOf(this.#finished, animation);
     if (finished.isSettled) return;
     finished.isSettled = true;
+    this.#hasSettled = true;
     finished.resolve(animation);
     this.#dispatch(animation, "finish", this.#own.time(animation));
   }
@@ -168,36 +193,53 @@ export class Animations {
   #drop(animation: Animation, course: Course): void {
     this.#courses.delete(animation);
     const { phase } = course;
+    this.#ended.delete(animation);
     course.phase = "idle";
-    this.#say(animation, `${phase} idle`, course.at);
-    const finished = this.#finished.get(animation);
-    if (finished !== undefined && !finished.isSettled)
-      finished.reject(new this.#window.DOMException("The animation was cancelled", "AbortError"));
-    this.#finished.delete(animation);
+    if (phase === "before" || phase === "active")
+      this.#event(animation, "cancel", activeTimeOf(animation, course));
+    for (const promises of [this.#finished, this.#ready]) {
+      const promise = promises.get(animation);
+      if (promise !== undefined && !promise.isSettled)
+        promise.reject(new this.#window.DOMException("The animation was cancelled", "AbortError"));
+      promises.delete(animation);
+    }
     this.#dispatch(animation, "cancel", null);
   }
 
-  #finishedOf(animation: Animation): Finished {
-    const known = this.#finished.get(animation);
+  #promiseOf(promises: WeakMap<Animation, Settled>, animation: Animation): Settled {
+    const known = promises.get(animation);
     if (known !== undefined) return known;
-    let settle: Pick<Finished, "resolve" | "reject"> | undefined;
+    let settle: Pick<Settled, "resolve" | "reject"> | undefined;
     const promise = new this.#window.Promise<Animation>((resolve, reject) => {
       settle = { resolve, reject };
     });
     // A page that waits for none of them has no error.
     promise.catch(() => undefined);
-    const finished = { promise, isSettled: false, ...(settle as Pick<Finished, "resolve" | "reject">) };
-    this.#finished.set(animation, finished);
-    return finished;
+    const made = { promise, isSettled: false, ...(settle as Pick<Settled, "resolve" | "reject">) };
+    promises.set(animation, made);
+    return made;
+  }
+
+  /** What it was asked for is done. */
+  #become(animation: Animation): void {
+    const ready = this.#ready.get(animation);
+    if (ready === undefined || ready.isSettled) return;
+    ready.isSettled = true;
+    this.#hasSettled = true;
+    ready.resolve(animation);
+  }
+
+  /** It is asked to play or to pause: that comes into force in the next frame. */
+  #await(animation: Animation, course: Course): void {
+    course.isPending = true;
+    if (this.#ready.get(animation)?.isSettled) this.#ready.delete(animation);
   }
 
   #dispatch(animation: Animation, type: "finish" | "cancel", currentTime: CSSNumberish | null): void {
-    const listeners = this.#heard.get(animation);
-    if (listeners === undefined) return;
-    const timelineTime = this.#time.now;
+    const timelineTime = this.#time.frameAt;
     const event = new this.#window.AnimationPlaybackEvent(type, { currentTime, timelineTime });
     for (const name of ["target", "currentTarget"]) defineGetter(event, name, () => animation);
-    listeners.dispatchEvent(event);
+    this.#events.push(() => void this.#heard.get(animation)?.dispatchEvent(event));
   }
 
   /** Tells of the phase that a CSS animation or a transition is in by now. */
@@ -213,12 +255,11 @@ export class Animations {
     const hasNext = before === "active" && phase === "active" && iteration !== course.iteration;
     Object.assign(course, { phase, iteration });
     if (hasNext) this.#event(animation, "iteration", iteration * Number(duration));
-    else this.#say(animation, `${before} ${phase}`, active);
-  }
-
-  #say(animation: Animation, change: string, elapsed: number): void {
-    for (const name of EVENTS[change] ?? [])
-      this.#event(animation, name, name === "start" || name === "run" ? 0 : elapsed);
+    else {
+      const ends = [Math.max(Math.min(-delay, active), 0), active];
+      for (const one of (EVENTS[`${before} ${phase}`] ?? "").match(/\S+/g) ?? [])
+        this.#event(animation, one.slice(0, -1), ends[Number(one.at(-1))]);
+    }
   }
 
   #event(animation: Animation, name: string, elapsedMs: number): void {
@@ -229,10 +270,13 @@ export class Animations {
     const dispatch = (type: string): void => {
       const { animationName, transitionProperty: propertyName } = animation as CSSAnimation & CSSTransition;
       for (const each of [type, ...(type in VENDOR ? [VENDOR[type]] : [])])
-        target.dispatchEvent(
-          type.startsWith("animation")
-            ? new AnimationEvent(each, { ...how, animationName })
-            : new TransitionEvent(each, { ...how, propertyName }),
+        this.#events.push(
+          () =>
+            void target.dispatchEvent(
+              type.startsWith("animation")
+                ? new AnimationEvent(each, { ...how, animationName })
+                : new TransitionEvent(each, { ...how, propertyName }),
+            ),
         );
     };
     if ("transitionProperty" in animation) dispatch(`transition${name}`);
@@ -259,6 +303,7 @@ export class Animations {
       const course = this.#courses.get(animation) ?? (this.#course(animation) as Course);
       this.#settleTime(course);
       if (isAnew) course.at = Number(own.time(animation) ?? 0);
+      this.#await(animation, course);
       Object.assign(course, { rate, isRunning: true, obeysStyle: false, seen: this.#time.now });
       const end = endOf(animation);
       if (isPast(course, end)) course.at = rate < 0 ? end : 0;
@@ -272,7 +317,9 @@ export class Animations {
       if (course !== null) this.#settleTime(course);
       own.pause(animation);
       const paused = course ?? this.#course(animation);
-      if (paused !== null) Object.assign(paused, { isRunning: false, obeysStyle: false });
+      if (paused === null) return;
+      if (paused.isRunning || course === null) this.#await(animation, paused);
+      Object.assign(paused, { isRunning: false, obeysStyle: false });
     });
     order("finish", (animation) => {
       const course = this.#course(animation);
@@ -281,6 +328,7 @@ export class Animations {
       if (course !== null) {
         course.at = Number(own.time(animation));
         this.#courses.delete(animation);
+        this.#ended.add(animation);
         this.#publish(animation, { ...course, isRunning: false });
       }
       this.#settle(animation);
@@ -311,7 +359,15 @@ export class Animations {
         (animation) => {
           const course = this.#courses.get(animation);
           if (course === undefined || own.state(animation) === "idle") return own.state(animation);
-          return course.isRunning ? "running" : "paused";
+          if (!course.isRunning) return "paused";
+          this.#settleTime(course);
+          return course.rate < 0
+            ? course.at <= 0
+              ? "finished"
+              : "running"
+            : course.at < endOf(animation)
+              ? "running"
+              : "finished";
         },
       ],
       currentTime: [
@@ -324,10 +380,14 @@ export class Animations {
         (animation, value) => {
           const course = this.#courses.get(animation);
           own.setTime(animation, value as CSSNumberish | null);
-          if (course !== undefined) Object.assign(course, { at: Number(value), seen: this.#time.now });
+          const at = Number(own.time(animation) ?? 0);
+          if (course !== undefined) Object.assign(course, { at, seen: this.#time.now });
           else this.#course(animation);
-          if (course === undefined && this.#courses.has(animation))
-            (this.#courses.get(animation) as Course).at = Number(value);
+          const taken = this.#courses.get(animation);
+          if (taken === undefined) return;
+          if (course === undefined) Object.assign(taken, { at, isPending: false });
+          if (this.#finished.get(animation)?.isSettled && !isPast(taken, endOf(animation)))
+            this.#finished.delete(animation);
         },
       ],
       startTime: [
@@ -335,7 +395,7 @@ export class Animations {
           const course = this.#courses.get(animation);
           if (course === undefined)
             return own.state(animation) === "finished" ? this.#time.now - endOf(animation) : null;
-          return course.isRunning ? course.seen - course.at / course.rate : null;
+          return course.isRunning && !course.isPending ? course.seen - course.at / course.rate : null;
         },
         (animation, value) => {
           if (value === null) return animation.pause();
@@ -343,16 +403,25 @@ export class Animations {
           const course = this.#courses.get(animation) as Course;
           Object.assign(course, {
             isRunning: true,
+            isPending: false,
             seen: this.#time.now,
             at: (this.#time.now - Number(value)) * course.rate,
           });
         },
       ],
-      pending: [() => false],
-      ready: [(animation) => this.#window.Promise.resolve(animation)],
+      pending: [(animation) => this.#courses.get(animation)?.isPending === true],
+      ready: [
+        (animation) => {
+          const ready = this.#promiseOf(this.#ready, animation);
+          if (this.#courses.get(animation)?.isPending !== true && this.#course(animation)?.isPending !== true)
+            this.#become(animation);
+          return ready.promise;
+        },
+      ],
       finished: [
         (animation) => {
-          const finished = this.#finishedOf(animation);
+          this.#course(animation);
+          const finished = this.#promiseOf(this.#finished, animation);
           if (!finished.isSettled && !this.#courses.has(animation) && own.state(animation) === "finished") {
             finished.isSettled = true;
             finished.resolve(animation);
@@ -394,6 +463,16 @@ export class Animations {
     }
     for (const type of ["finish", "cancel", "remove"]) defineHandler(Animation.prototype, type, heard);
   }
+}
+
+function isCss(animation: Animation): boolean {
+  return "animationName" in animation || "transitionProperty" in animation;
+}
+
+/** How far it has come since its delay, in ms. */
+function activeTimeOf(animation: Animation, { at }: Course): number {
+  const { delay = 0, activeDuration = 0 } = animation.effect?.getComputedTiming() ?? {};
+  return Math.max(0, Math.min(at - delay, Number(activeDuration)));
 }
 
 function endOf(animation: Animation): number {

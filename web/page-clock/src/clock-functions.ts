@@ -1,6 +1,6 @@
 /** Everything by which a page reads time or waits for it, on virtual time. */
 
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, makerOf } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -26,9 +26,7 @@ function installTimers(window: Page, time: VirtualTime): void {
       time.add(callback, delay, args, isRepeated);
   define(window, "setTimeout", set(false));
   define(window, "setInterval", set(true));
-  define(window, "setImmediate", (callback: unknown, ...args: unknown[]) =>
-    time.add(callback, 0, args, false, false),
-  );
+  define(window, "setImmediate", (callback: unknown, ...args: unknown[]) => time.post(callback, 0, args));
   for (const name of ["clearTimeout", "clearInterval", "clearImmediate", "cancelIdleCallback"])
     define(window, name, (id: unknown) => time.remove(id));
   for (const [request, cancel] of [
@@ -38,6 +36,7 @@ function installTimers(window: Page, time: VirtualTime): void {
     define(window, request, (callback: Callback) => time.addFrame(callback));
     define(window, cancel, (id: unknown) => time.removeFrame(id));
   }
+  const deadline = makerOf(window.IdleDeadline?.prototype ?? {});
   define(window, "requestIdleCallback", (callback: Callback) => {
     // Work in idle time ends as its time does: each look takes a share of it.
     let left = IDLE_MS;
@@ -46,32 +45,35 @@ function installTimers(window: Page, time: VirtualTime): void {
       left = Math.max(0, left - IDLE_MS / IDLE_LOOKS);
       return now;
     };
-    const deadline = { didTimeout: false, timeRemaining };
-    const idle = Object.setPrototypeOf(deadline, window.IdleDeadline?.prototype ?? Object.prototype);
-    return time.add(() => callback(idle), 1, [], false, false);
+    const idle = deadline({ didTimeout: false, timeRemaining });
+    return time.post(() => callback(idle), 1);
   });
-  const later = (delay: number): Promise<void> =>
-    new Promise((resolve) => time.add(resolve, delay, [], false, false));
-  define(window, "scheduler", {
-    yield: () => later(0),
-    postTask: async (callback: () => unknown, options?: { delay?: number; signal?: AbortSignal }) => {
+  const later = (delay: number): Promise<void> => new Promise((resolve) => time.post(resolve, delay));
+  const { Scheduler } = window as unknown as { Scheduler?: { prototype: object } };
+  const scheduler = Scheduler?.prototype ?? {};
+  if (Scheduler === undefined) define(window, "scheduler", scheduler);
+  define(scheduler, "yield", () => later(0));
+  define(
+    scheduler,
+    "postTask",
+    async (callback: () => unknown, options?: { delay?: number; signal?: AbortSignal }) => {
       await later(options?.delay ?? 0);
       options?.signal?.throwIfAborted();
       return callback();
     },
-  });
+  );
   define(window.AbortSignal, "timeout", (delay: number) => {
     const controller = new window.AbortController();
     const late = () => controller.abort(new window.DOMException("signal timed out", "TimeoutError"));
-    time.add(late, delay, [], false, false);
+    time.post(late, delay);
     return controller.signal;
   });
 }
 
 function installClocks(window: Page, time: VirtualTime, originMs: number): void {
   const date = (): number => originMs + time.look();
-  define(window.performance, "now", time.look);
-  defineGetter(window.performance, "timeOrigin", () => originMs);
+  define(window.Performance.prototype, "now", time.look);
+  defineGetter(window.Performance.prototype, "timeOrigin", () => originMs);
   const { Date: Real } = window;
   // Dates that the browser makes, such as clones, are of the same class.
   const called: DateConstructor = new Proxy(Real, {
@@ -80,14 +82,13 @@ function installClocks(window: Page, time: VirtualTime, originMs: number): void 
       Reflect.construct(Real, args.length === 0 ? [date()] : args, made === called ? Real : made),
   });
   define(Real, "now", date);
-  define(Real.prototype, "constructor", called);
   define(window, "Date", called);
   defineGetter(window.Event.prototype, "timeStamp", function (this: Event) {
     const stamp = stamps.get(this) ?? time.look();
     stamps.set(this, stamp);
     return stamp;
   });
-  defineGetter(window.AnimationTimeline.prototype, "currentTime", () => time.now);
+  defineGetter(window.AnimationTimeline.prototype, "currentTime", () => time.frameAt);
   installTemporal(window, date);
   installFormats(window, date);
   installMarks(window, time);
@@ -109,18 +110,26 @@ function installFormats(window: Page, date: () => number): void {
 
 /** The browser keeps marks and measures; what they would take from its own clock is given to it. */
 function installMarks(window: Page, time: VirtualTime): void {
-  const { performance } = window;
-  const mark = performance.mark.bind(performance);
-  const measure = performance.measure.bind(performance);
-  define(performance, "mark", (name: string, options?: PerformanceMarkOptions) =>
-    mark(name, { ...options, startTime: options?.startTime ?? time.look() }),
-  );
-  define(performance, "measure", (name: string, from?: string | PerformanceMeasureOptions, to?: string) => {
-    if (typeof from === "string") return measure(name, { start: from, end: to ?? time.look() });
-    const isWhole = from?.duration !== undefined && from.start !== undefined;
-    const end = from?.end ?? (isWhole ? undefined : time.look());
-    // The browser accepts at most two of start, end and duration.
-    return measure(name, end === undefined ? from : { ...from, end });
+  const { prototype } = window.Performance;
+  const { mark, measure } = prototype;
+  const isGiven = (options: unknown): options is object => typeof options === "object" && options !== null;
+  define(prototype, "mark", function (this: Performance, ...args: [string?, PerformanceMarkOptions?]) {
+    const [name, options] = args;
+    if (args.length === 0 || (options != null && !isGiven(options)))
+      return mark.apply(this, args as Parameters<typeof mark>);
+    return mark.call(this, String(name), { ...options, startTime: options?.startTime ?? time.look() });
+  });
+  define(prototype, "measure", function (this: Performance, ...args: [string?, unknown?, string?]) {
+    const [name, from, to] = args;
+    const options = isGiven(from) ? (from as PerformanceMeasureOptions) : {};
+    const isEmpty = from == null || (isGiven(from) && Object.keys(from).length === 0);
+    const isOpen = options.end === undefined && options.duration === undefined;
+    // All else reads no clock, or is the browser's to refuse.
+    const readsClock = isEmpty || (isOpen && (!isGiven(from) || options.start !== undefined));
+    if (args.length === 0 || to !== undefined || !readsClock)
+      return measure.apply(this, args as Parameters<typeof measure>);
+    const start = isEmpty || isGiven(from) ? {} : { start: String(from) };
+    return measure.call(this, String(name), { ...options, ...start, end: time.look() });
   });
 }
 

@@ -19,7 +19,8 @@ export function pathOf(element: Element | null): Element[] {
   return path;
 }
 
-function parentOf(element: Element): Element | null {
+/** What an element lies in: in a shadow's outermost, its host. */
+export function parentOf(element: Element): Element | null {
   const { parentElement } = element;
   if (parentElement !== null) return parentElement;
   const root = element.getRootNode();

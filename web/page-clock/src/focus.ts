@@ -1,11 +1,15 @@
 /** Which element keys go to: each page's own. The browser has one focus for all frames, and takes it from the others. */
 
+import { pathOf } from "./element-paths.ts";
 import { define, defineGetter } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
 const FOCUSABLE =
-  "a[href],area[href],button,input:not([type=hidden]),input:not([type]),select,textarea,iframe,summary,[contenteditable]:not([contenteditable=false]),[tabindex]";
+  "a[href],area[href],button,input:not([type=hidden]),input:not([type]),select,textarea,iframe,details>summary:first-of-type,[contenteditable]:not([contenteditable=false]),dialog:is([open],:popover-open),[tabindex]";
+const SEEN = { visibilityProperty: true } as const;
+/** Whose opening may move the focus, and whose closing gives it back. */
+const OPENABLE = "dialog,[popover]";
 
 export interface Focus {
   /** What has it, in whatever shadow; the body where nothing else has. */
@@ -20,9 +24,30 @@ export interface Focus {
 
 export function installFocus(window: Page): Focus {
   const { document } = window;
+  const own = (prototype: object) =>
+    Object.getOwnPropertyDescriptor(prototype, "activeElement")?.get as (this: Node) => Element | null;
+  const [ownActive, ownWithin] = [window.Document.prototype, window.ShadowRoot.prototype].map(own);
+  /** What the browser has given its own focus to. */
+  const browserFocus = (): Element | null => {
+    let found = ownActive.call(document);
+    for (let inner = found; inner !== null; inner = inner.shadowRoot && ownWithin.call(inner.shadowRoot))
+      found = inner;
+    return found;
+  };
   let focused: Element | null = null;
-  const current = (): Element | null =>
-    focused?.isConnected && !focused.matches(":disabled") ? focused : document.body;
+  /** What opens just now: whether it does, and what gets the focus in it, is the browser's to say. */
+  let opening: Element | null = null;
+  const settle = (): void => {
+    if (opening?.matches(":popover-open,[open]") !== true) return;
+    const to = browserFocus();
+    if (to === null || !pathOf(to).includes(opening)) return;
+    opening = null;
+    move(to);
+  };
+  const current = (): Element | null => {
+    settle();
+    return focused?.isConnected && !focused.matches(":disabled") ? focused : document.body;
+  };
   const dispatch = (
     target: Element,
     names: readonly [string, string],
@@ -42,8 +67,12 @@ export function installFocus(window: Page): Focus {
   };
   for (const { prototype } of [window.HTMLElement, window.SVGElement]) {
     define(prototype, "focus", function (this: Element) {
-      const to = this.shadowRoot?.delegatesFocus ? this.shadowRoot.querySelector(FOCUSABLE) : this;
-      if (to !== null && canHaveFocus(to)) move(to);
+      settle();
+      const isWithin = this.shadowRoot?.delegatesFocus && focused !== null && pathOf(focused).includes(this);
+      const to = delegateOf(this);
+      if (isWithin || to === null || !isFree(to)) return;
+      opening = null;
+      move(to);
     });
     define(prototype, "blur", function (this: Element) {
       if (this === focused) move(null);
@@ -52,83 +81,81 @@ export function installFocus(window: Page): Focus {
   define(window, "focus", () => undefined);
   define(window, "blur", () => undefined);
   // The document sees the host of what lies in a shadow, and each shadow what lies in itself.
-  const within = (root: Node): Element | null => {
-    for (let one = current(); one !== null; ) {
-      const own = one.getRootNode();
-      if (own === root) return one;
-      one = "host" in own ? (own as ShadowRoot).host : null;
-    }
-    return null;
-  };
+  const within = (root: Node): Element | null =>
+    pathOf(current()).find((one) => one.getRootNode() === root) ?? null;
   defineGetter(window.Document.prototype, "activeElement", function (this: Document) {
     return this === document ? within(document) : this.body;
   });
   defineGetter(window.ShadowRoot.prototype, "activeElement", function (this: ShadowRoot) {
     return within(this);
   });
-  const first = (root: ParentNode): HTMLElement | undefined =>
-    [...root.querySelectorAll<HTMLElement>(FOCUSABLE)].find(canHaveFocus);
   document.addEventListener("DOMContentLoaded", () => {
     const [asking] = document.querySelectorAll<HTMLElement>("[autofocus]");
     if (focused === null) asking?.focus();
   });
-  // An open dialog or popover has the focus, and gives it back.
-  const before = new WeakMap<Element, Element | null>();
-  const opens = (prototype: object, name: string, isDialog: boolean): void => {
-    const own = (prototype as Record<string, (...args: unknown[]) => void>)[name];
-    define(prototype, name, function (this: HTMLElement, ...args: unknown[]) {
-      const from = focused;
-      own.apply(this, args);
-      const asking = this.matches("[autofocus]") ? this : this.querySelector<HTMLElement>("[autofocus]");
-      const to = asking ?? (isDialog ? (first(this) ?? this) : null);
-      before.set(this, from);
-      if (to === null) return;
-      if (to === this) move(this);
-      else to.focus();
-    });
+  // An open dialog or popover may have the focus, and gives it back; all but a modal one only if it has it.
+  const before = new Map<Element, Element | null>();
+  const opens = (one: Element): void => {
+    if (one.matches(":popover-open,[open]")) return;
+    settle();
+    const isAuto = one.matches("[popover=''],[popover=auto],[popover=hint]");
+    const isOver = [...before.keys()].some((other) => other.matches(":popover-open"));
+    if (isAuto ? !isOver : !one.hasAttribute("popover")) before.set(one, focused);
+    opening = one;
   };
-  const giveBack = (from: Element): void => {
-    if (!before.has(from)) return;
-    if (focused === null || from.contains(focused)) move(before.get(from) ?? null);
-    before.delete(from);
+  const closes = (one: Element): void => {
+    settle();
+    const from = before.get(one);
+    before.delete(one);
+    if (from === undefined || !one.matches(":popover-open,[open]")) return;
+    if (one.matches(":modal") || (focused !== null && pathOf(focused).includes(one)))
+      move(from === null || pathOf(from).includes(one) ? null : from);
   };
-  opens(window.HTMLDialogElement.prototype, "show", true);
-  opens(window.HTMLDialogElement.prototype, "showModal", true);
-  opens(window.HTMLElement.prototype, "showPopover", false);
-  for (const [prototype, name] of [
-    [window.HTMLDialogElement.prototype, "close"],
-    [window.HTMLElement.prototype, "hidePopover"],
+  // In a shadow it is not heard of by all.
+  window.addEventListener(
+    "beforetoggle",
+    (event) => {
+      const { target, newState } = event as ToggleEvent;
+      if (!event.isTrusted || !(target instanceof window.Element) || !target.matches(OPENABLE)) return;
+      if (newState === "open") opens(target);
+      else closes(target);
+    },
+    true,
+  );
+  for (const [{ prototype }, name, prepare] of [
+    [window.HTMLDialogElement, "show", opens],
+    [window.HTMLDialogElement, "showModal", opens],
+    [window.HTMLDialogElement, "close", closes],
+    [window.HTMLElement, "showPopover", opens],
+    [window.HTMLElement, "hidePopover", closes],
   ] as const) {
     const own = (prototype as unknown as Record<string, (...args: unknown[]) => void>)[name];
     define(prototype, name, function (this: HTMLElement, ...args: unknown[]) {
+      prepare(this);
       own.apply(this, args);
-      giveBack(this);
+      settle();
+      opening = null;
     });
   }
-  // A form in a dialog closes it without a call of the page's.
-  window.addEventListener(
-    "close",
-    ({ target }) => target instanceof window.Element && giveBack(target),
-    true,
-  );
+  /** Not behind a modal dialog. */
+  const isFree = (element: Element): boolean => {
+    const front = [...before.keys()].findLast((one) => one.matches(":modal"));
+    return canHaveFocus(element) && (front === undefined || pathOf(element).includes(front));
+  };
   const focus: Focus = {
     onLeave: () => undefined,
     get element() {
       return current();
     },
     press(target) {
-      let to: Element | null = target.closest(FOCUSABLE);
-      for (
-        let root = target.getRootNode();
-        to === null && "host" in root;
-        root = (root as ShadowRoot).host.getRootNode()
-      )
-        to = (root as ShadowRoot).host.closest(FOCUSABLE);
-      move(to !== null && canHaveFocus(to) ? to : null);
+      const to = pathOf(target).find((one) => one.matches(FOCUSABLE));
+      settle();
+      opening = null;
+      move(to !== undefined && isFree(to) ? to : null);
     },
     next(direction) {
       const all = [...document.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(
-        (one) => one.tabIndex >= 0 && canHaveFocus(one),
+        (one) => one.tabIndex >= 0 && isFree(one),
       );
       // Those with a number of their own come first, in its order.
       const order = all.toSorted(
@@ -142,9 +169,22 @@ export function installFocus(window: Page): Focus {
   return focus;
 }
 
+/** What gets the focus that is given to `element`: the first that can have it in a shadow that hands it on. */
+function delegateOf(element: Element): Element | null {
+  const { shadowRoot } = element;
+  if (!shadowRoot?.delegatesFocus) return canHaveFocus(element) ? element : null;
+  for (const one of shadowRoot.querySelectorAll("*")) {
+    const found = delegateOf(one);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
 function canHaveFocus(element: Element): boolean {
-  if (!element.matches(FOCUSABLE) || element.matches(":disabled") || !element.checkVisibility()) return false;
-  return element.closest("[inert]") === null;
+  if (!element.matches(FOCUSABLE) || element.matches(":disabled,[inert],[inert] *")) return false;
+  // What is no number is no index.
+  if (element.matches(FOCUSABLE.replace(",[tabindex]", ""))) return element.checkVisibility(SEEN);
+  return /^\s*[-+]?\d/.test(element.getAttribute("tabindex") ?? "") && element.checkVisibility(SEEN);
 }
 
 /** The browser's own, of a page that is looked at. */

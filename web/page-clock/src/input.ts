@@ -408,6 +408,14 @@ export class Input {
     if (now !== null) this.#send(pointer, "gotpointercapture", now, { cancelable: false });
   }
 
+  /** The mouse is elsewhere, at `point`, and not pressed here any more. */
+  leave(point: Point): void {
+    this.lift();
+    if (this.#mouse.over === null) return;
+    this.#mouse.point = point;
+    this.#enter(this.#mouse, null, {});
+  }
+
   /** Tells what a pointer leaves and what it comes to; null: it is nowhere. */
   #enter(
     pointer: Pointer,
@@ -419,10 +427,11 @@ export class Input {
     if (before === target) return;
     pointer.over = target;
     const [left, entered] = [pathOf(before), pathOf(target)];
+    const button = this.#options.isTouch ? 0 : -1;
     for (const kind of kinds) {
       const send = (name: string, to: Element, relatedTarget: Element | null, bubbles: boolean): void => {
         const how = { ...more, relatedTarget, bubbles, cancelable: bubbles, composed: bubbles };
-        if (kind === "pointer") this.#send(pointer, `pointer${name}`, to, how);
+        if (kind === "pointer") this.#send(pointer, `pointer${name}`, to, { ...how, button });
         else this.#say(pointer, `mouse${name}`, to, how);
       };
       if (before !== null) send("out", before, target, true);

@@ -248,8 +248,7 @@ function watchSource(
   defineProperty(prototype, "src", {
     ...source,
     set(this: EventTarget, value: unknown) {
-      const dispatch = (name: string): unknown =>
-        time.add(() => this.dispatchEvent(new Event(name)), 0, [], false, false);
+      const dispatch = (name: string): unknown => time.post(() => this.dispatchEvent(new Event(name)));
       if (portals.install(value)) {
         dispatch("load");
         return;

@@ -21,6 +21,7 @@ export class NestedFrames {
   readonly all: readonly NestedFrame[];
   readonly #window: Page;
   readonly #all: NestedFrame[] = [];
+  readonly #nest: (inner: Page) => void;
   /** Null: the page itself; undefined: nothing has had the focus yet. */
   #focused: NestedFrame | null | undefined;
 
@@ -46,6 +47,7 @@ export class NestedFrames {
         this.#focused = frame;
       });
     };
+    this.#nest = nest;
     defineProperty(window, "attractNest", { value: nest });
     const focus = Object.getOwnPropertyDescriptor(window.HTMLElement.prototype, "focus");
     define(window.HTMLElement.prototype, "focus", function (this: HTMLElement, ...args: unknown[]) {
@@ -71,10 +73,12 @@ export class NestedFrames {
     if (isPress && (frame !== null || this.#all.length > 0)) this.#focused = frame;
   }
 
-  /** The frame under a place in the page's window. */
+  /** The frame under a place in the page's window. One whose text did not come from the server gets its clock here at the latest. */
   at(x: number, y: number): NestedFrame | null {
-    if (this.#all.length === 0) return null;
+    if (this.#all.length + this.#window.length === 0) return null;
     const target = elementAt(this.#window.document, [x, y]);
+    if (target instanceof this.#window.HTMLIFrameElement && target.contentDocument !== null)
+      if (!this.#all.some(({ element }) => element === target)) this.#nest(target.contentWindow as Page);
     return this.#all.find(({ element }) => element === target) ?? null;
   }
 

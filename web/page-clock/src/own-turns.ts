@@ -24,20 +24,24 @@ const PROMISING: Readonly<Record<string, readonly string[]>> = {
     ...["importKey", "sign", "unwrapKey", "verify", "wrapKey"],
   ],
 };
-/** Functions after which an event comes, and where that is no matter of course the state in which it does. */
+const isOpen = (one: object): unknown => (one as HTMLDialogElement).open;
+const isShown = (one: object): unknown => (one as Element).matches(":popover-open");
+const readState = (one: object): unknown => (one as FileReader).readyState;
+/** Functions after which an event comes, where they change a state. */
 const EVENT_AFTER: readonly (readonly [
   owner: string,
   method: string,
   event: string,
-  does: (one: HTMLElement) => boolean,
+  stateOf: (one: object) => unknown,
 ])[] = [
-  ["HTMLDialogElement", "close", "close", (one) => (one as HTMLDialogElement).open],
-  ["HTMLElement", "showPopover", "toggle", (one) => one.isConnected && !one.matches(":popover-open")],
-  ["HTMLElement", "hidePopover", "toggle", (one) => one.isConnected && one.matches(":popover-open")],
-  ["FileReader", "readAsArrayBuffer", "loadend", () => true],
-  ["FileReader", "readAsBinaryString", "loadend", () => true],
-  ["FileReader", "readAsDataURL", "loadend", () => true],
-  ["FileReader", "readAsText", "loadend", () => true],
+  ["HTMLDialogElement", "close", "close", isOpen],
+  ["HTMLDialogElement", "requestClose", "close", isOpen],
+  ["HTMLElement", "showPopover", "toggle", isShown],
+  ["HTMLElement", "hidePopover", "toggle", isShown],
+  ["FileReader", "readAsArrayBuffer", "loadend", readState],
+  ["FileReader", "readAsBinaryString", "loadend", readState],
+  ["FileReader", "readAsDataURL", "loadend", readState],
+  ["FileReader", "readAsText", "loadend", readState],
 ];
 /** Where requests of a database are made: what they answer is an `IDBRequest`. */
 const REQUESTING: Readonly<Record<string, readonly string[]>> = {
@@ -77,11 +81,11 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
     loading.begin(key, name);
     for (const event of events) target.addEventListener(event, done, { once: true });
   };
-  for (const [owner, name, event, does] of EVENT_AFTER)
+  for (const [owner, name, event, stateOf] of EVENT_AFTER)
     wrap(owner, name, (own, self) => {
-      const isPublished = does(self as HTMLElement);
+      const before = stateOf(self);
       const answer = own();
-      if (isPublished)
+      if (stateOf(self) !== before)
         until(self as EventTarget, `${name}()`, event, ...(event === "loadend" ? [] : ["cancel"]));
       return answer;
     });
@@ -113,7 +117,7 @@ export function holdOwnTurns(window: Page, time: VirtualTime, loading: Loading):
         this,
         (blob) => {
           loading.end(key);
-          time.add(callback, 0, [blob], false, false);
+          time.post(callback, 0, [blob]);
         },
         ...how,
       );
@@ -131,9 +135,15 @@ interface NavigateEventLike extends Event {
   readonly destination: { readonly url: string; readonly sameDocument: boolean };
 }
 
+interface NavigationLike {
+  readonly currentEntry: { readonly index: number } | null;
+  entries(): readonly object[];
+  addEventListener(type: "navigate", listener: (event: NavigateEventLike) => void): void;
+}
+
 /** `hashchange` and `popstate` come some turns after what causes them. */
 function holdHistory(window: Page, loading: Loading): void {
-  const { navigation } = window as unknown as { navigation?: EventTarget };
+  const { navigation } = window as unknown as { navigation?: NavigationLike };
   const waiting: Record<string, object[]> = { hashchange: [], popstate: [] };
   navigation?.addEventListener("navigate", (event) => {
     const { navigationType, hashChange, destination } = event as NavigateEventLike;
@@ -146,6 +156,27 @@ function holdHistory(window: Page, loading: Loading): void {
   });
   for (const [name, keys] of Object.entries(waiting))
     window.addEventListener(name, () => loading.end(keys.shift() ?? keys));
+  // Going back or forth begins in such a turn as well, where there is an entry to go to.
+  const going: object[] = [];
+  navigation?.addEventListener("navigate", ({ navigationType }: NavigateEventLike) => {
+    if (navigationType !== "traverse") return;
+    loading.end(going.shift() ?? going);
+    if (going.length === 0) ahead = 0;
+  });
+  let ahead = 0;
+  for (const [name, step] of Object.entries({ back: -1, forward: 1, go: 0 })) {
+    const own = window.History.prototype[name as "go"];
+    define(window.History.prototype, name, function (this: History, delta = 0) {
+      own.call(this, delta);
+      const by = step || Number(delta) || 0;
+      const index = navigation?.currentEntry?.index ?? -1;
+      if (by === 0 || navigation?.entries()[index + ahead + by] === undefined) return;
+      const key = {};
+      going.push(key);
+      ahead += by;
+      loading.begin(key, `history.${name}()`);
+    });
+  }
 }
 
 /** What a browser draws on the way is there at once: scrolling and transitions of the whole view. */
@@ -159,12 +190,8 @@ function settleAtOnce(window: Page, time: VirtualTime): void {
         const isOptions = typeof given === "object" && given !== null;
         own.apply(this ?? window, isOptions ? [{ ...given, behavior: "instant" }] : args);
         const target = this === undefined || this === window ? window.document : (this as Element);
-        time.add(
-          () => target.dispatchEvent(new window.Event("scrollend", { bubbles: target === window.document })),
-          0,
-          [],
-          false,
-          false,
+        time.post(() =>
+          target.dispatchEvent(new window.Event("scrollend", { bubbles: target === window.document })),
         );
       });
     }
@@ -176,7 +203,7 @@ function settleAtOnce(window: Page, time: VirtualTime): void {
         const update = typeof given === "function" ? given : given?.update;
         const updated = new window.Promise<void>((resolve, reject) => {
           const change = async (): Promise<void> => void (await update?.());
-          time.add(() => void change().then(resolve, reject), 0, [], false, false);
+          time.post(() => void change().then(resolve, reject));
         });
         return {
           updateCallbackDone: updated,

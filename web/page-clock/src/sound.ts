@@ -1,12 +1,15 @@
 /** Silent sound on virtual time: the browser's own nodes in a context that is never rendered, and elements that play nothing. */
 
 import type { Loading } from "./loading.ts";
-import { define, defineGetter, defineProperty } from "./overriding.ts";
+import { define, defineGetter, defineProperty, makerOf } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
 const SAMPLE_RATE = 44_100;
+/** Seconds from a context to the ear, by what was asked for, and at most. */
+const LATENCIES: Readonly<Record<string, number>> = { interactive: 0.01, balanced: 0.025, playback: 0.1 };
+const MAX_LATENCY = 8192 / SAMPLE_RATE;
 /** Where `timeupdate` comes while an element plays, in ms. */
 const UPDATE_MS = 250;
 
@@ -70,11 +73,17 @@ function installContexts(
   const { ConstantSourceNode, DOMException } = window;
   const seconds = (): number => time.now / 1000;
   const states = new WeakMap<object, AudioContextState>();
+  const latencies = new WeakMap<object, number>();
   const context = function (options?: AudioContextOptions): AudioContext {
     if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
+    const hint = options?.latencyHint ?? "interactive";
+    const latency = typeof hint === "number" ? hint : LATENCIES[hint];
+    if (latency === undefined || (options !== undefined && typeof options !== "object"))
+      throw new window.TypeError("The provided value is not of type 'AudioContextOptions'.");
     const made = new OfflineAudioContext(2, 1, options?.sampleRate ?? SAMPLE_RATE) as unknown as AudioContext;
     Object.setPrototypeOf(made, new.target.prototype);
     states.set(made, "running");
+    latencies.set(made, Math.min(Math.max(latency, LATENCIES.interactive), MAX_LATENCY));
     return made;
   };
   // Its methods ask for a context of the browser's own that is heard.
@@ -82,8 +91,7 @@ function installContexts(
   const become = function (this: AudioContext, state: AudioContextState): Promise<void> {
     if (states.get(this) === "closed")
       return Promise.reject(new DOMException("Cannot change a closed AudioContext.", "InvalidStateError"));
-    if (states.get(this) !== state)
-      time.add(() => this.dispatchEvent(new Event("statechange")), 0, [], false, false);
+    if (states.get(this) !== state) time.post(() => this.dispatchEvent(new Event("statechange")));
     states.set(this, state);
     return Promise.resolve();
   };
@@ -95,23 +103,31 @@ function installContexts(
     define(prototype, name, function (this: AudioContext) {
       return become.call(this, state);
     });
-  for (const name of ["baseLatency", "outputLatency", "playbackStats"])
-    defineGetter(prototype, name, () => 0);
+  for (const name of ["outputLatency", "playbackStats"]) defineGetter(prototype, name, () => 0);
+  defineGetter(prototype, "baseLatency", function () {
+    return latencies.get(this);
+  });
   defineGetter(prototype, "sinkId", () => "");
   define(prototype, "setSinkId", async () => undefined);
   define(prototype, "getOutputTimestamp", () => ({ contextTime: seconds(), performanceTime: time.now }));
-  for (const name of [
-    "MediaElementSource",
-    "MediaStreamSource",
-    "MediaStreamTrackSource",
-    "MediaStreamDestination",
-  ])
-    define(prototype, `create${name}`, function (this: AudioContext, source: unknown) {
-      const node = new GainNode(this);
-      for (const field of ["mediaElement", "mediaStream", "stream"])
-        define(node, field, source ?? new window.MediaStream());
-      return node;
-    });
+  for (const [made, field] of [
+    ["MediaElementSource", "mediaElement"],
+    ["MediaStreamSource", "mediaStream"],
+    ["MediaStreamTrackSource", "mediaStreamTrack"],
+    ["MediaStreamDestination", "stream"],
+  ]) {
+    const name = `${made.replace("Source", "AudioSource").replace("Destination", "AudioDestination")}Node`;
+    const own = (window as unknown as Record<string, { prototype: object } | undefined>)[name];
+    if (own === undefined) continue;
+    const make = makerOf<object>(own.prototype);
+    const node = (within: BaseAudioContext, options: Record<string, unknown> = {}): object =>
+      make({ [field]: options[field] ?? new window.MediaStream() }, new GainNode(within));
+    define(window, name, Object.assign(node, { prototype: own.prototype }));
+    if (`create${made}` in prototype)
+      define(prototype, `create${made}`, function (this: AudioContext, source: unknown) {
+        return node(this, { [field]: source });
+      });
+  }
   const base = Object.getPrototypeOf(prototype) as object;
   const own = (name: string) => Object.getOwnPropertyDescriptor(base, name)?.get as (this: object) => unknown;
   const [currentTime, stateOf] = [own("currentTime"), own("state")];
@@ -130,30 +146,27 @@ function installContexts(
       (buffer) => buffer ?? new AudioBuffer(silent),
     );
     loading.until(decoding, "decodeAudioData()");
-    if (done !== undefined) decoding.then((buffer) => time.add(done, 0, [buffer], false, false));
+    if (done !== undefined) decoding.then((buffer) => time.post(done, 0, [buffer]));
     return decoding;
   });
   const AudioContexts = Object.assign(context, { prototype });
-  define(prototype, "constructor", AudioContexts);
-  for (const name of ["AudioContext", "webkitAudioContext"]) define(window, name, AudioContexts);
+  for (const name of ["AudioContext", "webkitAudioContext"])
+    if (name in window) define(window, name, AudioContexts);
   installSources(window, time, states);
   // A page of a plain address in the network has none.
   if (!("AudioWorklet" in window)) return;
-  define(window.AudioWorklet.prototype, "addModule", async () => undefined);
   const { AudioWorkletNode, MessageChannel } = window;
+  const make = makerOf(AudioWorkletNode.prototype);
   const worklet = function (within: AudioContext): AudioWorkletNode {
     if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
-    const node = new GainNode(within) as unknown as AudioWorkletNode;
-    Object.setPrototypeOf(node, AudioWorkletNode.prototype);
     const parameters = new Map<string, AudioParam>();
     const get = (name: string): AudioParam => {
       const parameter = parameters.get(name) ?? new ConstantSourceNode(within).offset;
       parameters.set(name, parameter);
       return parameter;
     };
-    defineProperty(node, "parameters", { value: Object.assign(new Map<string, AudioParam>(), { get }) });
-    defineProperty(node, "port", { value: new MessageChannel().port1 });
-    return node;
+    const all = Object.assign(new Map<string, AudioParam>(), { get }) as unknown as AudioParamMap;
+    return make({ parameters: all, port: new MessageChannel().port1 }, new GainNode(within));
   };
   define(window, "AudioWorkletNode", Object.assign(worklet, { prototype: AudioWorkletNode.prototype }));
 }
@@ -166,13 +179,7 @@ function installSources(window: Page, time: VirtualTime, contexts: WeakMap<objec
     time.remove(ends.get(node));
     ends.set(
       node,
-      time.add(
-        () => node.dispatchEvent(new Event("ended")),
-        Math.max(0, at * 1000 - time.now),
-        [],
-        false,
-        false,
-      ),
+      time.post(() => node.dispatchEvent(new Event("ended")), Math.max(0, at * 1000 - time.now)),
     );
   };
   const isHeld = (node: AudioNode): boolean => contexts.has(node.context);
@@ -226,7 +233,7 @@ function installMedia(
     const send = (): void => {
       for (const name of names) element.dispatchEvent(new Event(name));
     };
-    time.add(send, 0, [], false, false);
+    time.post(send);
   };
   const written = (element: HTMLMediaElement): string => {
     const address = element.getAttribute("src") ?? element.querySelector("source")?.getAttribute("src") ?? "";

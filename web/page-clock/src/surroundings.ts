@@ -56,7 +56,7 @@ const REAL_EVENTS = [
   "wheel",
 ];
 /** Events of those that a person causes: let through while a person plays. */
-const BY_HAND = /^(auxclick|click|contextmenu|dblclick|dragstart|key|mouse|pointer|touch|wheel)/;
+export const BY_HAND = /^(auxclick|click|contextmenu|dblclick|dragstart|key|mouse|pointer|touch|wheel)/;
 
 export interface Surroundings {
   /** A person plays: what they do reaches the game. */
@@ -79,8 +79,7 @@ export function installSurroundings(
   kept: Kept,
   isWhole: boolean,
 ): Surroundings {
-  const { navigator } = window;
-  installStorage(window, kept);
+  installStorage(window, time, kept);
   const state: Surroundings = {
     isHuman: false,
     isReloadDue: false,
@@ -107,7 +106,8 @@ export function installSurroundings(
     getGamepads: () => [null, null, null, null],
     vibrate: () => true,
   };
-  for (const name in answers) if (name in navigator) define(navigator, name, answers[name]);
+  const navigators = window.Navigator.prototype;
+  for (const name in answers) if (name in navigators) define(navigators, name, answers[name]);
   state.lock = pretend(
     window,
     time,
@@ -131,7 +131,9 @@ function pretend(
 ): Lock {
   const held: { element: Element | null } = { element: null };
   const set = (element: Element | null): Promise<void> =>
-    new window.Promise((resolve) => {
+    new window.Promise((resolve, reject) => {
+      if (element?.isConnected === false)
+        return reject(new window.TypeError("The element is not connected."));
       const report = (): void => {
         if (held.element !== element) {
           const target = element ?? held.element;
@@ -140,7 +142,7 @@ function pretend(
         }
         resolve();
       };
-      time.add(report, 0, [], false, false);
+      time.post(report);
     });
   define(window.Element.prototype, ask, function (this: Element) {
     return set(this);
@@ -183,26 +185,42 @@ function pageOf(address: string): string {
   return origin + pathname.replace(/\/index\.html?$/, "/");
 }
 
+type AreaName = "localStorage" | "sessionStorage";
+
 /** Storage and cookies of one page and the frames within it. */
 export class Kept {
-  readonly areas = new Map<string, Storage>();
+  readonly areas: Readonly<Record<AreaName, Map<string, string>>> = {
+    localStorage: new Map(),
+    sessionStorage: new Map(),
+  };
   readonly cookies = new Map<string, string>();
+  /** Called with each change of an area, and the window that caused it. */
+  readonly changed = new Set<(name: AreaName, change: StorageEventInit, source: Window) => void>();
   clear(): void {
-    this.areas.clear();
-    this.cookies.clear();
+    for (const one of [this.areas.localStorage, this.areas.sessionStorage, this.cookies]) one.clear();
   }
 }
 
 /** Storage in memory, of each page its own: pages of one origin would read each other's high scores. */
-function installStorage(window: Page, { areas, cookies }: Kept): void {
-  const values = storageValues(window);
-  for (const name of ["localStorage", "sessionStorage"]) {
-    defineGetter(window, name, () => {
-      const area = areas.get(name) ?? memoryStorage(window, values);
-      areas.set(name, area);
-      return area;
-    });
+function installStorage(window: Page, time: VirtualTime, { areas, cookies, changed }: Kept): void {
+  const values = storageValues(window, (kept, key, oldValue, newValue) => {
+    const name = kept === areas.localStorage ? "localStorage" : "sessionStorage";
+    const change = { key, oldValue, newValue, url: window.location.href };
+    if (oldValue !== newValue || key === null) for (const publish of changed) publish(name, change, window);
+  });
+  for (const name of ["localStorage", "sessionStorage"] as const) {
+    const area = memoryStorage(window, values, areas[name]);
+    defineGetter(window, name, () => area);
   }
+  // All windows hear of it but the one that caused it.
+  changed.add((name, change, source) => {
+    const publish = (): void => {
+      const event = new window.StorageEvent("storage", change);
+      defineGetter(event, "storageArea", () => window[name]);
+      window.dispatchEvent(event);
+    };
+    if (source !== window && !window.closed) time.post(publish);
+  });
   defineProperty(window.Document.prototype, "cookie", {
     get: () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
     set: (text: unknown) => {
@@ -218,7 +236,10 @@ function installStorage(window: Page, { areas, cookies }: Kept): void {
 const MAX_STORED = 5 * 2 ** 20;
 
 /** Gives `Storage` methods that read what is kept for an area: a page may add others to its prototype. */
-function storageValues(window: Page): WeakMap<Storage, Map<string, string>> {
+function storageValues(
+  window: Page,
+  change: (kept: Map<string, string>, key: string | null, before: string | null, now: string | null) => void,
+): WeakMap<Storage, Map<string, string>> {
   const values = new WeakMap<Storage, Map<string, string>>();
   const of = (area: Storage): Map<string, string> => {
     const found = values.get(area);
@@ -237,10 +258,20 @@ function storageValues(window: Page): WeakMap<Storage, Map<string, string>> {
           `Setting the value of '${key}' exceeded the quota.`,
           "QuotaExceededError",
         );
+      const before = kept.get(key) ?? null;
       kept.set(key, value);
+      change(kept, key, before, value);
     },
-    removeItem: (kept, key) => void kept.delete(key),
-    clear: (kept) => kept.clear(),
+    removeItem: (kept, key) => {
+      const before = kept.get(key) ?? null;
+      kept.delete(key);
+      change(kept, key, before, null);
+    },
+    clear: (kept) => {
+      if (kept.size === 0) return;
+      kept.clear();
+      change(kept, null, null, null);
+    },
     key: (kept, index) => [...kept.keys()][Number(index) >>> 0] ?? null,
   };
   const { prototype } = window.Storage;
@@ -261,8 +292,11 @@ function storageValues(window: Page): WeakMap<Storage, Map<string, string>> {
   return values;
 }
 
-function memoryStorage(window: Page, values: WeakMap<Storage, Map<string, string>>): Storage {
-  const kept = new Map<string, string>();
+function memoryStorage(
+  window: Page,
+  values: WeakMap<Storage, Map<string, string>>,
+  kept: Map<string, string>,
+): Storage {
   const has = (target: object, key: PropertyKey): key is string =>
     typeof key === "string" && !(key in target) && kept.has(key);
   const area: Storage = new Proxy(Object.create(window.Storage.prototype) as Storage, {
@@ -278,8 +312,11 @@ function memoryStorage(window: Page, values: WeakMap<Storage, Map<string, string
       return true;
     },
     has: (target, key) => key in target || has(target, key),
-    deleteProperty: (target, key) =>
-      has(target, key) ? kept.delete(key) : Reflect.deleteProperty(target, key),
+    deleteProperty: (target, key) => {
+      if (!has(target, key)) return Reflect.deleteProperty(target, key);
+      area.removeItem(key);
+      return true;
+    },
     ownKeys: (target) => [...kept.keys(), ...Reflect.ownKeys(target)],
     getOwnPropertyDescriptor: (target, key) =>
       has(target, key)

@@ -34,16 +34,21 @@ export interface TimeOptions {
   self?: object;
   /** Called before code of the page runs. */
   enter?(): void;
-  /** Called in each tick after the timers and before the frames' callbacks. */
-  beforeFrames?(): void;
-  /** Called at the end of each tick; reads `now`. */
-  afterFrames?(): void;
+  /** Each tick between the timers and the frames' callbacks. */
+  beforeFrames?(): Pauses;
+  /** The end of each tick; reads `now`. */
+  afterFrames?(): Pauses;
 }
+
+/** Stops where promises of the page may have their turn: between two calls of its code. */
+export type Pauses = Generator<undefined, void>;
 
 /** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase when an episode begins at a whole second. */
 export class VirtualTime {
   /** Milliseconds since the page began. */
   now = 0;
+  /** When the last frame began: time as animations have it. */
+  frameAt = 0;
   /** How often time crept because a callback waited for it. */
   spins = 0;
   /** Whether a tick was left with timers that were due: they come first in the next. */
@@ -61,11 +66,14 @@ export class VirtualTime {
   #order = 0;
   #frame = 0;
   #nesting = 0;
+  /** Whether code of the page has run in this tick. */
+  #hasCalled = false;
 
   /** @param now where it begins, in ms: of a frame within a page, that of the page. */
   constructor(options: TimeOptions, now = 0) {
     this.#options = options;
     this.now = now;
+    this.frameAt = now;
   }
 
   /** Those of the page; what plays on beside a game that has stopped, such as music, is none. */
@@ -101,6 +109,11 @@ export class VirtualTime {
     return id;
   }
 
+  /** As `add`, for a task that no nesting lets wait. */
+  post(callback: unknown, delay: unknown = 0, args: unknown[] = []): number {
+    return this.add(callback, delay, args, false, false);
+  }
+
   /** Sets a timer of the clock's own, for what goes on by itself beside the page; returns its id. */
   addBackground(callback: () => void, delay: number): number {
     const id = this.add(callback, delay, [], false, false);
@@ -126,16 +139,31 @@ export class VirtualTime {
 
   /** One frame of 17, 17 or 16 ms, or of `milliseconds`: timers in the order in which they fall due, then the frame's callbacks. */
   tick(milliseconds?: number): void {
+    for (const _ of this.ticking(milliseconds));
+  }
+
+  /** As `tick`, with pauses. */
+  *ticking(milliseconds?: number): Pauses {
     const end = this.now + (milliseconds ?? (this.#frame % 3 === 2 ? 16 : 17));
     this.#frame++;
-    this.#runTimers(end);
+    this.#hasCalled = false;
+    yield* this.#runTimers(end);
     if (this.now < end) this.now = end;
-    this.#options.beforeFrames?.();
+    this.frameAt = this.now;
+    if (this.#options.beforeFrames !== undefined) yield* this.#options.beforeFrames();
     this.#due = this.#frames;
     this.#frames = new Map();
-    for (const callback of this.#due.values()) this.call(callback, [this.now]);
+    for (const id of this.#due.keys()) {
+      yield* this.pause();
+      this.call(this.#due.get(id), [this.now]);
+    }
     this.#due.clear();
-    this.#options.afterFrames?.();
+    if (this.#options.afterFrames !== undefined) yield* this.#options.afterFrames();
+  }
+
+  /** Where what the page has called in this tick may have its turn. */
+  *pause(): Pauses {
+    if (this.#hasCalled) yield;
   }
 
   /** Ticks until the next whole second and the beginning of a row of 17, 17 and 16. */
@@ -155,6 +183,7 @@ export class VirtualTime {
   /** Calls what a page left to be called; what it throws is reported. */
   call(callback: unknown, args: unknown[] = [], self: unknown = this.#options.self): void {
     this.enter();
+    this.#hasCalled = true;
     this.#looks = 0;
     this.#maxLooks = MAX_LOOKS;
     try {
@@ -165,25 +194,35 @@ export class VirtualTime {
     }
   }
 
-  #runTimers(end: number): void {
+  *#runTimers(end: number): Pauses {
     this.overran = false;
-    for (let left = MAX_TIMERS; this.#heap.length > 0 && this.#heap[0][0] <= end; left--) {
-      if (left === 0) {
+    let left = MAX_TIMERS;
+    while (this.#heap.length > 0 && this.#heap[0][0] <= end) {
+      if (!this.#timers.has(this.#heap[0][2])) {
+        this.#pop();
+        continue;
+      }
+      if (left-- === 0) {
         this.overran = true;
         return;
       }
-      const [due, , id] = this.#pop();
-      const timer = this.#timers.get(id);
-      if (timer === undefined) continue;
-      if (due > this.now) this.now = due;
-      this.#nesting = timer.nesting;
-      if (timer.every > 0) {
-        if (++timer.nesting > MAX_NESTING) timer.every = Math.max(timer.every, NESTED_MS);
-        this.#push([this.now + timer.every, this.#order++, id]);
-      } else this.remove(id);
-      this.call(timer.callback, timer.args);
-      this.#nesting = 0;
+      // What runs in it may set or remove the very next.
+      yield* this.pause();
+      this.#hasCalled = false;
+      if (this.#timers.has(this.#heap[0][2])) this.#run(this.#pop());
     }
+  }
+
+  #run([due, , id]: Entry): void {
+    const timer = this.#timers.get(id) as Timer;
+    if (due > this.now) this.now = due;
+    this.#nesting = timer.nesting;
+    if (timer.every > 0) {
+      if (++timer.nesting > MAX_NESTING) timer.every = Math.max(timer.every, NESTED_MS);
+      this.#push([this.now + timer.every, this.#order++, id]);
+    } else this.remove(id);
+    this.call(timer.callback, timer.args);
+    this.#nesting = 0;
   }
 
   #push(entry: Entry): void {

@@ -1,7 +1,8 @@
 /** Detects what the clock does not control, when a page uses it. */
 
 import { foreignOrigin } from "./loading.ts";
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, defineHandler, makerOf } from "./overriding.ts";
+import { BY_HAND } from "./surroundings.ts";
 import type { VirtualTime } from "./time.ts";
 import type { UnheldUses } from "./unheld-uses.ts";
 
@@ -40,8 +41,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
     });
     define(window, name, watched);
   }
-  for (const [name, what] of Object.entries(SOCKETS))
-    define(window, name, deadSocket(window, time, said, what));
+  for (const [name, what] of Object.entries(SOCKETS)) killSocket(window, time, said, name, what);
   const hasThreads = typeof window.SharedArrayBuffer === "function";
   defineGetter(window, "crossOriginIsolated", () => {
     if (!hasThreads) said.add(NO_THREADS);
@@ -53,6 +53,7 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
     said.add(HANDED_OVER);
     return hand.call(this);
   });
+  watchTrust(window, said);
   watchVideos(window, said);
   watchFrames(window, said);
   const open = window.IDBFactory.prototype.open;
@@ -65,6 +66,10 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
       said.add("asks for a camera or a microphone, which is not there");
       throw new window.DOMException("Requested device not found", "NotFoundError");
     });
+  if ("AudioWorklet" in window)
+    define(window.AudioWorklet.prototype, "addModule", async () => {
+      said.add("runs code in an audio worklet, which is not started here");
+    });
   if ("serviceWorker" in window.navigator)
     define(window.navigator.serviceWorker, "register", async () => {
       said.add("registers a service worker, which is not started here");
@@ -72,11 +77,30 @@ export function watchUnheld(window: Page, time: VirtualTime, said: UnheldUses): 
     });
 }
 
+/** A listener that asks whether a person did it: what is pressed here is never trusted. */
+function watchTrust(window: Page, said: UnheldUses): void {
+  const { prototype } = window.EventTarget;
+  const { addEventListener } = prototype;
+  const textOf = window.Function.prototype.toString;
+  define(
+    prototype,
+    "addEventListener",
+    function (this: EventTarget, ...args: Parameters<typeof addEventListener>) {
+      const [type, listener] = args;
+      if (BY_HAND.test(type) && typeof listener === "function" && textOf.call(listener).includes("isTrusted"))
+        said.add(
+          `asks of each ${type} whether a person did it (isTrusted), and may ignore those of an agent`,
+        );
+      return addEventListener.apply(this, args);
+    },
+  );
+}
+
 /** One that a script plays is silent and black, on time; one that the page's own text plays is the browser's. */
 function watchVideos(window: Page, said: UnheldUses): void {
-  const play = window.HTMLVideoElement.prototype.play;
-  define(window.HTMLVideoElement.prototype, "play", function (this: HTMLVideoElement) {
-    said.add("shows a video, which stays black here");
+  const { play } = window.HTMLMediaElement.prototype;
+  define(window.HTMLMediaElement.prototype, "play", function (this: HTMLMediaElement) {
+    if (this instanceof window.HTMLVideoElement) said.add("shows a video, which stays black here");
     return play.call(this);
   });
   for (const name of ["loadstart", "playing"])
@@ -103,7 +127,11 @@ function watchFrames(window: Page, said: UnheldUses): void {
       return;
     }
     const isEmpty = inner !== null && inner.scripts.length === 0;
-    if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that runs in real time");
+    if (isEmpty || isHeld(target)) return;
+    const since = inner === null ? "" : " until it has loaded";
+    said.add(`has a frame within the page that runs in real time${since}`);
+    if (inner !== null)
+      (window as { attractNest?: (inner: Page) => void }).attractNest?.(target.contentWindow as Page);
   };
   // A window gets no event for a load within its document.
   window.document.addEventListener("load", look, true);
@@ -120,39 +148,36 @@ function isHeld({ contentWindow }: HTMLIFrameElement): boolean {
 }
 
 /** A socket whose other end never answers: it tells of an error, then that it is closed. */
-function deadSocket(window: Page, time: VirtualTime, said: UnheldUses, what: string): unknown {
-  const { Event } = window;
-  return class DeadSocket extends window.EventTarget {
-    static readonly CONNECTING = 0;
-    static readonly OPEN = 1;
-    static readonly CLOSING = 2;
-    static readonly CLOSED = 3;
-    readyState = DeadSocket.CONNECTING as number;
-    onopen: unknown = null;
-    onmessage: unknown = null;
-    onerror: unknown = null;
-    onclose: unknown = null;
-    constructor(readonly url: string) {
-      super();
-      said.add(what);
-      time.add(
-        () => {
-          this.readyState = DeadSocket.CLOSED;
-          this.#dispatch("error", this.onerror);
-          this.#dispatch("close", this.onclose);
-        },
-        0,
-        [],
-        false,
-        false,
-      );
-    }
-    send(): void {}
-    close(): void {}
-    #dispatch(name: string, listener: unknown): void {
-      const event = new Event(name);
-      if (typeof listener === "function") time.call(listener, [event], this);
-      this.dispatchEvent(event);
-    }
+function killSocket(window: Page, time: VirtualTime, said: UnheldUses, name: string, what: string): void {
+  const own = (window as unknown as Record<string, { prototype: WebSocket } | undefined>)[name];
+  if (own === undefined) return;
+  const { prototype } = own;
+  // Some pages put something of their own in its place.
+  const { Event, EventTarget } = window;
+  const make = makerOf(prototype);
+  for (const key of Object.keys(Object.getOwnPropertyDescriptors(prototype)))
+    if (key.startsWith("on")) defineHandler(prototype, key.slice(2));
+  const Socket = function (address: string): WebSocket {
+    if (new.target === undefined) throw new window.TypeError("Please use the 'new' operator");
+    said.add(what);
+    const members: { -readonly [key in keyof WebSocket]?: WebSocket[key] } = {
+      ...{ url: String(address), readyState: 0 as const, bufferedAmount: 0, extensions: "", protocol: "" },
+      ...{
+        withCredentials: false,
+        binaryType: "blob" as const,
+        send: () => undefined,
+        close: () => undefined,
+      },
+    };
+    const socket = make(members, new EventTarget());
+    if (new.target !== Socket) Object.setPrototypeOf(socket, new.target.prototype);
+    const end = (): void => {
+      members.readyState = name === "WebSocket" ? prototype.CLOSED : 2;
+      for (const type of ["error", "close"]) socket.dispatchEvent(new Event(type));
+    };
+    time.post(end);
+    return socket;
   };
+  Socket.prototype = prototype;
+  define(window, name, Socket);
 }

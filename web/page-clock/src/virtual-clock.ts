@@ -20,7 +20,7 @@ import type { Point } from "./pointer.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
-import { EPOCH_MS, VirtualTime } from "./time.ts";
+import { EPOCH_MS, type Pauses, VirtualTime } from "./time.ts";
 import { watchUnheld } from "./unheld.ts";
 import { UnheldUses } from "./unheld-uses.ts";
 
@@ -119,7 +119,7 @@ export class VirtualClock {
     this.#draws = options.draws;
     const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => keep(this.errors, error);
-    const running = common?.running ?? { window };
+    const running = common?.running ?? { window, ports: new WeakMap() };
     running.window = window;
     const now = common?.now ?? 0;
     this.#time = new VirtualTime(
@@ -132,10 +132,7 @@ export class VirtualClock {
         },
         evaluate: (code) => window.eval(code),
         beforeFrames: () => this.#animations.advance(),
-        afterFrames: () => {
-          this.#observers.notify();
-          for (const { clock } of this.#frames.all) clock.follow(this.#time.now);
-        },
+        afterFrames: () => this.#endTick(),
       },
       now,
     );
@@ -164,7 +161,7 @@ export class VirtualClock {
       return clock;
     });
     this.#observers = installObservers(window, this.#time);
-    this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
+    this.#portals = installPortals(window, (call) => this.#time.post(call));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     holdOwnTurns(window, this.#time, this.#loading);
     this.#drawing = installDrawing(window, options);
@@ -260,9 +257,19 @@ export class VirtualClock {
     this.#time.tick();
   }
 
+  /** As `tick`, with pauses in which promises may have their turn. */
+  ticking(): Pauses {
+    return this.#time.ticking();
+  }
+
   /** Advances a frame within a page to the page's time `now`, in ms. */
-  follow(now: number): void {
-    if (now > this.#time.now) this.#time.tick(now - this.#time.now);
+  *follow(now: number): Pauses {
+    if (now > this.#time.now) yield* this.#time.ticking(now - this.#time.now);
+  }
+
+  *#endTick(): Pauses {
+    yield* this.#observers.notify();
+    for (const { clock } of [...this.#frames.all]) yield* clock.follow(this.#time.now);
   }
 
   /** Ticks to the next whole second: every episode begins in the same phase. */
@@ -300,23 +307,33 @@ export class VirtualClock {
     const [x, y] = point;
     const isDown = how !== false && how !== "move";
     const inner = this.#frames.at(x, y);
-    for (const frame of this.#frames.all) if (frame !== inner) frame.clock.lift();
+    const within = ({ place: { left, top } }: { place: { left: number; top: number } }): Point => [
+      x - left,
+      y - top,
+    ];
+    for (const frame of this.#frames.all) if (frame !== inner) frame.clock.leave(within(frame));
     if (inner === null) {
       this.#frames.focus(null, isDown);
       this.#input.point(point, how, second);
       return;
     }
-    this.#input.lift();
+    this.#input.leave(point);
     this.#frames.focus(inner, isDown);
-    const { left, top } = inner.place;
-    const within = ([x, y]: Point): Point => [x - left, y - top];
-    inner.clock.point(within(point), how, second && within(second));
+    const there = within(inner);
+    const [dx, dy] = [x - there[0], y - there[1]];
+    inner.clock.point(there, how, second && [second[0] - dx, second[1] - dy]);
   }
 
   /** The pointer is not pressed any more. */
   lift(): void {
     this.#input.lift();
     for (const { clock } of this.#frames.all) clock.lift();
+  }
+
+  /** The pointer is elsewhere, at `point`. */
+  leave(point: Point): void {
+    this.#input.leave(point);
+    for (const { clock } of this.#frames.all) clock.leave(point);
   }
 
   /** Nothing is held any more. */

@@ -69,6 +69,8 @@ export class PageFrame implements PageHands {
   #numLost = 0;
   /** Whether the page has gone elsewhere: what is in the frame now is no game. */
   #isGone = false;
+  /** What is left of the tick that has begun. */
+  #tick: Generator<undefined, void> | null = null;
 
   private constructor(
     adapter: PageAdapter,
@@ -189,13 +191,24 @@ export class PageFrame implements PageHands {
     if (this.#room !== null) this.show(...this.#room);
   }
 
-  /** One frame of the page. Raises what its own code threw, once nothing of it runs any more. */
+  /**
+   * One frame of the page. Raises what its own code threw, once nothing of it runs any more.
+   *
+   * Where the adapter gives turns, `giveTurn` plays on from the first call of the page's code: promises have a turn after each.
+   */
   tick(): void {
     if (this.#isGone) throw goneError();
+    this.#endTick();
     if (this.#adapter.css) this.clock.collectAnimations();
-    this.clock.tick();
+    this.#tick = this.clock.ticking();
+    if (!this.#adapter.turns || this.#tick.next().done) this.#endTick();
     this.ticks++;
-    if (this.clock.errors.length !== this.#seen) this.#checkErrors();
+    if (this.#tick === null) this.#checkErrors();
+  }
+
+  #endTick(): void {
+    for (const _ of this.#tick ?? []);
+    this.#tick = null;
   }
 
   /** Whether its game is over because the page asked for a reload: the next episode takes another frame. */
@@ -211,6 +224,13 @@ export class PageFrame implements PageHands {
   /** The page's promises have had their turn, and what it asked for in this one is there. */
   async giveTurn(): Promise<void> {
     await turn();
+    while (this.#tick !== null) {
+      // What has begun since must not go on in real time meanwhile.
+      if (this.#adapter.css) this.clock.collectAnimations();
+      if (this.#isGone || this.#tick.next().done) this.#tick = null;
+      await turn();
+    }
+    this.#checkErrors();
     if (this.clock.numLoading > 0) await this.#settle();
   }
 
@@ -348,6 +368,7 @@ export class PageFrame implements PageHands {
 
   /** Raises the page's last error if it ended the page's loop. Pages go on after most of their errors. */
   #checkErrors(): void {
+    if (this.clock.errors.length === this.#seen) return;
     this.#seen = this.clock.errors.length;
     if (this.clock.isIdle) throw this.clock.errors.at(-1);
   }
