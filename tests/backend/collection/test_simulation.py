@@ -274,8 +274,11 @@ def test_one_worker_alone_is_enough() -> None:
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
-def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(schedule: str) -> None:
-    for seed in range(100, 108):
+@pytest.mark.parametrize("seeds", [range(100, 103), pytest.param(range(103, 140), marks=pytest.mark.long)])
+def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(
+    schedule: str, seeds: range
+) -> None:
+    for seed in seeds:
         simulation = run_faulty(seed, schedule, ("hunter", "prey", "prey"))
         trained = [key for keys in simulation.update_keys for key in keys]
         assert len(set(trained)) == len(trained) > 0, f"seed {seed}"
