@@ -48,9 +48,9 @@ async def test_scale_13_readyz_says_that_the_game_is_being_bundled(tmp_path: Pat
         bundled = asyncio.Event()
         resolve = world.service.games.resolve
 
-        async def slowly(game: str) -> Any:
+        async def slowly(game: str, device: Any = None) -> Any:
             await bundled.wait()
-            return await resolve(game)
+            return await resolve(game, device)
 
         monkeypatch.setattr(world.service.games, "resolve", slowly)
         starting = asyncio.create_task(world.start())

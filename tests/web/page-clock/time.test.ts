@@ -121,3 +121,13 @@ test("a tick pauses between two calls of the page, and what is cancelled meanwhi
   }
   expect(said).toEqual(["one", "|", "two", "|", "frame", "|", "|", "last"]);
 });
+
+test("a tick that is left at a pause loses nothing: the next one, or what follows it, plays it to its end first", () => {
+  const { time, said } = timed();
+  time.add(() => said.push("timer"), 5);
+  time.addFrame(() => said.push(`frame@${time.now}`));
+  time.ticking().next();
+  expect(said).toEqual(["timer"]);
+  time.align();
+  expect([said, time.now]).toEqual([["timer", "frame@17"], 1000]);
+});

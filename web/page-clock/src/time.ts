@@ -68,6 +68,8 @@ export class VirtualTime {
   #nesting = 0;
   /** Whether code of the page has run in this tick. */
   #hasCalled = false;
+  /** The newest tick, which may have been left at a pause. */
+  #open: Pauses | null = null;
 
   /** @param now where it begins, in ms: of a frame within a page, that of the page. */
   constructor(options: TimeOptions, now = 0) {
@@ -142,8 +144,15 @@ export class VirtualTime {
     for (const _ of this.ticking(milliseconds));
   }
 
-  /** As `tick`, with pauses. */
-  *ticking(milliseconds?: number): Pauses {
+  /** As `tick`, with pauses. One that was left in the middle is played to its end first: its frame's callbacks would be lost. */
+  ticking(milliseconds?: number): Pauses {
+    const open = this.#open;
+    this.#open = this.#ticking(milliseconds);
+    if (open !== null) for (const _ of open);
+    return this.#open;
+  }
+
+  *#ticking(milliseconds?: number): Pauses {
     const end = this.now + (milliseconds ?? (this.#frame % 3 === 2 ? 16 : 17));
     this.#frame++;
     this.#hasCalled = false;
