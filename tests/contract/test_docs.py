@@ -44,6 +44,8 @@ def test_a_command_is_understood(command: str) -> None:
     cli.app.parse_args(words, exit_on_error=False, print_error=False)
 
 
+# `make test` runs the longest, which uses a vector environment, below.
+@pytest.mark.long
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_an_example_runs(code: str, tmp_path: Path) -> None:
     assert run_example(code, tmp_path)

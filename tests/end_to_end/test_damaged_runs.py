@@ -60,6 +60,10 @@ DAMAGES: dict[str, Damage] = {
     "link": _elsewhere,
 }
 READ_BY_ALL = ("config.yaml", "game.json", "metrics.db")
+SHORT = ("garbage", "wrong fields", "link")
+EACH_DAMAGE = pytest.mark.parametrize(
+    "damage", [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.long]) for name in DAMAGES]
+)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +133,7 @@ def check_sentence(error: AttractError, name: str) -> None:
     assert len(text) < 1000, text
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@EACH_DAMAGE
 @pytest.mark.parametrize("name", READ_BY_ALL)
 def test_damaged_is_a_sentence_with_the_file_s_name_in_every_command(run: Path, name: str, damage: str):
     DAMAGES[damage](run / name)
@@ -147,7 +151,7 @@ def test_damaged_is_a_sentence_with_the_file_s_name_in_every_command(run: Path, 
     assert packed.is_file()
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@EACH_DAMAGE
 @pytest.mark.parametrize("name", ["checkpoint.json", "policy.safetensors", "optimizer.safetensors"])
 def test_a_damaged_checkpoint_is_named_with_its_file(run: Path, name: str, damage: str):
     folder = checkpoint(run)

@@ -49,6 +49,8 @@ def test_of_a_game_that_learns_nothing_is_said(runs_dir: Path) -> None:
     assert "not learning?" not in outcome.stderr
 
 
+# `make test` has each planted failure's recorded run in backend/diagnosis.
+@pytest.mark.long
 async def test_the_runs_page_shows_it_with_what_to_try(unpaid: Outcome, runs_dir: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(runs_dir) as address:

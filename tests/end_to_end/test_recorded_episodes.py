@@ -53,6 +53,8 @@ def train(game: str, folder: Path, *arguments: str) -> LoadedRun:
     return attract.load_run("kept", folder / "runs")
 
 
+# `make test` keeps the best, the worst and the median in backend/run/test_episode_keeper.py.
+@pytest.mark.long
 def test_a_training_keeps_the_best_the_worst_and_the_median(tmp_path: Path) -> None:
     evaluation = '{"every_steps": 3000, "episodes": 8}'
     run = train(

@@ -83,6 +83,8 @@ async def check_in_sight(page: Page) -> None:
     assert game["height"] > 400 and curve["height"] > 400, (game, curve)
 
 
+# `make test` has this page in both themes and at a phone's width in test_accessible_pages.py.
+@pytest.mark.long
 async def test_game_and_learning_curve_stand_side_by_side_above_the_fold(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await page.set_viewport_size({"width": 1440, "height": 900})

@@ -15,6 +15,8 @@ from attract_command import Outcome
 from dashboard_page import chromium, open_page
 from served_page import served_folder
 
+# `make test` does without: to build and install a wheel takes 50 seconds.
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 
 OWN_GAME = """
@@ -99,8 +101,6 @@ def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) ->
     assert str(installed.parent) in where
 
 
-# `make test` installs the wheel and asks it for its commands above.
-@pytest.mark.long
 def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) -> None:
     outcome = _run(
         installed, "train", "cartpole", "--headless", "--total-steps", "4000", "--json", folder=tmp_path
@@ -110,8 +110,6 @@ def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) 
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
 
 
-# `make test` trains such a game from a clone in test_broken_game.py.
-@pytest.mark.long
 def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp_path: Path) -> None:
     game = tmp_path / "elsewhere" / "walk.ts"
     game.parent.mkdir()
@@ -124,7 +122,6 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
     assert outcome.json["run_id"].startswith("walk-")
 
 
-@pytest.mark.long
 async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
     installed: Path, tmp_path: Path
 ) -> None:

@@ -333,11 +333,16 @@ def updates_beside(schedule: str, lies: str, *, local: bool, segment_seconds: fl
     [
         ("sync", "progress", True, 4.0),
         ("sync", "steps", False, 4.0),
-        ("sync", "steps", False, 60.0),
-        ("overlap", "progress", True, 4.0),
-        ("overlap", "steps", False, 4.0),
         ("async", "progress", False, 4.0),
-        ("async", "steps", True, 60.0),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                ("sync", "steps", False, 60.0),
+                ("overlap", "progress", True, 4.0),
+                ("overlap", "steps", False, 4.0),
+                ("async", "steps", True, 60.0),
+            )
+        ),
     ],
 )
 def test_hostile_D5_a_worker_that_only_talks_costs_little(

@@ -2,6 +2,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from attract.processes.allocator import keep_freed_memory
 
 PROGRAM = """
@@ -22,6 +24,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+# It asserts on page faults, a matter of speed.
+@pytest.mark.long
 def test_freed_memory_is_used_again_without_page_faults():
     if sys.platform != "linux":
         assert not keep_freed_memory()
