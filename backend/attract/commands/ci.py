@@ -36,6 +36,7 @@ from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
+from attract.schema.devices import DEVICES
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import Gateway
@@ -190,17 +191,19 @@ async def choose_game(
     _say(console, f"{order.game} has no adapter: probing the page")
     budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
     found = await found_in_time(page, server, SIZE, budget, limit)
-    why = f"not found: the probe's {limit:.0f} s were over; usual keys are pressed"
+    device = server.page_device
+    usual = "a finger taps and swipes" if device and DEVICES[device].touch else "usual keys are pressed"
+    why = f"not found: the probe's {limit:.0f} s were over; {usual}"
     if found is None:
         found = unprobed(page.page, SIZE)
     elif found["moves"]:
         why = ", ".join(found["moves"])
     elif "controls" not in found["cut"]:
         listens = ", ".join(found["listens"]) or "no key or pointer"
-        why = f"none found: usual keys are pressed; the page listens to {listens}"
+        why = f"none found: {usual}; the page listens to {listens}"
     _say(console, printable(f"  controls: {why}"))
     adapter = folder / ADAPTER
-    write_output(adapter, playable(found["adapter"], found["unfinished"]).encode())
+    write_output(adapter, playable(found["adapter"], found["unfinished"], device).encode())
     return Chosen(
         str(adapter),
         page,

@@ -151,7 +151,7 @@ async def _settled(
         async with gateway_with_host(checking, console) as gateway:
 
             async def play(draft: ProbeDraft) -> CheckView:
-                write_adapter(path, place, playable(draft.adapter, draft.unfinished))
+                write_adapter(path, place, playable(draft.adapter, draft.unfinished, server.page_device))
                 module = await gateway.service.games.resolve(str(path))
                 checker = gateway.service.membership.checker
                 view = await checker.try_out(module, EPISODES, PLAY_SECONDS, {}, HOST_SECONDS)

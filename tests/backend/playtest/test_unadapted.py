@@ -52,3 +52,15 @@ def test_a_page_whose_probe_came_to_nothing_is_played_with_usual_keys() -> None:
     assert "size: [640, 480]" in text
     assert 'action: discrete(["nothing", "left", "right", "up", "down", "space", "enter"])' in text
     assert '  keys: { nothing: [], left: ["ArrowLeft", "KeyA"], right:' in text
+
+
+def test_on_a_device_for_fingers_a_finger_taps_and_swipes_where_nothing_was_found() -> None:
+    found = unprobed("index.html", (640, 480))
+    text = playable(found["adapter"], found["unfinished"], "phone")
+    labels = '"nothing", "tap", "swipe left", "swipe right", "swipe up", "swipe down"'
+    assert f"action: discrete([{labels}])" in text and "Arrow" not in text
+    # 412 x 839 pixels: three tenths of 412 to the left of the middle.
+    assert '"tap": [206, 419], "swipe left": [206, 419, "drag", [82, 419]]' in text
+    by_itself = FOUND.replace("size: [800, 600],", "size: [800, 600],\n  touch: true,")
+    assert '"tap": [400, 300]' in playable(by_itself, ["keys", "score"])
+    assert "pointers" not in playable(found["adapter"], found["unfinished"], "desktop@2x")

@@ -97,8 +97,12 @@ test("T5: what a page asks its own server for in vain is said, with its path", a
     const logo = document.createElement("div");
     logo.innerHTML = "<img src='" + location.origin + "/no/logo.png'>";
     document.body.append(logo);
-    // It is there, and no image.
-    other = new Image(); other.src = location.href;`);
+    // It is there, and no image, and not the style sheet that is asked for: one that imports what is refused fails, too.
+    other = new Image(); other.src = location.href;
+    const style = document.createElement("link");
+    style.rel = "stylesheet"; style.href = location.href; style.integrity = "sha256-" + "A".repeat(43) + "="; style.onerror = () => { failed = true; };
+    document.body.append(style);`);
+  await expect.poll(() => run("self.failed")).toBe(true);
   await expect.poll(() => clock.numLoading).toBe(0);
   await expect
     .poll(() => [...clock.unheld].sort())

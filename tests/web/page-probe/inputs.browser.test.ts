@@ -1,7 +1,8 @@
 /** Pages that are begun by what they say, or only after a while. */
 
 import { expect, test } from "vitest";
-import { found } from "./probed-page.ts";
+import { probe } from "../../../web/page-probe/src/probe.ts";
+import { found, pageOf } from "./probed-page.ts";
 
 test("a menu that reacts to keys is not the game: the game may move once a countdown is over", {
   tags: ["long"],
@@ -383,4 +384,32 @@ test("a gamepad is tried where a page asks for one", async () => {
     }`);
   expect(moves).toEqual(["padstickleft", "padstickright"]);
   expect(adapter).toContain('"PadStickLeft"');
+});
+
+test("on a phone a finger plays: it taps and swipes, and there are no keys", async () => {
+  const page = pageOf(`
+    const game = window.game = { lane: 5, row: 5, jump: 0, ball: 0, score: 0 };
+    let from = null;
+    addEventListener("touchstart", ({ touches: [{ clientX, clientY }] }) => { from = [clientX, clientY]; });
+    addEventListener("touchend", ({ changedTouches: [{ clientX, clientY }] }) => {
+      const [x, y] = [clientX - from[0], clientY - from[1]];
+      if (Math.hypot(x, y) < 20) game.jump = 8;
+      else if (Math.abs(x) > Math.abs(y)) game.lane += Math.sign(x);
+      else game.row += Math.sign(y);
+    });
+    addEventListener("keydown", () => { game.lane += 1; });
+    function tick() {
+      if (game.jump > 0) game.jump--;
+      game.ball = (game.ball + 2) % 100;
+      game.score += 1;
+      context.fillRect(20 * game.lane, 10 * game.row + game.jump, 10, 10);
+    }`);
+  const { report } = await probe({ ...page, touch: true, device: "phone" }, () => undefined);
+  expect(report.moves.filter((move) => move.startsWith("swipe")).sort()).toEqual([
+    "swipe down",
+    "swipe left",
+    "swipe right",
+    "swipe up",
+  ]);
+  expect(report.moves.filter((move) => !/^(swipe|click)/.test(move))).toEqual([]);
 });

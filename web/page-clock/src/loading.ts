@@ -61,16 +61,18 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
   const miss = missing(window, said);
   const realFetch = window.fetch.bind(window);
   const unseen = new Set<string>();
-  /** An image that did not come may be there and be none: its address is asked for once more. */
-  const lookForImage = ({ target }: Event): void => {
-    if (!(target instanceof window.HTMLImageElement)) return;
-    const { src } = target;
-    if (unseen.has(src) || unseen.size === MAX_MISSING || !src.startsWith(window.location.origin)) return;
-    unseen.add(src);
-    const heard = realFetch(src).then(({ status }) => {
-      if (status >= 400) miss(src);
+  /** What failed may be there: an image that is none, a style sheet that imports what is refused. It is asked for once more. */
+  const lookFor = (address: string): void => {
+    if (unseen.has(address) || unseen.size === MAX_MISSING || !address.startsWith(window.location.origin))
+      return;
+    unseen.add(address);
+    const heard = realFetch(address).then(({ status }) => {
+      if (status >= 400) miss(address);
     });
-    gate(heard, pathOf(window, src)).catch(() => undefined);
+    gate(heard, pathOf(window, address)).catch(() => undefined);
+  };
+  const lookForImage = ({ target }: Event): void => {
+    if (target instanceof window.HTMLImageElement) lookFor(target.src);
   };
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
@@ -106,7 +108,7 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
       return;
     const address = isScript ? target.src : target.href;
     if (address === "") return;
-    if (foreignOrigin(window, address) === null) miss(address);
+    if (foreignOrigin(window, address) === null) isScript ? miss(address) : lookFor(address);
     else if (isScript)
       said.addAddress("script", "loads", address.slice(0, LONGEST_PATH), withoutScript(window, address));
   };

@@ -137,7 +137,7 @@ export class InputTests {
       TEST_TICKS,
       async (trial) => {
         for (const { text } of this.#placesIn(trial)) this.#usual.add(text);
-        this.#asked ??= askedOf(trial.window, this.#page.size, trial.listeners);
+        this.#asked ??= askedOf(trial.window, this.#page, trial.listeners);
         this.#asksForPad ||= trial.listeners.has("gamepadconnected");
       },
     );
@@ -199,9 +199,11 @@ export class InputTests {
         if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
       }
     };
+    const { touch = false } = this.#page;
     if (this.#asksForPad) await tryKeys(PAD);
-    await tryKeys(KEYS);
-    if (ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
+    // A phone has none: what a finger does would be dropped where a key does the same.
+    if (!touch) await tryKeys(KEYS);
+    if (!touch && ownMoves(this.#startAction, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
       await tryKeys(FURTHER_KEYS);
     if (moves.length > 0 && !isTimeUp()) {
       // A direction has no effect at a wall: tried again, after some of the other moves.
@@ -220,7 +222,8 @@ export class InputTests {
       this.#idle = idle;
     }
     if (!isTimeUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
-    for (const isDown of [false, true]) if (await this.#point(isDown, moves, consider, isTimeUp)) break;
+    for (const isDown of touch ? [true] : [false, true])
+      if (await this.#point(isDown, moves, consider, isTimeUp)) break;
     for (const { label, input } of this.#asked ?? []) if (!isTimeUp()) await consider(label, input);
     const isMoving = moving(idle) || (await this.movesLater());
     for (const group of await this.#elementMoves()) {

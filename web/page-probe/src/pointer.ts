@@ -7,7 +7,7 @@ import { POINTER_INPUTS } from "../../sdk/src/page-inputs.gen.ts";
 import type { Listeners } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 import { type Axis, axisOf } from "./player.ts";
-import type { Input, Samples } from "./trial.ts";
+import type { Input, PageToProbe, Samples } from "./trial.ts";
 
 /** Shares of the window. The middle is first: where only one direction counts, the others do as it does. */
 const SPOTS: readonly (readonly [label: string, x: number, y: number])[] = [
@@ -20,6 +20,14 @@ const SPOTS: readonly (readonly [label: string, x: number, y: number])[] = [
 /** Places along one direction, and along each of two. */
 const NUM_PLACES = 9;
 const NUM_BOTH = 3;
+/** Where a finger swipes to, as a share of the window from its middle. */
+const SWIPES: readonly (readonly [label: string, x: number, y: number])[] = [
+  ["left", -0.3, 0],
+  ["right", 0.3, 0],
+  ["up", 0, -0.3],
+  ["down", 0, 0.3],
+];
+const SWIPED = ["touchmove", "touchend", "pointermove", "pointerup"];
 /** Elements at which what a page listens to is tried, and to which it is dragged. */
 const MAX_ELEMENTS = 3;
 const HOWS = Object.keys(POINTER_INPUTS) as PointerHow[];
@@ -96,9 +104,14 @@ export function placesAlong(
 /** What a page listens to beside presses and moves, at what listens to it, or in the middle. */
 export function askedOf(
   window: PageWindow,
-  [width, height]: readonly [number, number],
+  { size: [width, height], touch = false }: PageToProbe,
   listeners: Listeners,
 ): Pointing[] {
+  const [x, y] = [width / 2, height / 2];
+  const swipes = SWIPES.map(([way, dx, dy]) => ({
+    label: `swipe ${way}`,
+    input: { keys: [], pointer: [x, y, "drag", [x + dx * width, y + dy * height]] as PointerPlace },
+  }));
   const placesOf = (types: readonly string[], more = ""): (readonly [number, number])[] => {
     const heard = new Set(types.flatMap((type) => [...(listeners.get(type) ?? [])]));
     return everyIn(window)
@@ -107,7 +120,7 @@ export function askedOf(
       .filter((place) => place !== null)
       .slice(0, MAX_ELEMENTS);
   };
-  return HOWS.flatMap((how) => {
+  const asked = HOWS.flatMap((how) => {
     const { asks, second } = POINTER_INPUTS[how];
     if (!asks.some((type) => listeners.has(type))) return [];
     const made = (label: string, pointer: PointerPlace): Pointing => ({
@@ -119,9 +132,10 @@ export function askedOf(
         placesOf(["dragover", "drop"]).map((end, j) => made(`${i + 1} to ${j + 1}`, [x, y, how, end])),
       );
     const places = placesOf(asks);
-    if (places.length === 0) places.push([width / 2, height / 2]);
+    if (places.length === 0) places.push([x, y]);
     return places.map(([x, y], i) => made(String(i + 1), [x, y, how]));
   });
+  return touch && SWIPED.some((type) => listeners.has(type)) ? [...swipes, ...asked] : asked;
 }
 
 /** How the pointer does what few pages listen to; undefined: it is pressed or moved. */
