@@ -110,6 +110,8 @@ def test_what_cannot_be_written_where_it_was_asked_for_is_a_sentence(
     assert "Not a directory" in said or "File exists" in said
 
 
+# `make test` fills a disk under a run in tests/faults/test_disk_full.py.
+@pytest.mark.long
 def test_a_full_disk_under_the_output_is_a_sentence(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         for command in (["bench", "--list"], ["--help"]):

@@ -59,6 +59,7 @@ describe("ranges", () => {
     expect(resolveRange({ last: 30 }, 0, 100)).toEqual([70, 100]);
     expect(resolveRange({ last: 30 }, 0, 120)).toEqual([90, 120]);
     expect(resolveRange({ last: 300 }, 0, 100)).toBeNull();
+    expect(resolveRange({ last: 30 }, 80, 100)).toBeNull();
   });
 
   it("step by half their width and stay on the axis", () => {

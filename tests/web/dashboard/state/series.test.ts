@@ -153,6 +153,8 @@ describe("halve", () => {
     const one = series({ steps: [1, 2], values: [10, 20], low: [-5, 18], high: [11, 90] });
     const half = { steps: [2], updates: [2], episodes: [20], seconds: [2], clock: [5002] };
     expect(halve(one)).toEqual({ name: "x", ...half, values: [15], low: [-5], high: [90] });
+    const other = series({ steps: [1, 2], values: [10, 20], low: [1, -9], high: [95, 21] });
+    expect(halve(other)).toMatchObject({ low: [-9], high: [95] });
   });
 });
 
