@@ -107,7 +107,7 @@ test("keys that a page asks for may begin it, in its elements and in its canvas"
     "Space",
   ]);
   const window = await open("<p>Press <b>q</b> to begin</p>");
-  const codes = startActionsOf(window, [100, 100], ["Press N"]).flatMap((one) =>
+  const codes = startActionsOf(window, { size: [100, 100] }, ["Press N"]).flatMap((one) =>
     one.kind === "key" && one.ticks === 10 ? [one.code] : [],
   );
   expect(codes).toEqual(["KeyQ", "KeyN", "Space", "Enter", "Digit1"]);
@@ -264,7 +264,7 @@ test("drawings and forms among the elements: their class is no text, their id ma
   const window = await open(`
     <svg class="play-btn" width="40" height="40"><circle class="game-over" r="9" cx="9" cy="9"></circle></svg>
     <form class="start-box"><input name="id" value="7"><button>Start</button></form>`);
-  const elements = startActionsOf(window, [800, 600]).filter(({ kind }) => kind === "element");
+  const elements = startActionsOf(window, { size: [800, 600] }).filter(({ kind }) => kind === "element");
   expect(elements.map((startAction) => "selector" in startAction && startAction.selector)).toContain(
     ".play-btn",
   );

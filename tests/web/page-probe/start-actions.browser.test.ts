@@ -32,13 +32,15 @@ test("words that are drawn and begin something are buttons, scores and prompts a
   const context = page.document.querySelector("canvas").getContext("2d");
   for (const [i, text] of ["START GAME", "Score: 3", "Options", "Press N to start"].entries())
     context.fillText(text, 10, 20 * i + 15);
-  const names = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
+  const names = startActionsOf(page, { size: [300, 150] }).flatMap((one) =>
+    one.kind === "spot" ? [one.name] : [],
+  );
   expect([...new Set(names)]).toEqual(["START GAME"]);
 });
 
 test("where no button says that it begins something, levels do, but not what serves the page", () => {
   const buttons = (html: string): string[] => {
-    const found = startActionsOf(opened(html), [300, 150]);
+    const found = startActionsOf(opened(html), { size: [300, 150] });
     return [...new Set(found.flatMap((one) => (one.kind === "element" ? [one.text] : [])))];
   };
   const levels =
@@ -52,14 +54,16 @@ test("what shows a number is no play button by its name, and crowds out none", (
   const shown = ["score", "lives", "level"].map((name) => `<b id="${name}Display">0</b>`).join("");
   const page = opened(`${shown}<i id="playerName">Ada</i><b id="startLink">Los!</b>
     <button class="btn btn-start" onclick="go()">Neues Spiel</button>`);
-  const found = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "element" ? [one.text] : []));
+  const found = startActionsOf(page, { size: [300, 150] }).flatMap((one) =>
+    one.kind === "element" ? [one.text] : [],
+  );
   expect([...new Set(found)]).toEqual(["Neues Spiel", "Los!"]);
   expect(shownButtons(page, BUTTONS).map(({ button }) => button.text)).toEqual(["Neues Spiel", "Los!"]);
 });
 
 test("a button without a name of its own is reached by its place", () => {
   const page = opened("<div><button>Start</button><button>Help</button></div>");
-  const [start] = startActionsOf(page, [300, 150]).filter(({ kind }) => kind === "element");
+  const [start] = startActionsOf(page, { size: [300, 150] }).filter(({ kind }) => kind === "element");
   expect(start).toMatchObject({ text: "Start" });
   expect(page.document.querySelector((start as { selector: string }).selector).textContent).toBe("Start");
 });
@@ -71,13 +75,15 @@ test("pictures whose files ask for a press are buttons, players are none", () =>
     Object.defineProperty(picture, "src", { value: `https://example.org/${name}` });
     page.document.querySelector("canvas").getContext("2d").drawImage(picture, 0, 0, 20, 20);
   }
-  const names = startActionsOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
+  const names = startActionsOf(page, { size: [300, 150] }).flatMap((one) =>
+    one.kind === "spot" ? [one.name] : [],
+  );
   expect([...new Set(names)]).toEqual(["btn-start.png", "startbtn.webp"]);
 });
 
 test("a menu behind a menu asks by its buttons and its new prompts, and four of them are the most", () => {
   const page = opened("<button id='ok'>OK</button><p>Press Enter to continue</p><p>Press Space to start</p>");
-  const presses = pressesIn(page, [300, 150], ["Press Space to start"]);
+  const presses = pressesIn(page, { size: [300, 150] }, ["Press Space to start"]);
   expect(presses).toEqual([
     { kind: "element", selector: "#ok", text: "OK" },
     { kind: "key", code: "Enter" },
@@ -93,4 +99,16 @@ test("a menu behind a menu asks by its buttons and its new prompts, and four of 
   expect(pressesOf(fourth)).toHaveLength(4);
   expect(startActionsAfter(fourth, [{ kind: "spot", name: "PLAY" }])).toEqual([]);
   expect(startActionsAfter({ kind: "none", ticks: 0 }, presses)).toEqual([]);
+});
+
+test("on a phone no key starts a game", () => {
+  const page = opened("<p>Press Space to start</p><button>Play</button>");
+  const kinds = (touch: boolean) =>
+    new Set(startActionsOf(page, { size: [300, 150], touch }).map(({ kind }) => kind));
+  expect([kinds(false).has("key"), kinds(true).has("key"), kinds(true).has("element")]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(pressesIn(page, { size: [300, 150], touch: true }, []).map(({ kind }) => kind)).toEqual(["element"]);
 });

@@ -63,6 +63,6 @@ export function installDevice(
       send(window.visualViewport, "resize");
       media?.notify();
     };
-    time.add(report, 0, [], false, false);
+    time.post(report);
   };
 }

@@ -10,7 +10,7 @@ import type { Focus } from "./focus.ts";
 import { Gamepad } from "./gamepad.ts";
 import { KeyActions } from "./key-actions.ts";
 import { keyOf, MODIFIERS } from "./key-codes.ts";
-import { type Point, Pointer } from "./pointer.ts";
+import { installCapture, type Point, Pointer } from "./pointer.ts";
 import { touchEvent } from "./touch.ts";
 
 type Page = Window & typeof globalThis;
@@ -93,29 +93,7 @@ export class Input {
 
   /** Gives elements `setPointerCapture` and its like, for the pointers that are made here. Only for a page of a clock. */
   installCapture(): void {
-    const { prototype } = this.#window.Element;
-    const input = this;
-    const pointerOf = (id: number): Pointer => {
-      const found = [input.#mouse, ...input.#fingers].find((one) => one.id === id);
-      if (found === undefined)
-        throw new this.#window.DOMException("No active pointer with the given id is found.", "NotFoundError");
-      return found;
-    };
-    Object.assign(prototype, {
-      setPointerCapture(this: Element, id: number): void {
-        const pointer = pointerOf(id);
-        if (!this.isConnected)
-          throw new input.#window.DOMException("The element is not connected.", "InvalidStateError");
-        if (pointer.buttons !== 0) pointer.wanted = this;
-      },
-      releasePointerCapture(this: Element, id: number): void {
-        const pointer = pointerOf(id);
-        if (pointer.wanted === this) pointer.wanted = null;
-      },
-      hasPointerCapture(this: Element, id: number): boolean {
-        return [input.#mouse, ...input.#fingers].some((one) => one.id === id && one.wanted === this);
-      },
-    });
+    installCapture(this.#window, () => [this.#mouse, ...this.#fingers]);
   }
 
   /** The page has a gamepad from now on. */

@@ -25,3 +25,28 @@ export class Pointer {
     this.from = point;
   }
 }
+
+/** Elements ask for all events of `pointers`, which are those that there are now. */
+export function installCapture(window: Window & typeof globalThis, pointers: () => readonly Pointer[]): void {
+  const pointerOf = (id: number): Pointer => {
+    const found = pointers().find((one) => one.id === id);
+    if (found === undefined)
+      throw new window.DOMException("No active pointer with the given id is found.", "NotFoundError");
+    return found;
+  };
+  Object.assign(window.Element.prototype, {
+    setPointerCapture(this: Element, id: number): void {
+      const pointer = pointerOf(id);
+      if (!this.isConnected)
+        throw new window.DOMException("The element is not connected.", "InvalidStateError");
+      if (pointer.buttons !== 0) pointer.wanted = this;
+    },
+    releasePointerCapture(this: Element, id: number): void {
+      const pointer = pointerOf(id);
+      if (pointer.wanted === this) pointer.wanted = null;
+    },
+    hasPointerCapture(this: Element, id: number): boolean {
+      return pointers().some((one) => one.id === id && one.wanted === this);
+    },
+  });
+}

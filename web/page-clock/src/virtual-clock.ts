@@ -170,7 +170,7 @@ export class VirtualClock {
     const { lock } = this.#surroundings;
     this.#input = new Input(window, this.#time, focus, { beforeLooking: look, lock, isTouch: options.touch });
     this.#input.installCapture();
-    if (options.pad) this.#time.add(() => this.#input.connectPad(), 0, [], false, false);
+    if (options.pad) this.#time.post(() => this.#input.connectPad());
     installChance(window, this.#chance);
     installSound(window, this.#time, this.#loading);
     watchUnheld(window, this.#time, this.unheld);

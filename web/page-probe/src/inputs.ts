@@ -156,7 +156,7 @@ export class InputTests {
     try {
       await start(trial, this.#startAction);
       await trial.play(() => NOTHING, TEST_TICKS, []);
-      return pressesIn(trial.window, this.#page.size, before);
+      return pressesIn(trial.window, this.#page, before);
     } finally {
       trial.close();
     }

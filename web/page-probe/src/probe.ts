@@ -133,7 +133,7 @@ class Probe {
     this.#noteEndWords(words, hasCanvas);
     await this.#waitWhileItLoads(first);
     const early = this.#places(window);
-    const startActions = startActionsOf(window, this.#page.size, first.written);
+    const startActions = startActionsOf(window, this.#page, first.written);
     const { errors, unheld } = first.seen;
     const { listens } = first;
     first.close();

@@ -114,7 +114,7 @@ export async function findAgain(given: RestartSearch): Promise<StartAction | nul
   if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
   const ended = await toItsEnd(given);
   if (ended === null) return null;
-  const found = startActionsOf(ended.window, given.page.size, ended.written).filter(
+  const found = startActionsOf(ended.window, given.page, ended.written).filter(
     ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
   );
   ended.close();

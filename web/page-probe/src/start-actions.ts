@@ -40,6 +40,8 @@ const MAX_BUTTONS = 3;
 const MAX_CANDIDATES = 500;
 const LONGEST_BUTTON = 24;
 /** Keys of start menus, also of menus for one or two players. */
+type Screen = Pick<PageToProbe, "size" | "touch">;
+
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MAX_KEYS = 3;
@@ -130,11 +132,12 @@ function placeOf(press: Press, window: PageWindow): readonly [x: number, y: numb
  */
 export function startActionsOf(
   window: PageWindow,
-  size: readonly [number, number],
+  page: Screen,
   written: Iterable<string> = [],
 ): StartAction[] {
   const named = keysNamed([window.document.body.innerText, ...written].join("\n"));
-  const presses = [...buttonsIn(window), ...keysIn([...named, ...START_KEYS]), clickIn(window, size)];
+  const keys = keysIn([...named, ...START_KEYS], page);
+  const presses = [...buttonsIn(window), ...keys, clickIn(window, page.size)];
   return [
     BY_ITSELF,
     ...[...WAITS, LONG_WAIT].flatMap((ticks) => presses.map((press): StartAction => ({ ...press, ticks }))),
@@ -146,17 +149,13 @@ export function startActionsOf(
  *
  * @param before prompts of the menu before it, which ask for nothing now.
  */
-export function pressesIn(
-  window: PageWindow,
-  size: readonly [number, number],
-  before: readonly string[],
-): Press[] {
+export function pressesIn(window: PageWindow, page: Screen, before: readonly string[]): Press[] {
   const prompts = promptsIn(window).filter((text) => PROMPT.test(text) && !before.includes(text));
   const asksForClick = prompts.some((text) => /click|tap|touch/i.test(text));
   return [
     ...buttonsIn(window),
-    ...keysIn(keysNamed(prompts.join("\n"))),
-    ...(asksForClick ? [clickIn(window, size)] : []),
+    ...keysIn(keysNamed(prompts.join("\n")), page),
+    ...(asksForClick ? [clickIn(window, page.size)] : []),
   ];
 }
 
@@ -181,7 +180,9 @@ export function pressKey(press: Press): string {
   return press.kind === "element" ? `element ${press.selector}` : JSON.stringify(press);
 }
 
-function keysIn(codes: readonly string[]): Press[] {
+/** None on a phone. */
+function keysIn(codes: readonly string[], { touch = false }: Screen): Press[] {
+  if (touch) return [];
   return [...new Set(codes)].map((code) => ({ kind: "key", code }));
 }
 
