@@ -31,7 +31,7 @@ build: $(STAMPS)/node
 test: setup
 	@rm -f build/durations.* && mkdir -p build
 	@VITEST_WORKERS=1 npx vitest run --tagsFilter='!long' --reporter=default --reporter=json --outputFile.json=build/durations.vitest.json \
-		> build/vitest.log 2>&1 & vitest=$$!; \
+		> build/vitest.log 2>&1 & vitest=$$!; trap "kill $$vitest 2>/dev/null" EXIT INT TERM; \
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "not long and not soak and not alone and not ray"; pytest=$$?; \
 	wait $$vitest; vitest=$$?; cat build/vitest.log; [ $$pytest = 0 ] && [ $$vitest = 0 ]
 	$(BIN)/python -m pytest -rR -m "alone and not long" $(ALONE)

@@ -79,7 +79,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         DURATIONS.parent.mkdir(exist_ok=True)
         earlier = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
-        DURATIONS.write_text(json.dumps(earlier | _durations, indent=0))
+        written = DURATIONS.with_suffix(f".{os.getpid()}")
+        written.write_text(json.dumps(earlier | _durations, indent=0))
+        # At once: another run of pytest may read it.
+        written.replace(DURATIONS)
     if len(_rerun) > MAX_RERUN and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

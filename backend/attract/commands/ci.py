@@ -31,12 +31,11 @@ from attract.playtest.policies import exported_policy, hashes, is_exported, run_
 from attract.playtest.report import Finding, Report
 from attract.playtest.report_page import MAX_SHOWN, EpisodePictures
 from attract.playtest.session import STAGES, Playtest
-from attract.playtest.unadapted import playable, unprobed
+from attract.playtest.unadapted import playable, unprobed, usual_inputs
 from attract.run.episode_keeper import list_played_page
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episode_files import SUFFIX, read_episode
 from attract.schema.base import Seed
-from attract.schema.devices import DEVICES
 from attract.schema.playtest import GamePlaytested, PlaytestGame, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.server.in_process import Gateway
@@ -190,13 +189,11 @@ async def choose_game(
         )
     _say(console, f"{order.game} has no adapter: probing the page")
     budget, limit = PROBE_SHARE * order.seconds, PROBE_LIMIT_SHARE * order.seconds
-    found = await found_in_time(page, server, SIZE, budget, limit)
+    found = await found_in_time(page, server, SIZE, budget, limit) or unprobed(page.page, SIZE)
     device = server.page_device
-    usual = "a finger taps and swipes" if device and DEVICES[device].touch else "usual keys are pressed"
+    usual = usual_inputs(found["adapter"], device)
     why = f"not found: the probe's {limit:.0f} s were over; {usual}"
-    if found is None:
-        found = unprobed(page.page, SIZE)
-    elif found["moves"]:
+    if found["moves"]:
         why = ", ".join(found["moves"])
     elif "controls" not in found["cut"]:
         listens = ", ".join(found["listens"]) or "no key or pointer"

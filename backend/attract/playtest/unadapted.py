@@ -42,7 +42,7 @@ export default definePageGame({{
   over: () => false,
 }});
 """
-    return {"adapter": adapter, "unfinished": ["keys", "score"], "moves": []}
+    return {"adapter": adapter, "unfinished": ["keys", "score"], "moves": [], "cut": ["controls"]}
 
 
 def playable(adapter: str, unfinished: list[str], device: DeviceName | None = None) -> str:
@@ -69,6 +69,11 @@ def playable(adapter: str, unfinished: list[str], device: DeviceName | None = No
     labels = json.dumps(["nothing", *keys, *places])
     text = re.sub(r"action: discrete\(\[[^\n]*\]\)", f"action: discrete({labels})", text, count=1)
     return re.sub(r"^( *)keys: \{[^\n]*\}", rf"\g<1>{inputs}", text, count=1, flags=re.MULTILINE)
+
+
+def usual_inputs(adapter: str, device: DeviceName | None) -> str:
+    """What `playable` has done where no controls were found, in words."""
+    return "usual keys are pressed" if _touched(adapter, device) is None else "a finger taps and swipes"
 
 
 def _touched(text: str, device: DeviceName | None) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.playtest.unadapted import playable, unprobed
+from attract.playtest.unadapted import playable, unprobed, usual_inputs
 
 FOUND = """export default definePageGame({
   id: "Maze",
@@ -63,4 +63,6 @@ def test_on_a_device_for_fingers_a_finger_taps_and_swipes_where_nothing_was_foun
     assert '"tap": [206, 419], "swipe left": [206, 419, "drag", [82, 419]]' in text
     by_itself = FOUND.replace("size: [800, 600],", "size: [800, 600],\n  touch: true,")
     assert '"tap": [400, 300]' in playable(by_itself, ["keys", "score"])
+    said = [usual_inputs(by_itself, None), usual_inputs(FOUND, "tablet"), usual_inputs(FOUND, None)]
+    assert said == ["a finger taps and swipes"] * 2 + ["usual keys are pressed"]
     assert "pointers" not in playable(found["adapter"], found["unfinished"], "desktop@2x")

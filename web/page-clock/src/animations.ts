@@ -98,9 +98,13 @@ export class Animations {
   }
 
   /** Moves those taken over to where they are now, and tells of that and of orders since, in its order. */
-  *advance(): Pauses {
+  advance(): Pauses | null {
     this.#hasSettled = false;
     this.#move();
+    return this.#hasSettled || this.#events.length > 0 ? this.#tell() : null;
+  }
+
+  *#tell(): Pauses {
     // Promises go first: what they order is told of at once.
     if (this.#hasSettled) yield;
     for (const event of this.#events.splice(0)) {

@@ -23,8 +23,8 @@ interface Seen {
 }
 
 export interface Observers {
-  /** Tells of what has changed since the last call, after the frame's callbacks, as a browser does. */
-  notify(): Pauses;
+  /** Tells of what has changed since the last call, after the frame's callbacks, as a browser does. Null: nothing is observed. */
+  notify(): Pauses | null;
 }
 
 export function installObservers(window: Page, time: VirtualTime): Observers {
@@ -44,34 +44,33 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
       time.call(one.callback, [one.entries.splice(0), one.observer], one.observer);
     }
   }
-  return {
-    *notify() {
-      // What a callback changes is told in the same tick where it lies deeper than all that was told before.
-      for (let depth = 0; depth < Number.POSITIVE_INFINITY; ) {
-        let shallowest = Number.POSITIVE_INFINITY;
-        for (const { targets, entries } of sizes)
-          for (const [target, seen] of targets) {
-            const box = boxOf(window, target);
-            const size = seen.box === "border-box" ? box.border : box.content;
-            const [width, height] = box.isVertical ? size.toReversed() : size;
-            if ((width === seen.size[0] && height === seen.size[1]) || depthOf(target) <= depth) continue;
-            shallowest = Math.min(shallowest, depthOf(target));
-            seen.size = [width, height];
-            entries.push(resized(target, box));
-          }
-        yield* deliver(sizes);
-        depth = shallowest;
-      }
-      for (const { observer, targets, entries } of views)
-        for (const [target, before] of targets) {
-          const [index, entry] = looked(observer, target);
-          if (index === before) continue;
-          targets.set(target, index);
-          entries.push(entry);
+  function* tell(): Pauses {
+    // What a callback changes is told in the same tick where it lies deeper than all that was told before.
+    for (let depth = 0; depth < Number.POSITIVE_INFINITY; ) {
+      let shallowest = Number.POSITIVE_INFINITY;
+      for (const { targets, entries } of sizes)
+        for (const [target, seen] of targets) {
+          const box = boxOf(window, target);
+          const size = seen.box === "border-box" ? box.border : box.content;
+          const [width, height] = box.isVertical ? size.toReversed() : size;
+          if ((width === seen.size[0] && height === seen.size[1]) || depthOf(target) <= depth) continue;
+          shallowest = Math.min(shallowest, depthOf(target));
+          seen.size = [width, height];
+          entries.push(resized(target, box));
         }
-      yield* deliver(views);
-    },
-  };
+      yield* deliver(sizes);
+      depth = shallowest;
+    }
+    for (const { observer, targets, entries } of views)
+      for (const [target, before] of targets) {
+        const [index, entry] = looked(observer, target);
+        if (index === before) continue;
+        targets.set(target, index);
+        entries.push(entry);
+      }
+    yield* deliver(views);
+  }
+  return { notify: () => (sizes.size + views.size > 0 ? tell() : null) };
 }
 
 /** Observers that a page makes are the browser's own, with its checks; what they are to observe is kept here. Those that observe something. */

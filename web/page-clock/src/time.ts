@@ -34,10 +34,10 @@ export interface TimeOptions {
   self?: object;
   /** Called before code of the page runs. */
   enter?(): void;
-  /** Each tick between the timers and the frames' callbacks. */
-  beforeFrames?(): Pauses;
+  /** Each tick between the timers and the frames' callbacks. Null: there is nothing to do, as in most ticks. */
+  beforeFrames?(): Pauses | null;
   /** The end of each tick; reads `now`. */
-  afterFrames?(): Pauses;
+  afterFrames?(): Pauses | null;
 }
 
 /** Stops where promises of the page may have their turn: between two calls of its code. */
@@ -68,8 +68,10 @@ export class VirtualTime {
   #nesting = 0;
   /** Whether code of the page has run in this tick. */
   #hasCalled = false;
-  /** The newest tick, which may have been left at a pause. */
+  /** The newest tick with pauses, which may have been left at one. */
   #open: Pauses | null = null;
+  /** Timers that may still run in this tick. */
+  #left = 0;
 
   /** @param now where it begins, in ms: of a frame within a page, that of the page. */
   constructor(options: TimeOptions, now = 0) {
@@ -141,33 +143,58 @@ export class VirtualTime {
 
   /** One frame of 17, 17 or 16 ms, or of `milliseconds`: timers in the order in which they fall due, then the frame's callbacks. */
   tick(milliseconds?: number): void {
-    for (const _ of this.ticking(milliseconds));
+    const end = this.#begin(milliseconds);
+    while (this.#isDue(end)) this.#runTimer();
+    this.#reach(end);
+    playOn(this.#options.beforeFrames?.());
+    for (const callback of this.#takeFrames().values()) this.call(callback, [this.now]);
+    this.#due.clear();
+    playOn(this.#options.afterFrames?.());
   }
 
-  /** As `tick`, with pauses. One that was left in the middle is played to its end first: its frame's callbacks would be lost. */
+  /** As `tick`, with pauses. */
   ticking(milliseconds?: number): Pauses {
-    const open = this.#open;
-    this.#open = this.#ticking(milliseconds);
-    if (open !== null) for (const _ of open);
+    this.#open = this.#pausing(this.#begin(milliseconds));
     return this.#open;
   }
 
-  *#ticking(milliseconds?: number): Pauses {
-    const end = this.now + (milliseconds ?? (this.#frame % 3 === 2 ? 16 : 17));
-    this.#frame++;
-    this.#hasCalled = false;
-    yield* this.#runTimers(end);
-    if (this.now < end) this.now = end;
-    this.frameAt = this.now;
-    if (this.#options.beforeFrames !== undefined) yield* this.#options.beforeFrames();
-    this.#due = this.#frames;
-    this.#frames = new Map();
-    for (const id of this.#due.keys()) {
+  *#pausing(end: number): Pauses {
+    while (this.#isDue(end)) {
+      // What runs in it may set or remove the very next.
+      yield* this.pause();
+      this.#hasCalled = false;
+      if (this.#isDue(end)) this.#runTimer();
+    }
+    this.#reach(end);
+    yield* this.#options.beforeFrames?.() ?? [];
+    for (const id of this.#takeFrames().keys()) {
       yield* this.pause();
       this.call(this.#due.get(id), [this.now]);
     }
     this.#due.clear();
-    if (this.#options.afterFrames !== undefined) yield* this.#options.afterFrames();
+    yield* this.#options.afterFrames?.() ?? [];
+  }
+
+  /** A tick that was left at a pause is played to its end first: its frame's callbacks would be lost. */
+  #begin(milliseconds: number | undefined): number {
+    const open = this.#open;
+    this.#open = null;
+    playOn(open);
+    this.#hasCalled = false;
+    this.overran = false;
+    this.#left = MAX_TIMERS;
+    const frame = this.#frame++;
+    return this.now + (milliseconds ?? (frame % 3 === 2 ? 16 : 17));
+  }
+
+  #reach(end: number): void {
+    if (this.now < end) this.now = end;
+    this.frameAt = this.now;
+  }
+
+  #takeFrames(): ReadonlyMap<number, Callback> {
+    [this.#due, this.#frames] = [this.#frames, this.#due];
+    return this.#due;
   }
 
   /** Where what the page has called in this tick may have its turn. */
@@ -203,26 +230,22 @@ export class VirtualTime {
     }
   }
 
-  *#runTimers(end: number): Pauses {
-    this.overran = false;
-    let left = MAX_TIMERS;
-    while (this.#heap.length > 0 && this.#heap[0][0] <= end) {
-      if (!this.#timers.has(this.#heap[0][2])) {
-        this.#pop();
-        continue;
+  /** Whether a timer is to run before `end`; one that was removed is none. */
+  #isDue(end: number): boolean {
+    const heap = this.#heap;
+    while (heap.length > 0 && heap[0][0] <= end) {
+      if (this.#timers.has(heap[0][2])) {
+        this.overran = this.#left === 0;
+        return !this.overran;
       }
-      if (left-- === 0) {
-        this.overran = true;
-        return;
-      }
-      // What runs in it may set or remove the very next.
-      yield* this.pause();
-      this.#hasCalled = false;
-      if (this.#timers.has(this.#heap[0][2])) this.#run(this.#pop());
+      this.#pop();
     }
+    return false;
   }
 
-  #run([due, , id]: Entry): void {
+  #runTimer(): void {
+    this.#left--;
+    const [due, , id] = this.#pop();
     const timer = this.#timers.get(id) as Timer;
     if (due > this.now) this.now = due;
     this.#nesting = timer.nesting;
@@ -262,6 +285,10 @@ export class VirtualTime {
     }
     return top;
   }
+}
+
+function playOn(pauses: Pauses | null | undefined): void {
+  if (pauses != null) for (const _ of pauses);
 }
 
 function isBefore(a: Entry, b: Entry): boolean {

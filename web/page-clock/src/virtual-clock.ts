@@ -267,8 +267,12 @@ export class VirtualClock {
     if (now > this.#time.now) yield* this.#time.ticking(now - this.#time.now);
   }
 
-  *#endTick(): Pauses {
-    yield* this.#observers.notify();
+  #endTick(): Pauses | null {
+    return this.#frames.all.length > 0 ? this.#endAll() : this.#observers.notify();
+  }
+
+  *#endAll(): Pauses {
+    yield* this.#observers.notify() ?? [];
     for (const { clock } of [...this.#frames.all]) yield* clock.follow(this.#time.now);
   }
 

@@ -200,8 +200,10 @@ export class PageFrame implements PageHands {
     if (this.#isGone) throw goneError();
     this.#endTick();
     if (this.#adapter.css) this.clock.collectAnimations();
-    this.#tick = this.clock.ticking();
-    if (!this.#adapter.turns || this.#tick.next().done) this.#endTick();
+    if (this.#adapter.turns) {
+      this.#tick = this.clock.ticking();
+      if (this.#tick.next().done) this.#endTick();
+    } else this.clock.tick();
     this.ticks++;
     if (this.#tick === null) this.#checkErrors();
   }
