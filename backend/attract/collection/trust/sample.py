@@ -198,11 +198,13 @@ class Audit:
         """It said what cannot be: its segments wait for their verdicts again, as those of a stranger."""
         standing = self.standings.get(identity)
         if standing is not None:
-            # What is being played again is from before, and speaks for it no more.
+            # Each audit under way adds one when it agrees: they are of segments from before, so the sum must
+            # be 0 once the last of them has ended.
             standing.valid = -standing.ordered
 
     def drop(self, identity: str) -> None:
-        """It is left out: what waits of it never trains."""
+        """It is left out: what waits of it never trains, and should it come back it begins anew."""
+        self.distrust(identity)
         for held in self._held_of(identity):
             held.is_lost = True
             self._release(held)
