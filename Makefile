@@ -65,7 +65,8 @@ format: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/ruff format --quiet backend benchmarks tests shared_schema docs/.vitepress
 	npx biome check --write --log-level=error .
 
-# The guide as a site of static files, in docs/.vitepress/dist; its links are checked.
+# The guide as a site of static files, in docs/.vitepress/dist; its links are checked. No lock file: npm's own lists the
+# packages of one platform, and `npm ci` refuses it on another.
 docs: setup
 	@npm --prefix docs install --silent --prefer-offline --no-package-lock
 	$(BIN)/python docs/.vitepress/prepare.py

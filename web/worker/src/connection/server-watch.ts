@@ -1,6 +1,7 @@
 /**
  * Notices that the server is away, and when it is back; time is an argument. A browser does not
  * notice a connection that died silently: it keeps an idle one for minutes, and a sending one waits for TCP's retries.
+ * It asks `/healthz`: a message of its own for each peer to answer would be traffic in every run.
  */
 
 /** Nothing heard for so long, and the server is asked whether it is there. */
