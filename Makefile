@@ -46,7 +46,7 @@ long: setup
 	$(BIN)/python -m pytest -p no:rerunfailures -n $(PROCESSES) --dist loadfile -m "long and not soak and not alone"
 	$(BIN)/python -m pytest -p no:rerunfailures -m "alone and long" $(ALONE)
 
-# The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
+# The long proofs of docs/contributing/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
 soak: setup
 	$(BIN)/python -m pytest -m soak
 

@@ -51,8 +51,6 @@ export default defineConfig({
         text: "Operate",
         items: [
           page("Operating", "/operating"),
-          page("Cells", "/cells"),
-          page("Reliability", "/reliability"),
           page("Security", "/SECURITY"),
         ],
       },
@@ -65,8 +63,16 @@ export default defineConfig({
           page("Adapters of page games", "/adapter"),
           page("The wire", "/reference/protocol"),
           page("Performance", "/performance"),
-          page("Rules", "/rules"),
-          page("Words", "/words"),
+        ],
+      },
+      {
+        text: "Contributing",
+        collapsed: true,
+        items: [
+          page("Rules", "/contributing/rules"),
+          page("Reliability and security", "/contributing/reliability"),
+          page("Cells", "/contributing/cells"),
+          page("Words", "/contributing/words"),
         ],
       },
       {
