@@ -49,10 +49,7 @@ export default defineConfig({
       },
       {
         text: "Operate",
-        items: [
-          page("Operating", "/operating"),
-          page("Security", "/SECURITY"),
-        ],
+        items: [page("Operating", "/operating"), page("Security", "/SECURITY")],
       },
       {
         text: "Reference",
@@ -83,6 +80,7 @@ export default defineConfig({
           page("How speed is measured", "/notebook/performance"),
           page("What was tried in learning", "/notebook/learning"),
           page("Games in a page", "/notebook/page-games"),
+          page("Faults that were planted in builds", "/notebook/ci"),
           page("Faults and attacks", "/notebook/reliability"),
           page("Web Platform Tests", "/notebook/web-platform-tests"),
           page("Engines", "/notebook/engines"),
