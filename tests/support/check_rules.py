@@ -1,4 +1,4 @@
-"""Checks that every built rule of `docs/contributing/rules.md` has a test with its id, and that no file of Python is long.
+"""Checks that each built rule of `docs/contributing/rules.md` has a test with its id, and files are short.
 
 Biome holds the same length for TypeScript and style sheets (`biome.json`).
 """
