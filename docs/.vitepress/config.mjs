@@ -59,6 +59,8 @@ export default defineConfig({
           page("Every setting", "/reference/settings"),
           page("Types of a game", "/reference/game"),
           page("Adapters of page games", "/adapter"),
+          page("What an agent sees of a page", "/page-views"),
+          page("What a page gets", "/page-clock"),
           page("The server's API", "/api"),
           page("The wire", "/reference/protocol"),
           page("Performance", "/performance"),
