@@ -28,6 +28,7 @@ export default defineConfig({
           page("A game in its page", "/page-games"),
           page("Look at a page", "/look"),
           page("Write a game", "/games"),
+          page("Several agents, memory", "/several-agents"),
           page("The dashboard", "/dashboard"),
           page("Find and compare runs", "/runs"),
           page("It does not learn", "/not-learning"),
