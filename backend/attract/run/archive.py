@@ -124,7 +124,7 @@ class RunArchive:
             if data is None:
                 raise ConfigurationError(f"run {directory.run_id} has not begun")
             if not isinstance(data, dict):
-                raise FileError(path, "keeps of the run's state what is none")
+                raise FileError(path, "the run's view in it is not an object")
             yield store, {**data, "run_id": directory.run_id}
 
     def metrics(

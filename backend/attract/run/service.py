@@ -357,7 +357,7 @@ class RunService:
         if self.active is not None:
             raise RunActiveError(self.active.run_id)
         if self._starting:
-            raise RunActiveError("that is being started")
+            raise RunActiveError("", is_starting=True)
         self._starting = True
         try:
             yield

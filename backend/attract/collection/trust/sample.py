@@ -195,14 +195,14 @@ class Audit:
             self._judged(held)
 
     def distrust(self, identity: str) -> None:
-        """It said what cannot be: its segments wait for their verdicts again, as those of a stranger."""
+        """It sent impossible numbers: its segments wait for their verdicts again, as a stranger's do."""
         standing = self.standings.get(identity)
         if standing is not None:
-            # What is being played again is from before, and speaks for it no more.
+            # Replays under way are of segments from before: a valid one counts back towards 0, not as proof.
             standing.valid = -standing.ordered
 
     def drop(self, identity: str) -> None:
-        """It is left out: what waits of it never trains."""
+        """It is banned: its waiting segments never train."""
         for held in self._held_of(identity):
             held.is_lost = True
             self._release(held)

@@ -25,7 +25,7 @@ MIN_RATE_SHARE = 0.05
 JUDGED_EVERY = 10
 """Epochs between two looks at what is held out."""
 VALUES_EVERY = 20
-"""Epochs for which value targets stay: where an episode was cut they hang on the value function itself."""
+"""Epochs for which value targets stay: at cuts of episodes they depend on the value function itself."""
 MIN_HELD_OUT = 5
 """Demonstrations from which on some are held out."""
 
