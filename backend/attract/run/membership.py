@@ -61,7 +61,7 @@ class Membership:
                 f"run {hello.run_id} is not active",
                 code="run",
                 close_code=close_codes.RUN,
-                fix="end this worker; the host is told of the next run",
+                fix="end this worker; the host will hear of the next run",
             )
         self._join(active, connection_id, hello, tier, identity)
 

@@ -125,7 +125,7 @@ class RunDirectory:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
                     setting="run_id",
-                    fix="name another; `attract train` goes on by --resume, or replaces it by --force",
+                    fix="choose another name; --resume continues this run, --force replaces it",
                 )
             fd = lock_folder(path)
             move_to_trash(path)

@@ -96,7 +96,9 @@ class Ends:
         self.is_at_limit = np.array([reason == "time_limit" for reason in columns.end_reason], np.bool_)
         places = self.game * horizon + self.step
         if len(np.unique(places)) != self.count:
-            raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")
+            raise malformed(
+                "block.episodes.step: two episodes end in one step", fix="report at most one end per step"
+            )
         self.marks = np.unique(np.concatenate([places, self._failed(claim.valid)]))
         """[m] ascending: game * horizon + step of each end."""
         self._mark_of_episode = np.searchsorted(self.marks, places)
@@ -280,7 +282,7 @@ class Plausibility:
             column = int(np.flatnonzero(wrong)[0])
             raise malformed(
                 f"block.first_step: {int(first_step[column])} in column {column}",
-                fix="a slot's steps are counted through: those of a lease follow each other (rule S2)",
+                fix="a slot's steps are numbered without gaps, from lease to lease (rule S2)",
             )
         # Under central inference steps are played and lost where a socket breaks within a lease.
         if lease.first_steps is not None:
@@ -331,7 +333,7 @@ def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: N
     """What was played once is not told again: a game's episodes have ever higher numbers."""
     if not len(episode):
         return
-    fix = "a game's episodes are counted through (rule C5)"
+    fix = "a game's episodes are numbered without gaps (rule C5)"
     _refuse("episode", episode, episode < first[game], fix)
     if np.unique(np.stack((game, episode)), axis=1).shape[1] < len(episode):
         raise malformed("block.episodes.episode: one twice", fix=fix)
@@ -344,7 +346,7 @@ def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
     if np.count_nonzero(ended) != ends.count or not bool(ended[ends.step, ends.game].all()):
         raise malformed(
             f"block.episodes.step: {ends.count} episodes, {np.count_nonzero(ended)} steps with an end",
-            fix="each end is told of, in its own step (rule E1)",
+            fix="report each end in its own step (rule E1)",
         )
     if ends.count:
         is_terminated = np.array([reason == "terminated" for reason in claim.episodes.end_reason], np.bool_)
