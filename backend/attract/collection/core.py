@@ -99,7 +99,7 @@ class CollectionCore:
 
     @property
     def evaluated(self) -> tuple[int, int] | None:
-        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        """Finished and all episodes of the current evaluation; None while there is none."""
         evaluations = self._state.evaluations
         return (evaluations[0].num_done, evaluations[0].num_episodes) if evaluations else None
 

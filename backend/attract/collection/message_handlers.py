@@ -221,7 +221,7 @@ def choose_describer(state: CollectionState, now: float) -> None:
 
 
 def describe_deadline(state: CollectionState) -> float | None:
-    """When an invited host is asked what the game is; None: none will be."""
+    """When an invited host is asked what the game is; None: no host will be asked."""
     if state.described is not None or state.describing is not None or state.strangers_since is None:
         return None
     hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]

@@ -333,7 +333,7 @@ class ActiveRun:
 
     @property
     def evaluated(self) -> tuple[int, int] | None:
-        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        """Finished and all episodes of the current evaluation; None while there is none."""
         return self.runner.collection.evaluated
 
     def end_evaluation(self) -> bool:

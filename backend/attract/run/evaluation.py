@@ -67,7 +67,7 @@ class Evaluations:
         return self._queue[0]
 
     def done(self) -> EvaluationRequest | None:
-        """End the evaluation under way and return it; None: none was."""
+        """End the current evaluation and return it; None if there is none."""
         if not self._has_begun:
             return None
         self._has_begun = False

@@ -203,7 +203,7 @@ class GameReport(WireModel):
     num_workers: Count = 0
     """Workers that it came from; 0: no worker's."""
     episode_id: str | None = None
-    """The episode that failed, which the run keeps; None: none is kept."""
+    """The episode that failed, which the run keeps; None if it is not kept."""
     severity: Literal["error", "warning"] = "error"
     """`warning`: advice of a check."""
     fault_id: str = ""
@@ -365,7 +365,7 @@ class BeginningView(FiniteModel):
     total_steps: Count = 0
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
-    """Time limit of the stage; None: none."""
+    """Time limit of the stage; None if it has no limit."""
     text: str = ""
     """All of this in words."""
 
@@ -403,7 +403,7 @@ class RunView(RunSummary):
     beginning: BeginningView | None = None
     """Stage before the first update of this session; None afterwards."""
     newest_model: Count | None = None
-    """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
+    """The newest version whose ONNX models are available; None if there is none."""
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None

@@ -66,7 +66,7 @@ export interface BeginningView {
    */
   total_steps: number;
   /**
-   * Time limit of the stage; None: none.
+   * Time limit of the stage; None if it has no limit.
    */
   max_seconds: number | null;
   /**
@@ -474,7 +474,7 @@ export interface GameReport {
    */
   num_workers: number;
   /**
-   * The episode that failed, which the run keeps; None: none is kept.
+   * The episode that failed, which the run keeps; None if it is not kept.
    */
   episode_id: string | null;
   /**
@@ -1448,7 +1448,7 @@ export interface PresetView {
 export interface ProbeChoice {
   press: number;
   /**
-   * None: none was found.
+   * None if none was found.
    */
   score: number | null;
   /**
@@ -1838,7 +1838,7 @@ export interface RunView {
    */
   beginning: BeginningView | null;
   /**
-   * The newest version whose ONNX models can be had now; None: none yet, or none any more.
+   * The newest version whose ONNX models are available; None if there is none.
    */
   newest_model: number | null;
   reports: GameReport[];

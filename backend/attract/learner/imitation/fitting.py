@@ -55,7 +55,7 @@ class Epoch:
     loss: float
     """Mean negative log-likelihood of what is fitted to, nats a step."""
     held_out: float | None
-    """Minimum error on the held-out demonstrations so far; None: none are held out."""
+    """Minimum error on the held-out demonstrations so far; None if no demonstrations are held out."""
 
 
 @dataclass(frozen=True, slots=True)
