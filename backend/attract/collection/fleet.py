@@ -173,7 +173,7 @@ class Fleet:
         self._gone: dict[str, Worker] = {}
         """Workers that are away, the one that left first at the front."""
         self._forgotten = Worker("", Host("", -1), 0, "invited", None, 0.0, broken=True)
-        """Stands for everybody who is not known any more."""
+        """Placeholder for workers that were forgotten."""
         self._by_connection: dict[int, Host | Worker] = {}
         self._not_admitted: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}

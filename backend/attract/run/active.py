@@ -398,7 +398,7 @@ class ActiveRun:
             self._background.spawn(self._look_at_game())
 
     async def _accept(self) -> None:
-        """The learner goes on from the checkpoint: from now on the resumed run is written."""
+        """The learner continues from the checkpoint: from now on the resumed run is written."""
         description = self._progress.description
         if self._keep_start is not None and description is not None:
             await self._record.accept(partial(self._keep_start, description))

@@ -51,7 +51,7 @@ def game_known(state: CoreState, effect: collecting.GameKnown, now: float) -> No
 
 
 def describe(state: CoreState, description: GameDescription, now: float) -> None:
-    """The game is known: prepare it, or refuse a game that is not the one of before."""
+    """The game is known: prepare it, or refuse one that differs from the resumed run's."""
     has_begun = state.progress.description is not None
     known = state.progress.description or state.expected
     if known is not None and known != description:

@@ -85,7 +85,7 @@ class Membership:
             try:
                 run.browsers.handle_message(connection_id, message)
             except ProtocolError:
-                # For the line that tells of it: which lease was it about?
+                # For the log line: which lease was it about?
                 if (lease_id := getattr(message, "lease_id", None)) is not None:
                     bind(lease=int(lease_id))
                 raise

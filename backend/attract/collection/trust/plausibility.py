@@ -79,9 +79,9 @@ def joined_claim(parts: Sequence[Claim]) -> Claim:
 
 
 class Ends:
-    """Where episodes end in a block of whole games: those that are told of, and steps in which a game failed.
+    """Where episodes end in a block of whole games: reported episodes, and steps in which a game failed.
 
-    `count` of them are told, in the order of the block's columns; `game` is the place of each among the
+    `count` of them are reported, in the order of the block's columns; `game` is the place of each among the
     block's games.
     """
 
@@ -340,7 +340,7 @@ def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: N
 
 
 def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
-    """Games of one agent: an episode is told of exactly where a flag is, and says which."""
+    """Games of one agent: an episode is reported exactly where a flag is set, and says which."""
     terminated, ticks = claim.terminated, claim.ticks
     ended = terminated | claim.truncated
     if np.count_nonzero(ended) != ends.count or not bool(ended[ends.step, ends.game].all()):

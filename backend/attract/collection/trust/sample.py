@@ -442,7 +442,7 @@ class Audit:
         self._release_if_clear(held)
 
     def _release_if_clear(self, held: Held) -> None:
-        """What was not drawn waits too while others of an unproven identity are judged: they speak for it."""
+        """Segments that were not drawn also wait while drawn ones of an unproven identity are judged."""
         standing = self.of(held.identity)
         if held.waiting <= 0 and (held.is_lost or standing.is_proven or not standing.ordered):
             self._release(held)

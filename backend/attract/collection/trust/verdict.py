@@ -113,7 +113,7 @@ class AuditStanding:
 
 
 class Conduct:
-    """Conduct of every identity of a run: who stalls sits out, who stays wrong is left out."""
+    """Conduct of every identity of a run: stalled workers are suspended, repeat offenders banned."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}

@@ -8,7 +8,7 @@
 export const SILENT_MS = 10_000;
 /** Between two questions; an answer may take as long. */
 export const ASK_MS = 5_000;
-/** Nothing heard for so long, and it is away: no connection of before is to be relied on. */
+/** Nothing heard for so long, and it is away: earlier connections cannot be relied on. */
 export const AWAY_MS = 15_000;
 
 /** Owned by the supervisor. All times in monotonic milliseconds. */
