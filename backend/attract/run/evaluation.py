@@ -7,7 +7,6 @@ from typing import Literal
 
 from attract.curriculum.metrics import EVALUATION_PREFIX
 from attract.schema.api import EvaluationView
-from attract.schema.versions import VersionEvaluation
 
 Purpose = Literal["asked", "callback", "goal"]
 """`asked`: by a person or a program; `callback`: it fell due; `goal`: it decides whether the run is over."""
@@ -119,16 +118,3 @@ def evaluation_metrics(view: EvaluationView) -> dict[str, float]:
     for agent, mean in enumerate(view.agent_return_means):
         values[f"{family}mean_reward/agent_{agent}"] = mean
     return values
-
-
-def evaluations_of(values: Mapping[str, float]) -> list[VersionEvaluation]:
-    """The evaluations that a version's metrics tell of."""
-    return [
-        VersionEvaluation(
-            deterministic=deterministic,
-            return_mean=values[f"{family}mean_reward"],
-            return_std=values.get(f"{family}std_reward"),
-        )
-        for deterministic, family in EVALUATION_PREFIX.items()
-        if f"{family}mean_reward" in values
-    ]

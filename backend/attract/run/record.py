@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from attract import __version__
 from attract.errors import CheckpointError
-from attract.run.archive import VIEW
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
 from attract.run.events import EventHub
+from attract.runs.archive import VIEW
 from attract.runs.background_trackers import open_trackers
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.directory import RunDirectory

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from attract.errors import ConfigurationError
-from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import DOCUMENT_FILE, read_counters
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
+from attract.settings.collection import policy_ids
 from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from attract.collection.seating import MAIN, Seating
+from attract.collection.seating import Seating
 from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import HasExamples, Progress, run_metrics
@@ -47,6 +47,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
+from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
 
 

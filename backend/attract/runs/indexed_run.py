@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from attract.curriculum.window import RETURN
-from attract.run.archive import UNFINISHED
+from attract.runs.archive import UNFINISHED
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RunSummary
 from attract.schema.base import FiniteModel, Text

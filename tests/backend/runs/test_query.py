@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attract.errors import QueryError
-from attract.run.indexed_run import DEFAULTS, setting_value
-from attract.run.query import (
+from attract.runs.catalogue import row_of
+from attract.runs.indexed_run import DEFAULTS, setting_value
+from attract.runs.query import (
     FLAGS,
     MAX_QUERY,
     NUMBERS,
@@ -19,7 +20,6 @@ from attract.run.query import (
     setting_text,
     sort_key,
 )
-from attract.run.run_list import row_of
 from attract.schema.run_list import RunLabels
 from indexed_runs import indexed
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attract.run.indexed_run import (
+from attract.runs.indexed_run import (
     DEFAULTS,
     MAX_POINTS,
     MAX_SETTING,

@@ -1,31 +1,51 @@
-"""The list of all runs, without opening the database of each again and again."""
+"""The list of all runs, without opening the database of each again and again.
 
+What was read of the runs' folders is kept in one SQLite database beside them, so that a server need not open
+each of them when it starts; it is made anew whenever it cannot be used.
+"""
+
+import contextlib
+import hashlib
+import json
 import logging
 import os
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from attract import __version__
 from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.files import parse_model
-from attract.run.archive import UNFINISHED, RunArchive, damage_named, state_now
-from attract.run.index_file import IndexFile, Kept
-from attract.run.indexed_run import IndexedRun, indexed_run
+from attract.runs.archive import UNFINISHED, RunArchive, damage_named, state_now
+from attract.runs.database import open_database
 from attract.runs.directory import DATABASE, RunDirectory
+from attract.runs.indexed_run import DEFAULTS, IndexedRun, indexed_run
 from attract.runs.labels import LABELS, read_labels
 from attract.schema.api import RunSummary, RunView
 from attract.schema.run_list import RunLabels
 
 log = logging.getLogger(__name__)
-Run = TypeVar("Run", bound=RunSummary)
 ANSWER_SECONDS: Final = 0.1
 """Time that one request spends on reading runs that are not in the index."""
 MIN_READ: Final = 50
 """Runs that each request reads, however long that takes."""
+INDEX: Final = ".index.db"
+BUSY_SECONDS: Final = 1.0
+FORM: Final = hashlib.sha256(
+    json.dumps([__version__, DEFAULTS, IndexedRun.model_json_schema()], sort_keys=True).encode()
+).hexdigest()
+"""What the rows depend on; rows of another form are not read."""
+NO_DAMAGE: Final = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN")
+"""SQLite's errors for which the file itself is not to blame."""
+
+Kept = tuple[str, str]
+"""The stamp of a run's files when they were read, and the run as JSON."""
 
 
 class _Known(NamedTuple):
@@ -41,30 +61,93 @@ class Indexed(NamedTuple):
     num_unread: int
 
 
+class IndexFile:
+    """The file of one runs folder; used by the index, from one thread at a time."""
+
+    def __init__(self, runs_dir: Path, busy_seconds: float = BUSY_SECONDS) -> None:
+        """`busy_seconds`: how long it waits for another process that writes the file."""
+        self._busy_seconds = busy_seconds
+        self._path = runs_dir / INDEX
+
+    def read(self) -> dict[str, Kept]:
+        """All rows by run id; empty where there is no usable file, which is then made anew."""
+        if not self._path.exists():
+            return {}
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                rows = connection.execute("SELECT run_id, stamp, run FROM runs").fetchall()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            self._discard(error)
+            return {}
+        return {
+            run_id: (stamp, run)
+            for run_id, stamp, run in rows
+            if isinstance(run_id, str) and isinstance(stamp, str) and isinstance(run, str)
+        }
+
+    def write(self, rows: Mapping[str, Kept], gone: Iterable[str]) -> None:
+        """Add or replace rows by run id, and remove those of `gone`; what the disk refuses is left out."""
+        removed = [(run_id,) for run_id in gone]
+        if not rows and not removed:
+            return
+        try:
+            with contextlib.closing(self._connect()) as connection, connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(
+                    "REPLACE INTO runs VALUES (?, ?, ?)", [(run_id, *kept) for run_id, kept in rows.items()]
+                )
+                connection.executemany("DELETE FROM runs WHERE run_id = ?", removed)
+        except sqlite3.DatabaseError as error:
+            self._discard(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._path.is_symlink() or (self._path.exists() and not self._path.is_file()):
+            raise sqlite3.OperationalError("is no regular file")
+        connection = open_database(self._path, ("runs", "form"), self._busy_seconds)
+        try:
+            # After a power cut it is made anew.
+            connection.execute("PRAGMA synchronous=OFF")
+            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+                with connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute(
+                        "CREATE TABLE IF NOT EXISTS runs "
+                        "(run_id TEXT PRIMARY KEY, stamp TEXT NOT NULL, run TEXT NOT NULL)"
+                    )
+                    connection.execute("CREATE TABLE IF NOT EXISTS form (form TEXT PRIMARY KEY)")
+                    connection.execute("REPLACE INTO form VALUES (?)", (FORM,))
+            if connection.execute("SELECT form FROM form").fetchall() != [(FORM,)]:
+                raise sqlite3.DatabaseError("was written by another version")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _discard(self, error: Exception) -> None:
+        """Remove a file that cannot be used; a lock or a full disk is no reason to."""
+        name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
+        log.debug("the index of runs %s is not used: %s", self._path, error)
+        if name.startswith(NO_DAMAGE):
+            return
+        for path in (self._path, self._path.with_name(f"{INDEX}-journal")):
+            if path.is_symlink() or path.is_file():
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
 class RunIndex:
     """What is listed of each run, read again only when its files have changed; owned by the run service.
 
     May be called from several threads at once. `clock` is monotonic seconds.
     """
 
-    def __init__(
-        self,
-        archive: RunArchive,
-        title_of: Callable[[str], str],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`title_of`: what a game is called on screen, for runs that were kept before they had titles."""
+    def __init__(self, archive: RunArchive, clock: Callable[[], float] = time.monotonic) -> None:
         self._archive = archive
-        self._title_of = title_of
         self._clock = clock
         self._file = IndexFile(archive.runs_dir)
         self._known: dict[str, _Known] | None = None
         """None: the file of the index has not been read."""
         self._lock = Lock()
-
-    def titled(self, run: Run) -> Run:
-        """The run with its game's title."""
-        return run if run.title else run.model_copy(update={"title": self._title_of(run.game)})
 
     def runs(self, active: RunView | None = None, *, seconds: float | None = None) -> Indexed:
         """All runs that can be read, newest first; `active` as it stands now.
@@ -86,9 +169,9 @@ class RunIndex:
         return None if known.run is None else self._shown(known.run, active)
 
     def _shown(self, run: IndexedRun, active: RunView | None) -> IndexedRun:
-        summary = self.titled(run.summary)
+        summary = run.summary
         state = state_now(self._directory(summary.run_id), summary.state)
-        if summary is not run.summary or state != summary.state:
+        if state != summary.state:
             run = run.model_copy(update={"summary": summary.model_copy(update={"state": state})})
         return run if active is None or active.run_id != summary.run_id else _as_now(run, active)
 

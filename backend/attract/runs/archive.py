@@ -1,11 +1,11 @@
 """What is known of one run, active or past, whichever process writes it: read from its folder."""
 
 import contextlib
+import functools
 import os
-from collections.abc import Generator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from typing_extensions import override
 
@@ -19,18 +19,18 @@ from attract.errors import (
     UnknownRunError,
 )
 from attract.files import parse_model, parse_object
-from attract.run.evaluation import evaluations_of
-from attract.run.plan import policy_ids
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import MODEL, RunDirectory, list_run_ids
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.lock import is_locked
+from attract.runs.log_entries import read_entries
 from attract.runs.metrics import Event, MetricsStore
 from attract.runs.plain_text import plain
 from attract.runs.trash import TRASH, deleted_runs
-from attract.schema.api import RunState, RunView
-from attract.schema.metrics import ClockStart, MetricsView
-from attract.schema.versions import VersionView
+from attract.schema.api import LogEntry, RunState, RunView
+from attract.schema.metrics import MetricsView
+from attract.schema.versions import VersionEvaluation, VersionView
+from attract.settings.collection import policy_ids
 
 VIEW = "view"
 """The fact that has how a run stood last."""
@@ -42,6 +42,9 @@ VERSION_METRICS = (
     *(f"{family}{name}" for family in EVALUATION_PREFIX.values() for name in ("mean_reward", "std_reward")),
 )
 """Metrics that a list of versions shows."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def _reason(error: Exception) -> str:
@@ -77,8 +80,25 @@ def known_run(run_id: str) -> Generator[None]:
         raise UnknownRunError(str(error)) from None
 
 
+def _of_run(
+    method: Callable[Concatenate["RunArchive", str, P], R],
+) -> Callable[Concatenate["RunArchive", str, P], R]:
+    """A method for who asks for a run by its id: as `known_run`."""
+
+    @functools.wraps(method)
+    def ask(self: "RunArchive", run_id: str, *args: P.args, **kwargs: P.kwargs) -> R:
+        with known_run(run_id):
+            return method(self, run_id, *args, **kwargs)
+
+    return ask
+
+
 class RunArchive:
-    """Reads any run of a runs directory, whichever process writes it; owned by the run service."""
+    """Reads any run of a runs directory, whichever process writes it; owned by the run service.
+
+    What is asked for by a run's id raises UnknownRunError where there is no such run or thing, and
+    DamagedRunError where it cannot be read.
+    """
 
     def __init__(self, runs_dir: Path) -> None:
         self.runs_dir = runs_dir
@@ -87,18 +107,14 @@ class RunArchive:
         """All runs, newest first."""
         return list_run_ids(self.runs_dir) if self.runs_dir.is_dir() else []
 
+    @_of_run
     def directory(self, run_id: str) -> RunDirectory:
-        """One run's folder, unlocked.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """One run's folder, unlocked."""
         return RunDirectory.view(self.runs_dir, run_id)
 
+    @_of_run
     def view(self, run_id: str) -> RunView:
-        """How the run stood last. One whose process died without saying so counts as stopped.
-
-        Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
-        """
+        """How the run stood last. One whose process died without saying so counts as stopped."""
         directory = self.directory(run_id)
         with self.opened(directory) as (_, data):
             pass
@@ -124,35 +140,26 @@ class RunArchive:
             if data is None:
                 raise ConfigurationError(f"run {directory.run_id} has not begun")
             if not isinstance(data, dict):
-                raise FileError(path, "the run's view in it is not an object")
+                raise FileError(path, "its view of the run is not an object")
             yield store, {**data, "run_id": directory.run_id}
 
+    @_of_run
     def metrics(
         self,
         run_id: str,
         names: Sequence[str] | None,
         *,
-        from_steps: float | None,
-        to_steps: float | None,
-        max_points: int,
+        from_steps: float | None = None,
+        to_steps: float | None = None,
+        max_points: int = 500,
     ) -> MetricsView:
-        """The run's metrics, as `MetricsStore.query`; the clock of an older run begins when it was made.
+        """The run's metrics, as `MetricsStore.query`."""
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
 
-        Raises: ConfigurationError: when there is no such run.
-        """
-        directory = self.directory(run_id)
-        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
-            view = store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
-        if view.clock:
-            return view
-        made = datetime.fromisoformat(str(directory.read_config()["created"])).timestamp()
-        return view.model_copy(update={"clock": [ClockStart(seconds=0.0, unix_seconds=made)]})
-
+    @_of_run
     def versions(self, run_id: str) -> list[VersionView]:
-        """The versions whose checkpoints are there, ascending; one that is not announced yet is left out.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """The versions whose checkpoints are there, ascending; one that is not announced yet is left out."""
         directory = self.directory(run_id)
         versions, latest = directory.versions(), directory.marked("latest")
         if not versions or not directory.metrics_path.is_file():
@@ -176,8 +183,9 @@ class RunArchive:
             for row in rows
         ]
 
+    @_of_run
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
-        """The run's policies. Raises: ConfigurationError: when there is no such run."""
+        """The run's policies."""
         # Not as `read_settings`: the run may be of a time that had other settings.
         collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
         seats = collection.get("seats", ()) if isinstance(collection, dict) else None
@@ -185,11 +193,9 @@ class RunArchive:
             raise DamagedRunError(run_id, f"{CONFIG}: `collection.seats` is not a list of policies")
         return policy_ids(seats)
 
+    @_of_run
     def exported_version(self, run_id: str) -> int | None:
-        """Version of the models in the run's `export/`, None unless all of them are there.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """Version of the models in the run's `export/`, None unless all of them are there."""
         directory = self.directory(run_id)
         models = export_models(directory.export, self.policy_ids(run_id))
         data = self._exported_file(directory, DOCUMENT_FILE) if all(map(os.path.lexists, models)) else None
@@ -201,32 +207,26 @@ class RunArchive:
             raise FileError(path, "does not say of which version it is")
         return version
 
+    @_of_run
     def exported_model(self, run_id: str, policy_id: str) -> bytes:
-        """ONNX bytes of one of the run's policies; `exported_version` says of which version.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """ONNX bytes of one of the run's policies; `exported_version` says of which version."""
         name = model_file(policy_id, self.policy_ids(run_id))
         model = self._exported_file(self.directory(run_id), name)
         if model is None:
             raise ConfigurationError(f"run {run_id} has exported no {name}")
         return model
 
+    @_of_run
     def template(self, run_id: str, policy_id: str) -> bytes | None:
-        """A model from which those of all versions are made: the kept one, else the exported one.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """A model from which those of all versions are made: the kept one, else the exported one."""
         kept = self.directory(run_id).read(MODEL, MAX_MODEL_BYTES)
         if kept is None and self.exported_version(run_id) is not None:
             return self.exported_model(run_id, policy_id)
         return kept
 
+    @_of_run
     def exported_document(self, run_id: str) -> bytes | None:
-        """The export's `policy.json`, which says what the models need; None unless all of them are there.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """The export's `policy.json`, which says what the models need; None unless all of them are there."""
         if self.exported_version(run_id) is None:
             return None
         return self._exported_file(self.directory(run_id), DOCUMENT_FILE)
@@ -234,21 +234,23 @@ class RunArchive:
     def _exported_file(self, directory: RunDirectory, name: str) -> bytes | None:
         return directory.read(f"{directory.export.name}/{name}", MAX_MODEL_BYTES)
 
+    @_of_run
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
-        """The run's kept events with a larger id.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """The run's kept events with a larger id."""
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.events_after(event_id)
 
+    @_of_run
     def last_event_id(self, run_id: str) -> int:
-        """Id of the run's newest kept event, 0 without any.
-
-        Raises: ConfigurationError: when there is no such run.
-        """
+        """Id of the run's newest kept event, 0 without any."""
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+    @_of_run
+    def log_entries(self, run_id: str, *, whole: bool = True) -> list[LogEntry]:
+        """The end of the run's log files; without `whole` only the game's console."""
+        logs = self.directory(run_id).logs
+        return read_entries(logs) if whole else read_entries(logs, ("game",))
 
 
 class TrashArchive(RunArchive):
@@ -266,3 +268,16 @@ class TrashArchive(RunArchive):
 def state_now(directory: RunDirectory, state: RunState) -> RunState:
     """The state of a run that was left in `state`: a process that died said nothing."""
     return "stopped" if state in UNFINISHED and not is_locked(directory.path) else state
+
+
+def evaluations_of(values: Mapping[str, float]) -> list[VersionEvaluation]:
+    """The evaluations that a version's metrics tell of."""
+    return [
+        VersionEvaluation(
+            deterministic=deterministic,
+            return_mean=values[f"{family}mean_reward"],
+            return_std=values.get(f"{family}std_reward"),
+        )
+        for deterministic, family in EVALUATION_PREFIX.items()
+        if f"{family}mean_reward" in values
+    ]

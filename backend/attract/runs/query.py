@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from attract.errors import QueryError
-from attract.run.archive import UNFINISHED
-from attract.run.indexed_run import DEFAULTS, IndexedRun, setting_value
+from attract.runs.archive import UNFINISHED
+from attract.runs.indexed_run import DEFAULTS, IndexedRun, setting_value
 from attract.schema.run_list import SettingValue
 from attract.settings.run import ALGORITHM_SETTINGS
 

@@ -1,17 +1,27 @@
-"""One page of the list of runs: searched, sorted and cut."""
+"""The runs of a runs folder as a list that people search, label, delete and restore."""
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
-from attract.errors import ConfigurationError, QueryError
-from attract.run.index import Indexed
-from attract.run.indexed_run import DEFAULTS, IndexedRun, changed_settings, setting_value
-from attract.run.query import Query, parse_query, sort_key
-from attract.schema.run_list import RunList, RunRow, SettingValue
+from attract.errors import ConfigurationError, FileError, QueryError, RunActiveError, UnknownRunError
+from attract.runs.archive import RunArchive, TrashArchive
+from attract.runs.index import ANSWER_SECONDS, Indexed, RunIndex
+from attract.runs.indexed_run import DEFAULTS, IndexedRun, changed_settings, setting_value
+from attract.runs.labels import labels_path, read_labels, write_labels
+from attract.runs.lock import is_locked
+from attract.runs.query import Query, parse_query, sort_key
+from attract.runs.trash import TRASH, delete_run, erase, restore
+from attract.schema.api import RunView
+from attract.schema.run_list import DeletedRun, EditLabels, RunLabels, RunList, RunRow, SettingValue
 from attract.settings.given import LayeredSettings
 
+PAGE: Final = 100
+"""Rows of a page."""
 NEWEST_FIRST: Final = "-created"
 """The usual order; runs that failed in the last `FIRST_HOURS` come before all others."""
 FIRST_HOURS: Final = 24.0
@@ -49,6 +59,136 @@ class OwnSettings:
         return known[1]
 
 
+class RunCatalogue:
+    """Lists, labels, deletes and restores runs; owned by the run service, called from several threads."""
+
+    def __init__(
+        self,
+        archive: RunArchive,
+        settings_of: Callable[[str], LayeredSettings],
+        active: Callable[[], RunView | None] = lambda: None,
+    ) -> None:
+        """`settings_of`: as `OwnSettings`; `active`: the run that this process trains, as it stands now."""
+        self._archive = archive
+        self.index = RunIndex(archive)
+        self._trash = RunIndex(TrashArchive(archive.runs_dir))
+        self._own_of = OwnSettings(settings_of)
+        self._active = active
+        self._lock = Lock()
+
+    def live(self) -> str | None:
+        """Id of the newest run that goes on, whichever process trains it; None: none does."""
+        runs = self.list("is:live", limit=1).runs
+        return runs[0].run_id if runs else None
+
+    def list(
+        self,
+        query: str = "",
+        sort: str = NEWEST_FIRST,
+        *,
+        limit: int = PAGE,
+        after: str | None = None,
+        seconds: float | None = ANSWER_SECONDS,
+    ) -> RunList:
+        """One page, as `list_runs`; `seconds` as `RunIndex.runs` has it. Raises: QueryError.
+
+        A query with `is:deleted` searches the trash in place of the runs.
+        """
+        asked = parse_query(query)
+        if "deleted" in asked.shows:
+            found = self._trash.runs(seconds=seconds)
+            deleted = [run.model_copy(update={"is_deleted": True}) for run in found.runs]
+            indexed = found._replace(runs=deleted)
+        else:
+            indexed = self.index.runs(self._active(), seconds=seconds)
+        return list_runs(indexed, self._own_of, query=asked, sort=sort, limit=limit, after=after)
+
+    def edit(self, run_id: str, change: EditLabels) -> RunRow:
+        """Change a run's labels; its row then.
+
+        Raises: UnknownRunError: no such run. FileError: they cannot be written.
+        """
+        directory = self._archive.directory(run_id)
+        given = change.model_dump(exclude_none=True)
+        if (tags := given.get("tags")) is not None:
+            given["tags"] = list(dict.fromkeys(tags))
+        if (name := given.get("name")) is not None:
+            given["name"] = name.strip()
+        # Two changes at once must not lose one of them.
+        with self._lock:
+            try:
+                before = read_labels(directory.path)
+            except ConfigurationError:
+                # Nothing in it can be read, so nothing of it can be kept.
+                before = RunLabels()
+            with _not_refused(labels_path(directory.path), "written"):
+                write_labels(directory, before.model_copy(update=given))
+        return self._row(run_id)
+
+    def delete(self, run_id: str) -> DeletedRun:
+        """Move a run to the trash.
+
+        Raises: UnknownRunError: no such run. RunActiveError: it goes on, here or in another process.
+            FileError: the disk refuses it.
+        """
+        directory = self._archive.directory(run_id)
+        active = self._active()
+        if (active is not None and active.run_id == run_id) or is_locked(directory.path):
+            raise RunActiveError(run_id, "delete it")
+        with _not_refused(directory.path, "moved to the trash"):
+            trash_id = delete_run(directory.path)
+        return DeletedRun(run_id=run_id, trash_id=trash_id)
+
+    def restore(self, trash_id: str) -> RunRow:
+        """Bring a run back from the trash; its row.
+
+        Raises: UnknownRunError: it is not there, or another run has its id now.
+            FileError: the disk refuses it.
+        """
+        with self._lock, _in_trash(self._trash_path(trash_id), "moved back"):
+            run_id = restore(self._archive.runs_dir, trash_id)
+        return self._row(run_id)
+
+    def erase(self, trash_id: str) -> DeletedRun:
+        """Remove a run in the trash from the disk, for good.
+
+        Raises: UnknownRunError: it is not there. FileError: the disk refuses it.
+        """
+        with self._lock, _in_trash(self._trash_path(trash_id), "erased"):
+            run_id = erase(self._archive.runs_dir, trash_id)
+        return DeletedRun(run_id=run_id, trash_id=trash_id)
+
+    def _trash_path(self, trash_id: str) -> Path:
+        return self._archive.runs_dir / TRASH / trash_id
+
+    def _row(self, run_id: str) -> RunRow:
+        run = self.index.run(run_id, self._active())
+        if run is None:
+            raise UnknownRunError(f"run {run_id} has not begun")
+        return row_of(run, self._own_of(run.summary.game), [])
+
+
+@contextlib.contextmanager
+def _not_refused(path: Path, done: str) -> Generator[None]:
+    """Raises: FileError: in place of OSError, such as that of a folder that may only be read."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, f"cannot be {done}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _in_trash(path: Path, done: str) -> Generator[None]:
+    """As `_not_refused`. Raises: UnknownRunError: in place of ConfigurationError."""
+    try:
+        with _not_refused(path, done):
+            yield
+    except FileError:
+        raise
+    except ConfigurationError as error:
+        raise UnknownRunError(" ".join(str(error).split())) from None
+
+
 def list_runs(
     indexed: Indexed,
     own_of: Callable[[str], Mapping[str, SettingValue]],
@@ -64,7 +204,7 @@ def list_runs(
     Args:
         indexed: all runs.
         own_of: as `OwnSettings`.
-        query: one, or the text of one as `query.parse_query`.
+        query: one, or the text of one as `parse_query`.
         sort: a field or setting, with `-` before it from the largest; runs that have none come last.
         limit: rows of a page, at least 1.
         after: `next` of the page before; None: the first page.
