@@ -22,40 +22,39 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: [
       {
-        text: "Start",
+        text: "Guide",
         items: [
           page("Ten minutes", "/tutorial"),
           page("A game in its page", "/page-games"),
           page("Look at a page", "/look"),
           page("Write a game", "/games"),
-          page("Several agents, memory", "/several-agents"),
-          page("The dashboard", "/dashboard"),
-          page("Find and compare runs", "/runs"),
           page("It does not learn", "/not-learning"),
           page("Settings that suit it", "/tuning"),
+          page("The dashboard", "/dashboard"),
           page("Ship it", "/shipping"),
           page("Play every build", "/ci"),
+          page("Operate a trainer", "/operating"),
         ],
       },
       {
-        text: "Train",
+        text: "More",
         items: [
-          page("Commands", "/commands"),
+          page("Several agents, memory", "/several-agents"),
           page("Train from few steps", "/few-steps"),
           page("Lessons and parameters", "/curriculum"),
           page("Recorded episodes", "/episodes"),
           page("How hard it is", "/difficulty"),
+          page("Find and compare runs", "/runs"),
           page("Games in Python", "/python"),
           page("Central inference", "/central-inference"),
+          page("Several machines", "/contributing/cells"),
+          page("Security", "/SECURITY"),
         ],
-      },
-      {
-        text: "Operate",
-        items: [page("Operating", "/operating"), page("Security", "/SECURITY")],
       },
       {
         text: "Reference",
         items: [
+          page("Commands", "/commands"),
           page("Every command", "/reference/commands"),
           page("Every setting", "/reference/settings"),
           page("Types of a game", "/reference/game"),
@@ -73,7 +72,6 @@ export default defineConfig({
         items: [
           page("Rules", "/contributing/rules"),
           page("Reliability and security", "/contributing/reliability"),
-          page("Cells", "/contributing/cells"),
           page("What the dashboard can do", "/contributing/dashboard"),
           page("Words", "/contributing/words"),
         ],
