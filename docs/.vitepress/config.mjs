@@ -55,6 +55,7 @@ export default defineConfig({
         text: "Reference",
         items: [
           page("Commands", "/commands"),
+          page("Configuration", "/configuration"),
           page("Every command", "/reference/commands"),
           page("Every setting", "/reference/settings"),
           page("Types of a game", "/reference/game"),
