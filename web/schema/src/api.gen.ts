@@ -224,7 +224,7 @@ export interface EvaluationView {
   length_mean: number;
   deterministic: boolean;
   /**
-   * Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version.
+   * Played by hosts of the admin's own; evaluations by strangers reach no goal and mark no best version.
    */
   confirmed: boolean;
   /**
@@ -245,7 +245,7 @@ export interface Finding {
    */
   finding_id: string;
   /**
-   * `speed`: it learns, and takes longer than it need.
+   * `speed`: it learns, but more slowly than it could.
    */
   kind: "learning" | "speed";
   /**
@@ -266,7 +266,7 @@ export interface Finding {
   setting: string | null;
   first_update: number;
   /**
-   * When it was first seen; it is said once it has lasted.
+   * When it was first seen; it is reported once it has lasted.
    */
   first_agent_steps: number;
   /**
@@ -1704,7 +1704,7 @@ export interface RunList {
    */
   num_hidden: number;
   /**
-   * Runs that were not read yet, so that the answer comes at once; the next request goes on.
+   * Runs that were not read yet, so that the answer comes at once; the next request reads more.
    */
   num_unread: number;
   /**
@@ -1773,7 +1773,7 @@ export interface RunRow {
     [k: string]: boolean | number | string | null;
   };
   /**
-   * Paths of the settings that differ from what the game comes with now.
+   * Paths of the settings that differ from the game's own settings of today.
    */
   changed: string[];
 }
@@ -2077,7 +2077,7 @@ export interface StudyView {
   error: string | null;
 }
 /**
- * What an evaluation of a version said.
+ * Result of an evaluation of a version.
  */
 export interface VersionEvaluation {
   deterministic: boolean;
