@@ -53,7 +53,7 @@ class CollectionCore:
 
     @property
     def description(self) -> GameDescription | None:
-        """What the game says of itself, once a host loaded it."""
+        """The game's description, once a host loaded it."""
         return None if self._state.described is None else self._state.described.description
 
     @property
@@ -125,7 +125,7 @@ class CollectionCore:
         return min((time for time in times if time is not None), default=None)
 
     def is_describing(self, connection_id: int) -> bool:
-        """Whether this is the admin's own host that was asked what the game is, and has not said it yet."""
+        """Whether this host of the admin's own was asked to describe the game and has not answered yet."""
         state = self._state
         host = state.fleet.of(connection_id)
         return state.describing == connection_id and isinstance(host, Host) and host.tier == "local"

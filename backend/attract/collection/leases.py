@@ -126,7 +126,7 @@ class Lease:
             self.front_since = self.last_seen_at = self.block_at = now
 
     def progressed(self, steps: int, now: float, *, is_first: bool) -> None:
-        """Its worker says how many steps it has played; only more than before count.
+        """Its worker reports the steps that it has played; only an increase counts.
 
         `is_first`: the worker has played nothing yet, and may still be loading.
         """

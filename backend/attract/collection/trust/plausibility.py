@@ -118,7 +118,7 @@ class Ends:
         return game * self._horizon + step
 
     def lengths(self, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[count] steps of each episode that is told; [games] steps of the ones left open."""
+        """[count] steps of each reported episode; [games] steps of the open ones."""
         marks, horizon = self.marks, self._horizon
         if not len(marks):
             return np.empty(0, np.int64), before + horizon
@@ -184,7 +184,7 @@ class _Open:
         self.steps = np.zeros(num_slots // num_agents, np.int64)
         """Steps of the open episode, as far as they were seen."""
         self.next_episode = np.zeros(num_slots // num_agents, np.int64)
-        """The number after that of the last episode that was told."""
+        """The number after that of the last reported episode."""
         self.is_known = np.zeros(num_slots // num_agents, np.bool_)
         """Whether all of the open episode was seen."""
         self.segment: tuple[int, int] | None = None
@@ -330,7 +330,7 @@ def _check_returns(
 
 
 def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: NDArray[np.int64]) -> None:
-    """What was played once is not told again: a game's episodes have ever higher numbers."""
+    """An episode is reported once: the numbers of a game's episodes only rise."""
     if not len(episode):
         return
     fix = "a game's episodes are numbered without gaps (rule C5)"
