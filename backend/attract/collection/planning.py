@@ -23,7 +23,7 @@ SESSION_SECONDS = 0.05
 
 
 def plan(state: CollectionState, now: float) -> None:
-    """Want everything done that can be done now; called after every event."""
+    """Decide everything that can be done now; called after every event."""
     if state.described is not None and not state.stopped:
         _plan(state, state.described, now)
     note_stage(state, now)
@@ -88,7 +88,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
 
 
 def warmup_deadline(state: CollectionState) -> float | None:
-    """When the warm-up ends with what has come of it, be it nothing; None where none is under way.
+    """When the warm-up ends with whatever was played; None where none is under way.
 
     Not in `sync`, which repeats exactly whatever the speed of the machine, unless visitors alone play.
     """
@@ -143,7 +143,7 @@ def _seal_batch(state: CollectionState, described: Described, now: float) -> Non
 
 
 def report_waiting(state: CollectionState, described: Described) -> None:
-    """Let the learner know where a full batch waits for its update."""
+    """Tell the learner that a full batch waits for the end of its update."""
     batch = state.learner.batch
     if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
         state.emit(UpdateAwaited(batch.batch_id))

@@ -65,7 +65,7 @@ class CollectionState:
         self.strangers_since: float | None = None
         """Since when there are hosts, and none of the admin's own, and the game is not known."""
         self.failed_to_describe: set[str] = set()
-        """Identities of strangers that could not load it, as they say."""
+        """Identities of strangers that reported that they could not load it."""
         self.paused = False
         self.stopped = False
         self.lesson = Lesson()
@@ -204,7 +204,7 @@ class CollectionState:
         return "extremes" if every and self.recordings.ask(version, every) else "none"
 
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
-        """Tell a worker of its lease; a worker plays none twice, so saying it again does no harm."""
+        """Tell a worker of its lease; it plays none twice, so repeating is harmless."""
         evaluation = self.evaluation_of(lease)
         message = lease_message(self.config, described.description, lease, evaluation)
         self.send(worker.connection_id, message)
@@ -274,7 +274,7 @@ class CollectionState:
             self.lapse(lease, reason, now)
 
     def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
-        """A worker is of no use any more, its host will end it.
+        """A worker can no longer be used; its host will end it.
 
         Too many workers of the admin's own that the game ended end the run. Those of a guest count for its
         identity alone; they are believed only where the game failed for several and no lease was played.
@@ -352,12 +352,12 @@ class CollectionState:
             counters.global_episode_index += len(finished)
 
     def free(self, batch: ClosedBatch | None) -> None:
-        """The rows of a batch that is dealt with can be written again."""
+        """Free the rows of a finished batch."""
         if batch is not None and self.described is not None:
             self.described.acceptance.rows.give_back(batch.rows)
 
     def free_blocks(self, blocks: list[AcceptedBlock]) -> None:
-        """The rows of blocks that no update will use."""
+        """Free the rows of blocks that no update will use."""
         if self.described is not None:
             for block in blocks:
                 self.described.acceptance.rows.give_back(block.rows)

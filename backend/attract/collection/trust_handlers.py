@@ -42,7 +42,7 @@ def follow(
 
 
 def settle(state: CollectionState, described: Described, now: float) -> None:
-    """Do what the audit's verdicts since the last call mean."""
+    """Apply the audit's verdicts since the last call."""
     audit, acceptance = described.audit, described.acceptance
     if not (audit.passed or audit.lost or audit.caught or audit.notes):
         return
@@ -89,7 +89,7 @@ def _exclude(state: CollectionState, caught: ForgerCaught, now: float) -> None:
 
 
 def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
-    """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
+    """The next update trains these blocks: remember the first version with a share of each guest."""
     known = state.first_versions
     for block in blocks:
         if not block.local and len(known) < MAX_GUESTS:
@@ -137,7 +137,7 @@ def game_checked(state: CollectionState, event: GameChecked, now: float) -> None
 
 
 def report_what_is_off(state: CollectionState, described: Described) -> None:
-    """Say once which checks of guests do not take place."""
+    """Note once which checks of guests do not take place."""
     for kind, check, what in (
         ("audit", described.audit, "what visitors play is not verified"),
         ("bounds", described.bounds, "visitors' observations are not held to their bounds"),
@@ -186,7 +186,7 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
 
 
 def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:
-    """An identity gets no leases from now on: those it has lapse, what no update has yet is thrown away.
+    """An identity gets no leases from now on: those it has lapse, what no update has yet is dropped.
 
     `reason`: what `Conduct` says; None: nothing happens.
     """
@@ -209,7 +209,7 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
 
 
 def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
-    """Count what cannot be against its worker, and trust its earlier replays no more."""
+    """Count an impossible message against its worker, and no longer trust its earlier replays."""
     worker = state.fleet.of(event.connection_id)
     if isinstance(worker, Worker):
         if state.described is not None:

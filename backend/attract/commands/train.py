@@ -51,7 +51,7 @@ from attract.settings.run import RunSettings, ServerSettings
 
 REFRESH_SECONDS = 0.25
 FINAL_CODES = (DONE, GOAL_MISSED)
-"""After any other end the run may be gone on with: hosts elsewhere wait for that."""
+"""After any other end the run may be resumed: hosts elsewhere wait for that."""
 NEXT_COMMANDS = (
     ("attract eval latest", "how good it is"),
     ("attract export latest --out policy --format js", "the agent, for a page"),

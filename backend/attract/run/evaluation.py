@@ -66,7 +66,7 @@ class Evaluations:
         return self._queue[0]
 
     def done(self) -> EvaluationRequest | None:
-        """End the evaluation under way and return it; None: none was."""
+        """End the current evaluation and return it; None if there is none."""
         if not self._has_begun:
             return None
         self._has_begun = False
@@ -97,6 +97,10 @@ class Evaluations:
             return False
         self._best_return = mean
         return True
+
+    def forget_return(self) -> None:
+        """Whatever training return comes next is the highest: those until now cannot be trusted."""
+        self._best_return = None
 
     def state(self) -> dict[str, float | None]:
         """What the best version came to, for a checkpoint."""

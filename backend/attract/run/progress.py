@@ -1,4 +1,4 @@
-"""How far a run is: counters, versions, time, returns; and what is told of it."""
+"""A run's progress: counters, versions, time, returns, and notices about them."""
 
 import math
 from collections.abc import Iterable, Mapping

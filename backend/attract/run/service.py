@@ -357,7 +357,7 @@ class RunService:
         if self.active is not None:
             raise RunActiveError(self.active.run_id)
         if self._starting:
-            raise RunActiveError("that is being started")
+            raise RunActiveError("", is_starting=True)
         self._starting = True
         try:
             yield
@@ -481,7 +481,7 @@ class RunService:
             try:
                 listener(kind, body)
             except (Exception, SystemExit):  # rich exits so when its terminal is gone; the run goes on.
-                log.exception("a listener of %s events failed: it is told nothing more", kind)
+                log.exception("a listener of %s events failed: it gets no more events", kind)
                 self._listeners.remove(listener)
 
 

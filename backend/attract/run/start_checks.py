@@ -86,7 +86,7 @@ def check_resumed(directory: RunDirectory, settings: LayeredSettings) -> None:
         raise ConfigurationError(
             f"run {run_id} has trained {done:,} steps already, which count",
             setting=f"total_steps {total}",
-            fix=f"give more than {done}, or leave it out to go on without an end",
+            fix=f"give more than {done}, or omit it to continue without an end",
         )
 
 

@@ -140,7 +140,7 @@ class RunArchive:
             if data is None:
                 raise ConfigurationError(f"run {directory.run_id} has not begun")
             if not isinstance(data, dict):
-                raise FileError(path, "its view of the run is no object")
+                raise FileError(path, "its view of the run is not an object")
             yield store, {**data, "run_id": directory.run_id}
 
     @_of_run

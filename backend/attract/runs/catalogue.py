@@ -77,7 +77,7 @@ class RunCatalogue:
         self._lock = Lock()
 
     def live(self) -> str | None:
-        """Id of the newest run that goes on, whichever process trains it; None: none does."""
+        """Id of the newest running run, whichever process trains it; None if no run is running."""
         runs = self.list("is:live", limit=1).runs
         return runs[0].run_id if runs else None
 

@@ -246,7 +246,7 @@ class Learner:
         if checkpoint is None:
             others = f"; and {len(self._notes) - 1} more" if len(self._notes) > 1 else ""
             raise CheckpointError(
-                str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
+                str(checkpoints), f"none of its versions is intact: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
         notes, is_loaded = self._experience.load()
