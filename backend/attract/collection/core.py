@@ -214,7 +214,7 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
         worker = state.fleet.by_id(verdict.worker_id)
         is_counted = not acceptance.is_record(block.lease_id)
         waits = worker.tier != "local" and is_counted and described.audit.must_wait(worker.identity)
-        local = worker.tier == "local" and not state.conduct.is_on_probation(worker.identity)
+        local = worker.tier == "local"
         fresh = state.fresh(described)
         accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
         if accepted is None:

@@ -106,19 +106,12 @@ class Lease:
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
     """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1)."""
-    first_steps: NDArray[np.int64] | None = None
-    """[num_slots] each slot's step number at the lease's beginning; -1: not known yet."""
     remaining: int = field(init=False)
     """Segments that may still come; each has a row reserved."""
 
     def __post_init__(self) -> None:
         self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
         self.remaining = self.num_segments * self.num_slots
-
-    @property
-    def is_strangers_play(self) -> bool:
-        """Whether a worker that is not trusted plays it, and it is trained on."""
-        return not self.local and self.purpose == "train"
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""

@@ -1,7 +1,5 @@
 """Decides the next steps from the state: admissions, warm-up, updates, policies, evaluations, leases."""
 
-from collections import Counter
-
 from attract.collection.batches import (
     AcceptedBlock,
     close_batch,
@@ -15,7 +13,6 @@ from attract.collection.effects import StartUpdate, StartWarmup, UpdateAwaited, 
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
-from attract.collection.trust.admit import network_of
 from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
 from attract.schema.episodes import Episodes
 
@@ -118,7 +115,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     pool = described.acceptance.pool
     # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
     state.boundary = state.boundary and pool.num_sealed > 0
-    blocks = _within_caps(state, described, pool.take())
+    blocks = pool.take()
     trained_on(state, blocks)
     batch = close_batch(
         blocks,
@@ -134,20 +131,6 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     state.emit(StartUpdate(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)
-
-
-def _within_caps(
-    state: CollectionState, described: Described, blocks: list[AcceptedBlock]
-) -> list[AcceptedBlock]:
-    """A batch without a guest's surplus over its cap, if it then still is a batch."""
-    if not state.fleet.has_guests:
-        return blocks
-    kept, over = state.caps(described).keep(blocks, state.fleet.by_id)
-    if sum(len(block.rows) for block in kept) < described.target:
-        return blocks
-    state.free_blocks(over)
-    described.acceptance.num_refused += len(over)
-    return kept
 
 
 def _seal_batch(state: CollectionState, described: Described, now: float) -> None:
@@ -256,8 +239,6 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
 
     def takers() -> list[Worker]:
         found = [worker for worker in _takers(state) if state.fleet.is_awaited(worker)]
-        if state.fleet.has_guests:
-            found = _not_too_much(state, described, found)
         if now < state.sessions_due:
             # They share their cores: who played now would keep the others from their sessions.
             making = {
@@ -292,22 +273,6 @@ def _issue_first_leases(state: CollectionState, described: Described, now: float
 
 def _takers(state: CollectionState) -> list[Worker]:
     return [worker for taker in sorted(state.takers) if (worker := state.fleet.by_id(taker)).present]
-
-
-def _not_too_much(state: CollectionState, described: Described, workers: list[Worker]) -> list[Worker]:
-    """Those whose network has not yet given all that it may of the batch that is filling."""
-    caps = state.caps(described)
-    if not caps.hold:
-        return workers
-    given: Counter[str] = Counter()
-    for block in described.acceptance.pool.filling:
-        if not block.local:
-            given[network_of(state.fleet.by_id(block.worker_id).identity)] += len(block.rows)
-    return [
-        worker
-        for worker in workers
-        if worker.tier == "local" or given[network_of(worker.identity)] < caps.most
-    ]
 
 
 def _num_slots(described: Described, worker: Worker) -> int:

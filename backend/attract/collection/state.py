@@ -21,7 +21,7 @@ from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson, Recordings
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.start_barrier import StartBarrier
-from attract.collection.trust.admit import Admission, Caps
+from attract.collection.trust.admit import Bounds
 from attract.collection.trust.sample import Audit
 from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
@@ -39,9 +39,8 @@ class Described:
         self.target = config.batch_target(description)
         """Rule S1's, for the fleet that is here."""
         self.seating = config.seating(description)
-        admission = Admission(description, config.horizon)
-        self.bounds = admission.bounds
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), admission)
+        self.bounds = Bounds(description)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), self.bounds)
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
@@ -131,7 +130,7 @@ class CollectionState:
         return CollectionStatus(
             version=self.learner.version,
             busy=self.learner.batch is not None,
-            pooled=self.num_pooled(described),
+            pooled=described.acceptance.pool.num_segments,
             promised=self.book.promised,
             target=described.target,
             boundary=self.boundary,
@@ -170,7 +169,7 @@ class CollectionState:
             first_slot=worker.instance_ids.start * agents,
             num_slots=0 if replays else slots,
             num_segments=num_segments,
-            local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
+            local=worker.tier == "local",
             now=now,
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
@@ -301,19 +300,7 @@ class CollectionState:
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""
-        return self.num_pooled(described) >= described.target
-
-    def num_pooled(self, described: Described) -> int:
-        """Segments of the pool that the next batch may take."""
-        pool = described.acceptance.pool
-        if not self.fleet.has_guests or pool.num_segments < described.target:
-            return pool.num_segments
-        kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
-        return sum(len(block.rows) for block in kept)
-
-    def caps(self, described: Described) -> Caps:
-        """How much of a batch one guest may give now."""
-        return Caps(self.fleet.awaited(), described.target)
+        return described.acceptance.pool.num_segments >= described.target
 
     # --- workers and policies ---
 

@@ -148,7 +148,7 @@ def report_what_is_off(state: CollectionState, described: Described) -> None:
 
 
 def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[RejectedRow], now: float) -> None:
-    """An update is done: who was wrong in it, and who is cleared by it.
+    """An update is done: who was wrong in it.
 
     Where nothing could be confirmed, for any worker, the policy behaves differently in browsers than in the
     learner: no worker is blamed, and after a few such updates the run pauses.
@@ -183,13 +183,6 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
     for identity, count in wrong.items():
         reason = state.conduct.wrong_segments(identity, workers[identity].tier, count, now)
         leave_out(state, identity, reason, now)
-    if state.conduct.has_probation:
-        present = {state.fleet.by_id(int(worker_id)).identity for worker_id in set(batch.worker_id.tolist())}
-        for identity in sorted(present - wrong.keys()):
-            if state.conduct.clean_update(identity):
-                state.note(
-                    "conduct", f"the ban of the browser {identity} is lifted: all its results were confirmed"
-                )
 
 
 def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:

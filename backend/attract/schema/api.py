@@ -132,7 +132,7 @@ class WorkerView(WireModel):
     identity: Text = ""
     """Key of its conduct record; used to lift a ban."""
     left_out: Text | None = None
-    """Why it gets no leases, or is on probation; None: it is like any other."""
+    """Why it gets no leases; None: it is like any other."""
     deflates: bool = False
     """Whether it found that deflating pictures pays on its way here: its newest block came so."""
 

@@ -388,7 +388,7 @@ export interface WorkerView {
    */
   identity: string;
   /**
-   * Why it gets no leases, or is on probation; None: it is like any other.
+   * Why it gets no leases; None: it is like any other.
    */
   left_out: string | null;
   /**

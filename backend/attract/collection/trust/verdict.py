@@ -10,8 +10,6 @@ MAX_SIT_OUT_STALLS: Final = 10.0
 """The same as a multiple of its longest stall, if longer: stalls then cost a run a tenth of its time."""
 QUARANTINE_SECONDS: Final = 300.0
 """A banned identity is tried again after this time; twice as long each time."""
-PROBATION_UPDATES: Final = 10
-"""Updates in a row with all of its segments recomputed and none refused, after which its probation ends."""
 WRONG_SEGMENTS: Final = 3
 """A stranger is banned when the learner refused so many of its segments (rule C7)."""
 WRONG_UPDATES: Final = 3
@@ -74,13 +72,11 @@ class Record:
     reason: str | None = None
     """Why it is, or was lately, banned; None: it is in good standing."""
     times: int = 0
-    on_probation: bool = False
-    clean_updates: int = 0
 
     @property
     def is_out(self) -> bool:
         """Whether it gets no leases."""
-        return self.out_until is not None or (self.reason is not None and not self.on_probation)
+        return self.out_until is not None or self.reason is not None
 
 
 @dataclass(eq=False)
@@ -164,7 +160,7 @@ class Conduct:
         """It sent something impossible. Returns: why it is left out from now on; None when it is not yet."""
         record = self.of(identity)
         record.wrong_messages += 1
-        if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
+        if record.wrong_messages >= WRONG_MESSAGES:
             return self.leave_out(identity, f"it sent results that are impossible: {what}", now)
         return None
 
@@ -172,7 +168,7 @@ class Conduct:
         """It sent an unreadable frame. Returns: as `wrong_message`."""
         record = self.of(identity)
         record.unreadable_messages += 1
-        if record.on_probation or record.unreadable_messages >= UNREADABLE_MESSAGES:
+        if record.unreadable_messages >= UNREADABLE_MESSAGES:
             return self.leave_out(identity, f"it sent messages that cannot be read: {what}", now)
         return None
 
@@ -181,24 +177,12 @@ class Conduct:
         record = self.of(identity)
         record.wrong_segments += count
         record.wrong_updates += 1
-        record.clean_updates = 0
         is_often = record.wrong_updates >= WRONG_UPDATES
         is_much = record.wrong_segments >= WRONG_SEGMENTS
-        if record.on_probation or (is_often if tier == "local" else is_much):
+        if is_often if tier == "local" else is_much:
             number = f"{record.wrong_segments} results" if record.wrong_segments > 1 else "a result"
             return self.leave_out(identity, f"{number} differed when recomputed", now)
         return None
-
-    def clean_update(self, identity: str) -> bool:
-        """An update used segments of it and refused none. Returns: whether its probation is over now."""
-        record = self.of(identity)
-        if not record.on_probation:
-            return False
-        record.clean_updates += 1
-        if record.clean_updates < PROBATION_UPDATES:
-            return False
-        self.release(identity)
-        return True
 
     def game_failed(self, identity: str, agent_steps: int, now: float) -> str | None:
         """A stranger's game ended its worker, as it says. Returns: as `wrong_message`."""
@@ -222,13 +206,12 @@ class Conduct:
         `is_final`: only a person lets it in again.
         """
         record = self.of(identity)
-        if record.reason is not None and not record.on_probation:
+        if record.reason is not None:
             if is_final:
                 record.out_until = None
             return None
         record.times += 1
-        record.reason, record.on_probation = reason, False
-        record.clean_updates = 0
+        record.reason = reason
         record.out_until = None if is_final else now + QUARANTINE_SECONDS * 2.0 ** (record.times - 1)
         return reason
 
@@ -240,21 +223,9 @@ class Conduct:
         )
 
     def reason(self, identity: str) -> str | None:
-        """Why it is banned or on probation; None: it is neither."""
+        """Why it is banned; None: it is not."""
         record = self._records.get(identity)
-        if record is None or record.reason is None:
-            return None
-        return f"on probation: {record.reason}" if record.on_probation else record.reason
-
-    def is_on_probation(self, identity: str) -> bool:
-        """Whether all that it plays is to be recomputed."""
-        record = self._records.get(identity)
-        return record is not None and record.on_probation
-
-    @property
-    def has_probation(self) -> bool:
-        """Whether any identity is on probation."""
-        return any(record.on_probation for record in self._records.values())
+        return None if record is None else record.reason
 
     @property
     def num_out(self) -> int:
@@ -267,11 +238,12 @@ class Conduct:
         return min(waiting, default=None)
 
     def is_out(self, identity: str, now: float) -> bool:
-        """Whether it gets no leases now; a banned identity that may try again is on probation."""
+        """Whether it gets no leases now; once its time is over an identity counts as a new one."""
         record = self._records.get(identity)
         if record is None:
             return False
         if record.out_until is not None and now >= record.out_until:
             record.out_until = None
-            record.on_probation = record.reason is not None
-        return record.is_out
+            if record.reason is not None:
+                self.release(identity)
+        return self.of(identity).is_out
