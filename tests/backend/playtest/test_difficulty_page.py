@@ -2,7 +2,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 from attract.playtest.difficulty import DifficultyReport, Estimate, ValueDifficulty
-from attract.playtest.difficulty_page import HEIGHT, MARGIN, WIDTH, chart, page_of
+from attract.playtest.difficulty_page import HEIGHT, MARGIN, WIDTH, page_of
 
 
 def report(*difficulties: float | None) -> DifficultyReport:
@@ -29,6 +29,11 @@ def report(*difficulties: float | None) -> DifficultyReport:
         seeds=4,
         players=["idle"],
     )
+
+
+def chart(report: DifficultyReport) -> str:
+    page = page_of(report)
+    return page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
 
 
 def test_the_chart_has_each_value_at_its_place() -> None:
