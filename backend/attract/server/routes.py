@@ -54,7 +54,7 @@ from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
 from attract.server.access_routes import add_access_routes
-from attract.server.compression import compressed_stream, smallest
+from attract.server.compression import smallest
 from attract.server.episode_routes import add_episode_routes
 from attract.server.exposition import CONTENT_TYPE, Exposition
 from attract.server.guard import Guard, role
@@ -278,12 +278,8 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
             return guard.check_request(request.scope, "viewer") is None
 
         texts = stream_events(service.events, run_id, first, missed, entry, is_granted)
-        stream, encoding = compressed_stream(texts, request.headers)
-        return StreamingResponse(
-            stream,
-            media_type="text/event-stream",
-            headers={"cache-control": NO_STORE, "x-accel-buffering": "no", **encoding},
-        )
+        headers = {"cache-control": NO_STORE, "x-accel-buffering": "no"}
+        return StreamingResponse(texts, media_type="text/event-stream", headers=headers)
 
     @app.get("/api/runs/{run_id}/versions")
     @role("viewer")
