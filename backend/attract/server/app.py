@@ -18,6 +18,7 @@ from attract.files import MAX_JSON_BYTES, parse_object, read_optional_file
 from attract.games.library import PACKAGE_DIR, GameLibrary
 from attract.processes.learner import StartLearner
 from attract.run.service import RunService
+from attract.runs.demonstrations import DemonstrationStore
 from attract.schema import close_codes
 from attract.schema.api import RunView
 from attract.server.compression import CompressionMiddleware
@@ -25,7 +26,7 @@ from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
-from attract.server.routes import add_routes
+from attract.server.routes import BuiltPages, add_routes
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
 from attract.server.webhook import Webhook, post_to
@@ -43,7 +44,7 @@ def build_app(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
-    """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
+    """The gateway's app; `app.state` holds what `parts` names, such as the guard with its admin token.
 
     Run it by uvicorn with `ws_per_message_deflate=False`, `ws_max_size=settings.max_frame_bytes` and the
     protocols of `serving`: what `serving.uvicorn_options` gives.
@@ -114,17 +115,18 @@ def build_app(
         redoc_url=None,
         openapi_url=None,
     )
-    add_routes(
-        app,
-        settings,
-        guard=guard,
-        service=service,
-        games=games,
-        hub=hub,
-        build=build,
-        readiness=readiness,
-        exposition=exposition,
-    )
+    app.state.settings = settings
+    app.state.guard = guard
+    app.state.service = service
+    app.state.games = games
+    app.state.hub = hub
+    app.state.build = build
+    app.state.readiness = readiness
+    app.state.exposition = exposition
+    app.state.demonstrations = DemonstrationStore(settings.runs_dir)
+    app.state.pages = BuiltPages(web_dir / "dashboard")
+    guard.when_ended(service.events.end_entry)
+    add_routes(app)
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(SocketEntranceMiddleware, sockets=hub)
@@ -136,8 +138,6 @@ def build_app(
     )
     # Outermost: the games' origins are no names of this server's, and have nothing of it.
     app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir, names=guard.names)
-    app.state.service = service
-    app.state.guard = guard
     return app
 
 
