@@ -29,7 +29,6 @@ from attract.server.readiness import Readiness
 from attract.server.routes import BuiltPages, add_routes
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
-from attract.server.webhook import Webhook, post_to
 from attract.settings.run import ServerSettings
 
 SAMPLE_SECONDS = 0.25
@@ -91,6 +90,9 @@ def build_app(
 
     webhook = None
     if settings.webhook is not None:
+        # httpx takes 0.1 s to import.
+        from attract.server.webhook import Webhook, post_to
+
         webhook = Webhook(post_to(settings.webhook), trained)
         service.subscribe(webhook.observe)
     readiness = Readiness(settings.runs_dir, service.health, lambda: service.is_starting, clock)
