@@ -1,19 +1,10 @@
-"""The front, the finalists, and what chance would show."""
+"""The finalists, and what chance would show."""
 
 import random
 
 import pytest
 
-from attract.tuning.verdict import Point, Sample, chance_of, finalists_of, front_of, judge, winner_of
-
-
-def test_the_front_is_what_nothing_dominates():
-    points = [Point(0, 5, 10), Point(1, 6, 20), Point(2, 5, 11), Point(3, 4, 9), Point(4, 6, 21)]
-    assert front_of(points) == [0, 1, 3]
-
-
-def test_equals_are_both_on_the_front():
-    assert front_of([Point(0, 1, 1), Point(1, 1, 1)]) == [0, 1]
+from attract.tuning.verdict import Point, Sample, chance_of, finalists_of, judge, winner_of
 
 
 def test_the_best_and_the_quickest_that_is_as_good_as_the_defaults_are_finalists():
