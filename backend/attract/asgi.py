@@ -9,8 +9,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from attract.processes.learner import spawn_learner
 from attract.runs.log_lines import show_logs
 from attract.server.app import build_app
+from attract.server.app_server import settle_memory
 from attract.server.links import dashboard_url
-from attract.server.memory import settle_memory
 from attract.settings.run import ServerSettings
 
 

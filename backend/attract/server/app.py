@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -185,14 +185,6 @@ class LoopLag:
             self.add(now() - due)
 
 
-class SocketServer(Protocol):
-    """Owner of a socket for its lifetime: `SocketHub`."""
-
-    async def serve(self, websocket: WebSocket) -> None:
-        """One socket's life, from before it is accepted."""
-        ...
-
-
 class SocketEntranceMiddleware:
     """Hands websockets of `SOCKET_PATH` to the hub, and on everything else. Stands behind the guard.
 
@@ -200,7 +192,7 @@ class SocketEntranceMiddleware:
     long as it is open; none of them does anything for a socket.
     """
 
-    def __init__(self, app: ASGIApp, *, sockets: SocketServer) -> None:
+    def __init__(self, app: ASGIApp, *, sockets: SocketHub) -> None:
         self._app = app
         self._sockets = sockets
 

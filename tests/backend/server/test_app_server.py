@@ -60,7 +60,7 @@ PROGRAM = """
 import gc
 from attract_benchmarks.harness.played_blocks import CARTPOLE, played_block
 from attract.schema.frames import decode_from_browser, encode
-from attract.server.memory import settle_memory
+from attract.server.app_server import settle_memory
 
 frame = encode(played_block("run", list(range(96)), 64, CARTPOLE))
 looks = []

@@ -7,13 +7,12 @@ import pytest
 from attract.errors import ConfigurationError
 from attract.settings.algorithm import RunContext
 from attract.settings.base import Settings
-from attract.settings.cell_checks import check_for_cells
 from attract.settings.cloning import CloningSettings
 from attract.settings.dqn import DqnSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.presets import layer_settings
 from attract.settings.rnd import RndSettings
-from attract.settings.run import RunSettings
+from attract.settings.run import RunSettings, check_for_cells
 from attract.settings.sac import SacSettings
 
 

@@ -3,9 +3,8 @@
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.settings.cell_checks import check_for_cells
 from attract.settings.cells import Cell
-from attract.settings.run import RunSettings
+from attract.settings.run import RunSettings, check_for_cells
 
 GIVEN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.2", "MASTER_PORT": "29500"}
 
