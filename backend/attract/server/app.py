@@ -15,7 +15,8 @@ from starlette.websockets import WebSocket
 from attract import __version__
 from attract.errors import FileError
 from attract.files import MAX_JSON_BYTES, parse_object, read_optional_file
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.processes.learner import StartLearner
 from attract.run.service import RunService
 from attract.runs.demonstrations import DemonstrationStore
