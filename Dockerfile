@@ -35,7 +35,7 @@ RUN apt-get update \
     && useradd --uid 1000 --create-home attract \
     && install -d -o attract -g attract /runs
 # Docker's seccomp profile forbids the user namespaces that Chromium's sandbox is made of. With a profile that allows
-# them (docs/reliability.md) set this to `on`; without, the container is the only wall around a game.
+# them (docs/contributing/reliability.md) set this to `on`; without, the container is the only wall around a game.
 ENV ATTRACT_CHROMIUM_SANDBOX=off \
     PYTHONUNBUFFERED=1
 WORKDIR /home/attract

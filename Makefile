@@ -46,7 +46,7 @@ long: setup
 	$(BIN)/python -m pytest -p no:rerunfailures -n $(PROCESSES) --dist loadfile -m "long and not soak and not alone"
 	$(BIN)/python -m pytest -p no:rerunfailures -m "alone and long" $(ALONE)
 
-# The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
+# The long proofs of docs/contributing/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
 soak: setup
 	$(BIN)/python -m pytest -m soak
 
@@ -65,7 +65,8 @@ format: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/ruff format --quiet backend benchmarks tests shared_schema docs/.vitepress
 	npx biome check --write --log-level=error .
 
-# The guide as a site of static files, in docs/.vitepress/dist; its links are checked.
+# The guide as a site of static files, in docs/.vitepress/dist; its links are checked. No lock file: npm's own lists the
+# packages of one platform, and `npm ci` refuses it on another.
 docs: setup
 	@npm --prefix docs install --silent --prefer-offline --no-package-lock
 	$(BIN)/python docs/.vitepress/prepare.py

@@ -48,7 +48,7 @@ from attract.settings.variables import OTHER_VARIABLES
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 GOLDEN = Path("shared_schema/golden")
-COMMANDS = Path("docs/commands.md")
+CONFIGURATION = Path("docs/configuration.md")
 ADAPTER = Path("docs/adapter.md")
 TABLE_BEGINS = "<!-- Written by shared_schema/generate.py from the settings: edit those. -->\n"
 INPUTS_BEGIN = "<!-- Written by shared_schema/generate.py from schema/page_inputs.py: edit that. -->\n"
@@ -101,8 +101,8 @@ def generate(out: Path) -> None:
     (schema_dir / "golden" / "browser").mkdir()
     (out / "web" / "schema" / "src").mkdir(parents=True)
     (out / "web" / "sdk" / "src").mkdir(parents=True)
-    (out / COMMANDS).parent.mkdir()
-    (out / COMMANDS).write_text(with_variables((ROOT / COMMANDS).read_text()))
+    (out / CONFIGURATION).parent.mkdir()
+    (out / CONFIGURATION).write_text(with_variables((ROOT / CONFIGURATION).read_text()))
     (out / ADAPTER).write_text(with_inputs((ROOT / ADAPTER).read_text()))
     _write_json(schema_dir / "messages.schema.json", messages_schema())
     _write_json(schema_dir / "api.schema.json", api_schema())
@@ -333,7 +333,7 @@ def with_inputs(page: str) -> str:
 
 
 def with_variables(page: str) -> str:
-    """The page of commands with its table of the server's variables generated."""
+    """The page of configuration with its table of the server's variables generated."""
     rows = [("Variable", "Means", "By default", "Flag that wins over it"), ("---",) * 4]
     for name, setting in SERVER_VARIABLES.items():
         means = flag_help(ServerSettings.model_fields[setting])

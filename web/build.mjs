@@ -150,6 +150,7 @@ async function buildSdk(folder) {
   const { version } = JSON.parse(await readFile(path.join(WEB, "sdk", "package.json"), "utf8"));
   const types = (file) => `./types/${file}.d.ts`;
   const manifest = {
+    // npm has another package `attract`; projects import this one by the alias "attract".
     name: "attract-mode",
     version,
     description: "What games and pages import that Attract trains agents for",

@@ -275,11 +275,25 @@ class DamagedRunError(AttractError):
 class RunActiveError(AttractError):
     """A gateway has at most one active run, and none that another process trains."""
 
-    def __init__(self, run_id: str, before: str = "start another", *, is_elsewhere: bool = False) -> None:
-        """`before`: what needs the run to end first; `is_elsewhere`: another process trains it."""
+    def __init__(
+        self,
+        run_id: str,
+        before: str = "start another",
+        *,
+        is_elsewhere: bool = False,
+        is_starting: bool = False,
+    ) -> None:
+        """`before`: what needs the run to end first; `is_elsewhere`: another process trains it.
+
+        `is_starting`: it is being started and has no id yet.
+        """
         self.run_id = run_id
-        here = f"run {run_id} is active; stop it before you {before}"
-        super().__init__(f"another process trains run {run_id}: control it there" if is_elsewhere else here)
+        text = f"run {run_id} is active; stop it before you {before}"
+        if is_elsewhere:
+            text = f"another process trains run {run_id}: control it there"
+        if is_starting:
+            text = f"a run is being started; wait for it and stop it before you {before}"
+        super().__init__(text)
 
 
 class UnknownRunError(AttractError):

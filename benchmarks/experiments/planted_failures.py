@@ -24,7 +24,7 @@ from attract_command import Outcome, run_attract
 
 GAMES = Path(__file__).parent / "planted"
 RECORDED = Path(__file__).parents[2] / "tests" / "backend" / "diagnosis" / "recorded"
-GUIDE = Path(__file__).parents[2] / "docs" / "not-learning.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "notebook" / "diagnosis.md"
 BEGIN, END = "<!-- planted -->", "<!-- /planted -->"
 STEPS = 200_000
 READ = (

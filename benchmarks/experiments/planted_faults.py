@@ -2,7 +2,8 @@
 
 `make corpus` plays a baseline of each game, then each fault, changes that harm nothing, and the clean build
 with other seeds. The results are kept in `.make/corpus/record/`: a second run goes on from there.
-`--only GAME[:NAME]` plays a part, `--again` plays it anew, `--table` writes the kept results into docs/ci.md.
+`--only GAME[:NAME]` plays a part, `--again` plays it anew, `--table` writes the kept results into
+docs/notebook/ci.md.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from attract_command import AttractCommand, Outcome, run_attract
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
 WORK = ROOT / ".make" / "corpus"
-GUIDE = ROOT / "docs" / "ci.md"
+GUIDE = ROOT / "docs" / "notebook" / "ci.md"
 BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"
 SECONDS = 120
 """A command may take so long for one fault."""
@@ -392,7 +393,9 @@ def main() -> int:
     parser.add_argument(
         "--work", type=Path, default=WORK, help="folder of copies, policies, baselines, record"
     )
-    parser.add_argument("--table", action="store_true", help="play nothing; put the record into docs/ci.md")
+    parser.add_argument(
+        "--table", action="store_true", help="play nothing; put the record into docs/notebook/ci.md"
+    )
     given = parser.parse_args()
     games = load(given.corpus)
     harness, record = Harness(given.work), Record(given.work / "record", games)

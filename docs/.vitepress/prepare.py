@@ -45,8 +45,8 @@ def settings() -> str:
     """Each setting with its default and limits, section by section."""
     parts = [
         "# Every setting\n",
-        "As a flag (`--ppo.gamma 0.95`), a variable (`ATTRACT_PPO__GAMMA`) or in a file beside the game "
-        "([where settings come from](../commands.md)). `none` unsets one that may be unset.\n",
+        "As a flag (`--ppo.gamma 0.95`), a variable (`ATTRACT_PPO_GAMMA`) or in a file beside the game "
+        "([where settings come from](../configuration.md)). `none` unsets one that may be unset.\n",
     ]
     sections: dict[str, list[str]] = {}
     for path, part in setting_paths(run_settings_schema()):

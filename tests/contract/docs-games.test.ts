@@ -1,4 +1,4 @@
-/** Every module of `docs/games.md` is whole: it passes the strict type check, is bundled, and plays without an error. */
+/** Every module of `docs/games.md` and `docs/several-agents.md` is whole: it passes the strict type check, is bundled, and plays without an error. */
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,8 @@ const SDK = path.join(ROOT, "web/sdk/src/index.ts");
 const FILE = /^```\w+\n\/\/ ([\w.-]+)\n(.*?)^```$/gms;
 const TSC_MS = 60_000;
 
-const text = readFileSync(path.join(ROOT, "docs/games.md"), "utf8");
+const pages = ["docs/games.md", "docs/several-agents.md"];
+const text = pages.map((page) => readFileSync(path.join(ROOT, page), "utf8")).join("\n");
 const files = new Map(Array.from(text.matchAll(FILE), ([, name, body]) => [name, body]));
 const games = [...files.keys()].filter((name) => name.endsWith(".ts"));
 let folder = "";
@@ -28,7 +29,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("the page shows a module for each part of the contract", () => {
+test("the pages show a module for each part of the contract", () => {
   expect(games).toHaveLength(text.match(/^```ts$/gm)!.length);
   expect(games.length).toBeGreaterThanOrEqual(8);
 });

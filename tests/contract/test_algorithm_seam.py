@@ -158,9 +158,9 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     assert settings.hyperparameters.model_dump()["schedule_steps"] == 77
     printed = plan_lines(settings, DESCRIPTION, GAME)
     assert "minibatches: drawn from 12" in printed
-    assert "schedules: epsilon change over 77 agent steps, and then stay" in printed
+    assert "schedules: epsilon change over 77 agent steps, then stay constant" in printed
     assert "lag: up to 1 versions, corrected by nothing" in printed
-    assert "learner: autograd, for greedy has no other" in printed
+    assert "learner: autograd, since greedy has no other" in printed
 
 
 def test_a_study_searches_the_settings_of_another_algorithm(settings: GreedyRun) -> None:

@@ -11,16 +11,17 @@ import pytest
 from attract import cli
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("contributing/*.md")))
 EXAMPLES = [
     pytest.param(block, id=f"{path.stem}-{place}")
-    for path in sorted(DOCS.glob("*.md"))
+    for path in PAGES
     for place, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
     # A file, which a command of the page runs: `tests/end_to_end/test_documented_commands.py`.
     if not re.match(r"# [\w./-]+\.py\n", block)
 ]
 COMMANDS = [
     pytest.param(command.replace("\\\n", " "), id=f"{path.stem}-{place}")
-    for path in (*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("notebook/*.md")), DOCS.parent / "README.md")
+    for path in (*PAGES, *sorted(DOCS.glob("notebook/*.md")), DOCS.parent / "README.md")
     for place, command in enumerate(
         re.findall(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", path.read_text(), re.MULTILINE)
     )
@@ -60,7 +61,7 @@ def test_the_vector_environments_example_balances_the_pole(tmp_path: Path) -> No
 
 LINKING = [
     *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *sorted(DOCS.glob("*.md")),
+    *PAGES,
     *sorted(DOCS.glob("decisions/*.md")),
     *sorted(DOCS.glob("notebook/*.md")),
     DOCS.parent / "shared_schema" / "PROTOCOL.md",

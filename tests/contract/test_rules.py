@@ -16,7 +16,7 @@ PROTOCOL = (ROOT / "shared_schema" / "PROTOCOL.md").read_text()
 def repository(tmp_path: Path) -> Path:
     """A small repository with one rule and its test."""
     files = {
-        "docs/rules.md": "- **E2** (built) One.\n- **E9** (planned) Two.\n",
+        "docs/contributing/rules.md": "- **E2** (built) One.\n- **E9** (planned) Two.\n",
         "tests/backend/algorithm/test_advantages.py": "async def test_E2_value():\n    pass\n",
         "tests/web/worker/policy/session.browser.test.ts": "it('swaps', () => {});",
     }

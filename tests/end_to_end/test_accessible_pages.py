@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.async_api import Page, expect
 
-from attract.run.archive import VIEW
+from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
 from attract.runs.studies import locked_study, study_folder, write_view

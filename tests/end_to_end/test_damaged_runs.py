@@ -18,9 +18,9 @@ from attract.commands.resuming import finished_code, game_of
 from attract.errors import AttractError
 from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract.processes.learner import spawn_learner
-from attract.run.archive import RunArchive
-from attract.run.index import RunIndex
+from attract.runs.archive import RunArchive
 from attract.runs.checkpoint_document import sealed
+from attract.runs.index import RunIndex
 from attract.server.app import build_app
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
@@ -144,7 +144,7 @@ def test_damaged_is_a_sentence_with_the_file_s_name_in_every_command(run: Path, 
         check_sentence(refusal(lambda command=command: command(run)), said)
     if name == "config.yaml":
         check_sentence(refusal(lambda: game_of(run.parent, RUN)), name)
-    listed = [row.summary for row in RunIndex(RunArchive(run.parent), lambda game: game).runs().runs]
+    listed = [row.summary for row in RunIndex(RunArchive(run.parent)).runs().runs]
     if said == "metrics.db":
         assert [row.state for row in listed] == ["damaged"] and said in str(listed[0].error)
     packed, _ = pack_report(RUN, run.parent, run.parent / "report.zip", {})
@@ -225,7 +225,7 @@ def test_what_the_database_keeps_is_checked(run: Path, kept: str):
         database.execute("UPDATE facts SET data = ?", (kept,))
     database.close()
     check_sentence(refusal(lambda: COMMANDS["view"](run)), "metrics.db")
-    (row,) = (row.summary for row in RunIndex(RunArchive(run.parent), lambda game: game).runs().runs)
+    (row,) = (row.summary for row in RunIndex(RunArchive(run.parent)).runs().runs)
     assert row.state == "damaged" and row.error is not None and "metrics.db" in row.error
 
 
@@ -235,7 +235,7 @@ def test_pipes_and_links_among_logs_and_locks_hold_nothing_up(run: Path):
     (run / ".lock.fifo").rename(run / ".lock")
     shutil.rmtree(run / "logs")
     (run / "logs").symlink_to("/var/log")
-    assert RunIndex(RunArchive(run.parent), lambda game: game).runs().runs[0].summary.state == "finished"
+    assert RunIndex(RunArchive(run.parent)).runs().runs[0].summary.state == "finished"
     packed, _ = pack_report(RUN, run.parent, run.parent / "report.zip", {})
     assert packed.is_file()
     check_sentence(refusal(lambda: COMMANDS["resume"](run)), "logs")

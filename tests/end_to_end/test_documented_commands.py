@@ -15,7 +15,9 @@ DOCS = ROOT / "docs"
 IN_ONE_SHELL = "tutorial.md"
 """The page that `test_tutorial.py` types as a person does."""
 PAGES = {
-    path.name: path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.name != IN_ONE_SHELL
+    path.name: path
+    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("contributing/*.md")))
+    if path.name != IN_ONE_SHELL
 }
 AT_ONCE = ("games.md",)
 """Pages whose commands `make test` runs; those of all others run in `make long`."""

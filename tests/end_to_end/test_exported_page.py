@@ -137,5 +137,5 @@ async def test_a_folder_that_is_not_whole_says_so(missing: str, cartpole: Path, 
     with served_folder(site, STRICT) as address:
         async with chromium() as browser, open_page(browser, address) as (page, said):
             said.expected += ["404", missing, "Failed to fetch"]
-            await expect(page.locator("#status")).to_have_text(re.compile("cannot begin"))
+            await expect(page.locator("#status")).to_have_text(re.compile("cannot start"))
             await expect(page.locator("#status")).to_have_text(re.compile(missing.replace(".", r"\.")))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
-from attract.run.archive import VIEW
+from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
 from attract.runs.labels import write_labels
 from attract.runs.metrics import MetricsStore

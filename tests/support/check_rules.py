@@ -1,4 +1,4 @@
-"""Checks that every built rule of `docs/rules.md` has a test with its id, and that no file of Python is long.
+"""Checks that each built rule of `docs/contributing/rules.md` has a test with its id, and files are short.
 
 Biome holds the same length for TypeScript and style sheets (`biome.json`).
 """
@@ -30,7 +30,7 @@ def main(root: Path = ROOT) -> int:
 
 def rules(root: Path) -> dict[str, str]:
     """Rule id to `built` or `planned`, in the order of the document."""
-    return dict(RULE.findall((root / "docs" / "rules.md").read_text()))
+    return dict(RULE.findall((root / "docs" / "contributing" / "rules.md").read_text()))
 
 
 def rules_with_tests(root: Path) -> dict[str, list[Path]]:
@@ -57,7 +57,7 @@ def rule_problems(root: Path) -> list[str]:
         if state == "built" and rule not in tested
     ]
     unknown = [
-        f"{path} has a test of {rule}, which docs/rules.md does not know"
+        f"{path} has a test of {rule}, which docs/contributing/rules.md does not know"
         for rule, paths in sorted(tested.items())
         if rule not in known
         for path in paths

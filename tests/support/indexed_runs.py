@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from attract.curriculum.window import RETURN
-from attract.run.archive import VIEW
-from attract.run.indexed_run import IndexedRun
+from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
+from attract.runs.indexed_run import IndexedRun
 from attract.runs.metrics import MetricsStore, UpdateRow
 from attract.schema.api import RunSummary
 from attract.schema.run_list import RunLabels

@@ -103,6 +103,6 @@ async function begin(): Promise<void> {
 }
 
 begin().catch((error: unknown) => {
-  status.textContent = `This page cannot begin: ${error instanceof Error ? error.message : error}`;
+  status.textContent = `This page cannot start: ${error instanceof Error ? error.message : error}`;
   console.error(error);
 });

@@ -210,7 +210,7 @@ class Stage {
         const difference = isDifferent ? null : script.difference(step, instance);
         if (difference !== null) {
           isDifferent = true;
-          this.notes.push(`This build plays otherwise than the recorded one: ${difference.text}.`);
+          this.notes.push(`This build plays differently from the recorded one: ${difference.text}.`);
         }
         const action: Action | readonly Action[] = script.action(step, instance);
         await instance.stepAhead(action as Action);

@@ -36,7 +36,7 @@ def advantages_from_segments(
         final_values: [T, S] float32, V(final observation); read only where truncated and not terminated.
         bootstrap_value: [S] float32, rule E4; read only for segments without a successor.
         terminated, truncated, valid: [T, S] bool, rules E1, S5.
-        next_segment: [S] int64, successor's column or -1, from `chain_segments`; None: none has one.
+        next_segment: [S] int64, successor's column or -1, from `chain_segments`; None: no successors.
         gamma: discount per step (not per tick), in [0, 1].
         gae_lambda: in [0, 1].
 

@@ -23,7 +23,7 @@ def past_returns(
         valid: [T, S] bool, rule S5.
         carried: [S] float32, G of the slot's step before the segment; 0 where an episode begins there. Read
             only for segments that follow no other of this batch.
-        next_segment: [S] int64, successor's column or -1, from `chain_segments`; None: none has one.
+        next_segment: [S] int64, successor's column or -1, from `chain_segments`; None: no successors.
         gamma: discount per step, in [0, 1].
 
     Returns: [T, S] float32; 0 at invalid steps.

@@ -45,8 +45,10 @@ SWITCHES = (
 )
 """A training host needs no network but the gateway's and no screen."""
 JS_FLAGS = ("--max-semi-space-size=1", "--no-wasm-deopt")
-"""Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after some
-wrong guesses WebAssembly is not optimised again: sessions then stay at half their speed."""
+"""Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB.
+
+V8 inlines indirect calls of WebAssembly on a guess and throws the optimised function away when the guess was
+wrong. ONNX Runtime's kernels are such calls, and its sessions then stayed at half their speed."""
 HEAP_JS_FLAGS = ("--expose-gc", "--expose-statistics")
 """Lets a thread collect its garbage and read the size of its heap, workers too."""
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost", "*.localhost")
@@ -64,7 +66,9 @@ PACKAGE_HOSTS: Final = (
     "pixijs.download",
     "unpkg.com",
 )
-"""Servers of published packages, from which pages load engines and libraries; browsers get the same list."""
+"""Servers of published packages, from which pages load engines and libraries; browsers get the same list.
+
+Only scripts and style sheets: docs/decisions/0019-games-in-a-sandbox.md."""
 
 
 @dataclass(frozen=True)

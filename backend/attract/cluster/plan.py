@@ -105,7 +105,7 @@ class ClusterPlan:
             rank: which, from 0.
             place: where it is.
             master: where cell 0 is.
-            again: it was started before, and goes on with its run where that has a policy.
+            again: it was started before, and continues its run if that has a policy.
         """
         words = without(self.words, ("--run-id", "--runs-dir", "--port"), 1)
         words = without(words, ("--workers", "--collection.num-workers"), 1)

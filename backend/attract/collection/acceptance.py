@@ -11,7 +11,7 @@ from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
-from attract.collection.trust.admit import Admission
+from attract.collection.trust.admit import Bounds
 from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block
@@ -33,12 +33,12 @@ class Acceptance:
     """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
 
     def __init__(
-        self, book: LeaseBook, seating: Seating, capacity: int, admission: Admission | None = None
+        self, book: LeaseBook, seating: Seating, capacity: int, bounds: Bounds | None = None
     ) -> None:
-        """`admission` looks at blocks before they count; None: nothing does."""
+        """`bounds` looks at blocks before they count; None: nothing does."""
         self._book = book
         self._seating = seating
-        self._admission = admission
+        self._bounds = bounds
         self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
@@ -64,7 +64,7 @@ class Acceptance:
         """Accept the whole block, taking its rows, or refuse it with a reason.
 
         Raises: ProtocolError: when the slots, segment or version named are not those of the open lease, or
-            what it tells does not fit what its worker sent before.
+            its numbers are none that the game can give.
         """
         lease = self._book.get(block.lease_id)
         if lease is None:
@@ -79,8 +79,8 @@ class Acceptance:
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
-                admission = self._admission
-                if admission is not None and (outside := admission.admit(lease, block, columns)) is not None:
+                bounds = self._bounds
+                if bounds is not None and (outside := bounds.admit(lease, block)) is not None:
                     reason = f"outside of the game's own box: {outside}"
                     return Verdict(False, None, worker.worker_id, reason, is_outside=True)
                 received[columns] = True
@@ -98,8 +98,6 @@ class Acceptance:
         if lease is not None:
             columns = view(block.slot_id).astype(np.int64) - lease.first_slot
             lease.received[block.segment_index, columns] = False
-            if self._admission is not None:
-                self._admission.plausibility.forget(lease.worker_id)
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 

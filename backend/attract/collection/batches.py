@@ -84,7 +84,7 @@ class Pool:
         self.num_segments += len(block.rows)
 
     def seal(self) -> None:
-        """Let what there is wait as a batch of its own; what comes now fills the next."""
+        """Seal the current batch; later blocks fill the next one."""
         self._sealed.append(self._take_filling())
 
     def take(self) -> list[AcceptedBlock]:

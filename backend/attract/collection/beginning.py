@@ -80,7 +80,7 @@ def _steps(state: CollectionState, described: Described, purpose: Purpose) -> tu
     leases = [lease for lease in state.book if lease.purpose == purpose]
     played = pool.num_segments * horizon
     for lease in leases:
-        # A worker tells of steps that are not sent yet.
+        # Workers report steps whose blocks are not sent yet.
         played += max(0, lease.steps * lease.num_slots - int(lease.received.sum()) * horizon)
     segments = described.target
     if purpose == "warmup":

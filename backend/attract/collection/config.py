@@ -7,12 +7,12 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from attract.collection.seating import MAIN, Seating
+from attract.collection.seating import Seating
 from attract.errors import ConfigurationError
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import Seed
-from attract.settings.collection import CollectionSettings
+from attract.settings.collection import MAIN, CollectionSettings
 from attract.settings.run import EXPECTED_STEPS, RunSettings
 
 BLOCK_BYTES: Final = 1024 * 1024

@@ -53,7 +53,7 @@ class CollectionCore:
 
     @property
     def description(self) -> GameDescription | None:
-        """What the game says of itself, once a host loaded it."""
+        """The game's description, once a host loaded it."""
         return None if self._state.described is None else self._state.described.description
 
     @property
@@ -99,7 +99,7 @@ class CollectionCore:
 
     @property
     def evaluated(self) -> tuple[int, int] | None:
-        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        """Finished and all episodes of the current evaluation; None while there is none."""
         evaluations = self._state.evaluations
         return (evaluations[0].num_done, evaluations[0].num_episodes) if evaluations else None
 
@@ -125,7 +125,7 @@ class CollectionCore:
         return min((time for time in times if time is not None), default=None)
 
     def is_describing(self, connection_id: int) -> bool:
-        """Whether this is the admin's own host that was asked what the game is, and has not said it yet."""
+        """Whether this host of the admin's own was asked to describe the game and has not answered yet."""
         state = self._state
         host = state.fleet.of(connection_id)
         return state.describing == connection_id and isinstance(host, Host) and host.tier == "local"
@@ -214,7 +214,7 @@ def _block_decided(state: CollectionState, event: BlockDecided, now: float) -> N
         worker = state.fleet.by_id(verdict.worker_id)
         is_counted = not acceptance.is_record(block.lease_id)
         waits = worker.tier != "local" and is_counted and described.audit.must_wait(worker.identity)
-        local = worker.tier == "local" and not state.conduct.is_on_probation(worker.identity)
+        local = worker.tier == "local"
         fresh = state.fresh(described)
         accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
         if accepted is None:

@@ -171,7 +171,7 @@ class Note:
     kind: str
     text: str
     rollback_to: int | None = None
-    """The newest version without what the note tells of; None: there is nothing to go back from."""
+    """The newest version without what the note is about; None: there is nothing to go back from."""
 
 
 Effect = (

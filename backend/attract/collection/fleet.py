@@ -89,7 +89,7 @@ class Worker:
     broken: bool = False
     """Its game or its session failed: its host will end it. Set by the fleet."""
     benched: bool = False
-    """Its identity gets no leases for now. Set by the fleet."""
+    """Its identity is suspended. Set by the fleet."""
     has_played: bool = False
     """Whether a block of it was ever accepted, or refused for its age alone. Set by the fleet."""
     deflates: bool = False
@@ -173,14 +173,14 @@ class Fleet:
         self._gone: dict[str, Worker] = {}
         """Workers that are away, the one that left first at the front."""
         self._forgotten = Worker("", Host("", -1), 0, "invited", None, 0.0, broken=True)
-        """Stands for everybody who is not known any more."""
+        """Placeholder for workers that were forgotten."""
         self._by_connection: dict[int, Host | Worker] = {}
         self._not_admitted: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
         self._has_guests = False
         self._benched = 0
-        """Workers that sit out."""
+        """Suspended workers."""
         self._connected: list[Worker] | None = None
         self._present: list[Worker] | None = None
         self._awaited: list[Worker] | None = None
@@ -276,7 +276,7 @@ class Fleet:
             self._changed()
 
     def look_at_conduct(self, conduct: Conduct, now: float) -> None:
-        """Whose identity sits out gets nothing, until it may again."""
+        """Bench the workers of suspended identities; the others may have leases again."""
         if not conduct.num_out and not self._benched:
             return
         for worker in self.workers.values():
@@ -315,7 +315,7 @@ class Fleet:
         )
 
     def of(self, connection_id: int) -> Host | Worker | None:
-        """Who speaks on that connection."""
+        """The host or worker on that connection."""
         return self._by_connection.get(connection_id)
 
     def admit(self, worker: Worker) -> None:

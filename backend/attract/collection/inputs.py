@@ -58,7 +58,7 @@ class BlockDecided(Event):
 
 @dataclass(frozen=True)
 class MessageWrong(Event):
-    """A worker said what cannot be, and its socket is closed for it: that counts against its identity."""
+    """A worker sent something impossible, so its socket is closed: this counts against its identity."""
 
     connection_id: int
     what: str
@@ -66,7 +66,7 @@ class MessageWrong(Event):
 
 @dataclass(frozen=True)
 class FrameUnreadable(Event):
-    """A host or a worker sent a frame that holds no message: that counts against its identity."""
+    """A host or a worker sent an unreadable frame: this counts against its identity."""
 
     connection_id: int
     what: str

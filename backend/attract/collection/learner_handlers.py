@@ -59,7 +59,7 @@ def dropped(state: CollectionState, dropped: Dropped, now: float) -> None:
 
 
 def end_update(state: CollectionState, outcome: Trained | Published, now: float) -> None:
-    """Count a batch once, whichever message tells of it first, and judge who played it (rule C7)."""
+    """Count a batch once, whichever message reports it first, and judge its workers (rule C7)."""
     learner = state.learner
     batch = learner.batch
     if batch is None or batch.batch_id != outcome.batch_id:

@@ -122,7 +122,7 @@ class LearnerState:
         return self.train
 
     def end(self) -> ClosedBatch | None:
-        """Its batch is dealt with; returns it."""
+        """Its batch is finished; returns it."""
         batch, self.batch, self.train, self.phase = self.batch, None, None, "idle"
         return batch
 

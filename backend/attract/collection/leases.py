@@ -21,7 +21,7 @@ GRACE_SECONDS: Final = 2.0
 START_SECONDS: Final = 60.0
 """Rule C3: shortest time for the first block of a worker that has never played: it may still be loading."""
 BLOCK_SECONDS: Final = 15.0
-"""Rule C3: shortest time in which the next block must come, whatever is told of steps ..."""
+"""Rule C3: shortest time in which the next block must come, whatever steps are reported ..."""
 BLOCK_SEGMENTS: Final = 5.0
 """... and the same in segment times: the median, or the worker's own where that is longer."""
 SLOWEST: Final = 10.0
@@ -73,12 +73,12 @@ class Lease:
     last_seen_at: float
     """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue.
 
-    Steps that are told of can only shorten what a lease with blocks has: see `LeaseBook.deadline`.
+    Reported steps can only shorten the deadline of a lease with blocks: see `LeaseBook.deadline`.
     """
     most_steps: int = 0
     """Steps of each slot that it asks for; `evaluate`: those its episodes may have one after another."""
     steps: int = 0
-    """Most that its worker has told of; never more than `most_steps`."""
+    """Most that its worker has reported; never more than `most_steps`."""
     block_at: float = 0.0
     """When a block of it was last accepted, or it came to the front."""
     episodes: tuple[int, ...] = ()
@@ -106,8 +106,6 @@ class Lease:
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
     """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1)."""
-    first_steps: NDArray[np.int64] | None = None
-    """[num_slots] each slot's step number at the lease's beginning; -1: not known yet."""
     remaining: int = field(init=False)
     """Segments that may still come; each has a row reserved."""
 
@@ -115,18 +113,13 @@ class Lease:
         self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
         self.remaining = self.num_segments * self.num_slots
 
-    @property
-    def is_strangers_play(self) -> bool:
-        """Whether a worker that is not trusted plays it, and it is trained on."""
-        return not self.local and self.purpose == "train"
-
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""
         if self.front_since is None:
             self.front_since = self.last_seen_at = self.block_at = now
 
     def progressed(self, steps: int, now: float, *, is_first: bool) -> None:
-        """Its worker says how many steps it has played; only more than before count.
+        """Its worker reports the steps that it has played; only an increase counts.
 
         `is_first`: the worker has played nothing yet, and may still be loading.
         """

@@ -26,7 +26,7 @@ from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameFailed
 
 STAND_IN_SECONDS: Final = 30.0
-"""So long a host of the admin's own is waited for before a stranger may say what the game is."""
+"""Time to wait for a host of the admin's own before a stranger may describe the game."""
 
 
 def connected(state: CollectionState, event: Connected, now: float) -> None:
@@ -68,7 +68,7 @@ def disconnected(state: CollectionState, event: Disconnected, now: float) -> Non
 
 
 def message_received(state: CollectionState, event: MessageReceived, now: float) -> None:
-    """Hear a host or a worker of this run; the others are gone."""
+    """Handle a message of a host or a worker of this run; others are ignored."""
     who, message = state.fleet.of(event.connection_id), event.message
     # A host may still speak of the run before.
     if who is not None and not isinstance(message, messages.HostStatus):
@@ -104,7 +104,7 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
         case messages.HostStatus():
             host.hidden = message.hidden
         case messages.GameDescribed():
-            # Who was not asked is not believed: the answer decides what everybody plays.
+            # Only the host that was asked is believed: the answer decides what everybody plays.
             is_asked = state.describing is not None and state.describing == host.connection_id
             if state.described is None and is_asked and message.sha256 == state.config.game.sha256:
                 learn_game(state, message.description)
@@ -144,13 +144,13 @@ def report_of(message: GameFailed, host: Host, worker_index: int | None) -> Game
         step_values=message.step_values,
         seed=None if seed is None else f"{seed.high:08x}{seed.low:08x}",
         repeated=message.repeated,
-        # A guest's word brings no finding about the run.
+        # A report of a guest makes no finding about the run.
         worker_lost=message.worker_lost and host.tier == "local",
     )
 
 
 def handle_worker_message(state: CollectionState, worker: Worker, message: FromBrowser, now: float) -> None:
-    """A worker's message, any but a block. Raises: ProtocolError: when it may not be said, or is wrong."""
+    """A worker's message, any but a block. Raises: ProtocolError: when it is not allowed, or is wrong."""
     match message:
         case messages.Progress():
             lease = state.lease_of(worker, message.lease_id)
@@ -221,7 +221,7 @@ def choose_describer(state: CollectionState, now: float) -> None:
 
 
 def describe_deadline(state: CollectionState) -> float | None:
-    """When an invited host is asked what the game is; None: none will be."""
+    """When an invited host is asked what the game is; None: no host will be asked."""
     if state.described is not None or state.describing is not None or state.strangers_since is None:
         return None
     hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]
@@ -314,7 +314,7 @@ def touch_last_seen(state: CollectionState, worker: Worker, now: float) -> None:
 
 
 def stall(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
-    """Its lease stood still for too long (rule C3); who does that again and again sits out for a while."""
+    """Its lease stalled for too long (rule C3); a worker that repeats this is suspended."""
     state.book.stalled(lease, now)
     since = now if lease.front_since is None else lease.block_at
     silence(state, worker, now)

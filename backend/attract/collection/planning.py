@@ -1,7 +1,5 @@
 """Decides the next steps from the state: admissions, warm-up, updates, policies, evaluations, leases."""
 
-from collections import Counter
-
 from attract.collection.batches import (
     AcceptedBlock,
     close_batch,
@@ -15,7 +13,6 @@ from attract.collection.effects import StartUpdate, StartWarmup, UpdateAwaited, 
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
-from attract.collection.trust.admit import network_of
 from attract.collection.trust_handlers import report_what_is_off, settle, trained_on
 from attract.schema.episodes import Episodes
 
@@ -26,7 +23,7 @@ SESSION_SECONDS = 0.05
 
 
 def plan(state: CollectionState, now: float) -> None:
-    """Want everything done that can be done now; called after every event."""
+    """Decide everything that can be done now; called after every event."""
     if state.described is not None and not state.stopped:
         _plan(state, state.described, now)
     note_stage(state, now)
@@ -91,7 +88,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
 
 
 def warmup_deadline(state: CollectionState) -> float | None:
-    """When the warm-up ends with what has come of it, be it nothing; None where none is under way.
+    """When the warm-up ends with whatever was played; None where none is under way.
 
     Not in `sync`, which repeats exactly whatever the speed of the machine, unless visitors alone play.
     """
@@ -118,7 +115,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     pool = described.acceptance.pool
     # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
     state.boundary = state.boundary and pool.num_sealed > 0
-    blocks = _within_caps(state, described, pool.take())
+    blocks = pool.take()
     trained_on(state, blocks)
     batch = close_batch(
         blocks,
@@ -136,20 +133,6 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     _lapse_too_old(state, described, now)
 
 
-def _within_caps(
-    state: CollectionState, described: Described, blocks: list[AcceptedBlock]
-) -> list[AcceptedBlock]:
-    """A batch without what is too much of one guest's, as long as it stays one."""
-    if not state.fleet.has_guests:
-        return blocks
-    kept, over = state.caps(described).keep(blocks, state.fleet.by_id)
-    if sum(len(block.rows) for block in kept) < described.target:
-        return blocks
-    state.free_blocks(over)
-    described.acceptance.num_refused += len(over)
-    return kept
-
-
 def _seal_batch(state: CollectionState, described: Described, now: float) -> None:
     """`async`: a full pool waits as a batch of its own, and what comes fills the next."""
     if described.schedule.may_seal(state.progress(described)):
@@ -160,7 +143,7 @@ def _seal_batch(state: CollectionState, described: Described, now: float) -> Non
 
 
 def report_waiting(state: CollectionState, described: Described) -> None:
-    """Let the learner know where a full batch waits for its update."""
+    """Tell the learner that a full batch waits for the end of its update."""
     batch = state.learner.batch
     if state.learner.phase == "busy" and batch is not None and described.acceptance.pool.num_sealed > 0:
         state.emit(UpdateAwaited(batch.batch_id))
@@ -256,8 +239,6 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
 
     def takers() -> list[Worker]:
         found = [worker for worker in _takers(state) if state.fleet.is_awaited(worker)]
-        if state.fleet.has_guests:
-            found = _not_too_much(state, described, found)
         if now < state.sessions_due:
             # They share their cores: who played now would keep the others from their sessions.
             making = {
@@ -292,22 +273,6 @@ def _issue_first_leases(state: CollectionState, described: Described, now: float
 
 def _takers(state: CollectionState) -> list[Worker]:
     return [worker for taker in sorted(state.takers) if (worker := state.fleet.by_id(taker)).present]
-
-
-def _not_too_much(state: CollectionState, described: Described, workers: list[Worker]) -> list[Worker]:
-    """Those whose network has not yet given all that it may of the batch that is filling."""
-    caps = state.caps(described)
-    if not caps.hold:
-        return workers
-    given: Counter[str] = Counter()
-    for block in described.acceptance.pool.filling:
-        if not block.local:
-            given[network_of(state.fleet.by_id(block.worker_id).identity)] += len(block.rows)
-    return [
-        worker
-        for worker in workers
-        if worker.tier == "local" or given[network_of(worker.identity)] < caps.most
-    ]
 
 
 def _num_slots(described: Described, worker: Worker) -> int:

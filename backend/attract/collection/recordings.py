@@ -43,7 +43,7 @@ def take(state: CollectionState, worker: Worker, message: EpisodeRecorded) -> No
 
 
 def of_failure(state: CollectionState, sender: Host | Worker, message: GameFailed) -> RecordedEpisode | None:
-    """The episode that failed; None: none came, or from no browser of the admin's own.
+    """The episode that failed; None if none was sent, or not by a browser of the admin's own.
 
     Raises: ProtocolError: the episode is none of this game's, or did not fail.
     """

@@ -1,12 +1,7 @@
 """Which named policy plays which agent of a game: the same in every lease of a run."""
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
-
-MAIN: Final = "main"
-"""The policy of a run that names none."""
 
 
 class Seating:

@@ -21,7 +21,7 @@ from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson, Recordings
 from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.start_barrier import StartBarrier
-from attract.collection.trust.admit import Admission, Caps
+from attract.collection.trust.admit import Bounds
 from attract.collection.trust.sample import Audit
 from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
@@ -39,9 +39,8 @@ class Described:
         self.target = config.batch_target(description)
         """Rule S1's, for the fleet that is here."""
         self.seating = config.seating(description)
-        admission = Admission(description, config.horizon)
-        self.bounds = admission.bounds
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), admission)
+        self.bounds = Bounds(description)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), self.bounds)
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
@@ -66,7 +65,7 @@ class CollectionState:
         self.strangers_since: float | None = None
         """Since when there are hosts, and none of the admin's own, and the game is not known."""
         self.failed_to_describe: set[str] = set()
-        """Identities of strangers that could not load it, as they say."""
+        """Identities of strangers that reported that they could not load it."""
         self.paused = False
         self.stopped = False
         self.lesson = Lesson()
@@ -131,7 +130,7 @@ class CollectionState:
         return CollectionStatus(
             version=self.learner.version,
             busy=self.learner.batch is not None,
-            pooled=self.num_pooled(described),
+            pooled=described.acceptance.pool.num_segments,
             promised=self.book.promised,
             target=described.target,
             boundary=self.boundary,
@@ -170,7 +169,7 @@ class CollectionState:
             first_slot=worker.instance_ids.start * agents,
             num_slots=0 if replays else slots,
             num_segments=num_segments,
-            local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
+            local=worker.tier == "local",
             now=now,
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
@@ -205,7 +204,7 @@ class CollectionState:
         return "extremes" if every and self.recordings.ask(version, every) else "none"
 
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
-        """Tell a worker of its lease; a worker plays none twice, so saying it again does no harm."""
+        """Tell a worker of its lease; it plays none twice, so repeating is harmless."""
         evaluation = self.evaluation_of(lease)
         message = lease_message(self.config, described.description, lease, evaluation)
         self.send(worker.connection_id, message)
@@ -275,7 +274,7 @@ class CollectionState:
             self.lapse(lease, reason, now)
 
     def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
-        """A worker is of no use any more, its host will end it.
+        """A worker can no longer be used; its host will end it.
 
         Too many workers of the admin's own that the game ended end the run. Those of a guest count for its
         identity alone; they are believed only where the game failed for several and no lease was played.
@@ -301,19 +300,7 @@ class CollectionState:
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""
-        return self.num_pooled(described) >= described.target
-
-    def num_pooled(self, described: Described) -> int:
-        """Segments of the pool that the next batch may take."""
-        pool = described.acceptance.pool
-        if not self.fleet.has_guests or pool.num_segments < described.target:
-            return pool.num_segments
-        kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
-        return sum(len(block.rows) for block in kept)
-
-    def caps(self, described: Described) -> Caps:
-        """How much of a batch one guest may give now."""
-        return Caps(self.fleet.awaited(), described.target)
+        return described.acceptance.pool.num_segments >= described.target
 
     # --- workers and policies ---
 
@@ -365,12 +352,12 @@ class CollectionState:
             counters.global_episode_index += len(finished)
 
     def free(self, batch: ClosedBatch | None) -> None:
-        """The rows of a batch that is dealt with can be written again."""
+        """Free the rows of a finished batch."""
         if batch is not None and self.described is not None:
             self.described.acceptance.rows.give_back(batch.rows)
 
     def free_blocks(self, blocks: list[AcceptedBlock]) -> None:
-        """The rows of blocks that no update will use."""
+        """Free the rows of blocks that no update will use."""
         if self.described is not None:
             for block in blocks:
                 self.described.acceptance.rows.give_back(block.rows)

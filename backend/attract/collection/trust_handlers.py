@@ -42,7 +42,7 @@ def follow(
 
 
 def settle(state: CollectionState, described: Described, now: float) -> None:
-    """Do what the audit's verdicts since the last call mean."""
+    """Apply the audit's verdicts since the last call."""
     audit, acceptance = described.audit, described.acceptance
     if not (audit.passed or audit.lost or audit.caught or audit.notes):
         return
@@ -89,7 +89,7 @@ def _exclude(state: CollectionState, caught: ForgerCaught, now: float) -> None:
 
 
 def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
-    """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
+    """The next update trains these blocks: remember the first version with a share of each guest."""
     known = state.first_versions
     for block in blocks:
         if not block.local and len(known) < MAX_GUESTS:
@@ -137,7 +137,7 @@ def game_checked(state: CollectionState, event: GameChecked, now: float) -> None
 
 
 def report_what_is_off(state: CollectionState, described: Described) -> None:
-    """Say once which checks of guests do not take place."""
+    """Note once which checks of guests do not take place."""
     for kind, check, what in (
         ("audit", described.audit, "what visitors play is not verified"),
         ("bounds", described.bounds, "visitors' observations are not held to their bounds"),
@@ -148,7 +148,7 @@ def report_what_is_off(state: CollectionState, described: Described) -> None:
 
 
 def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[RejectedRow], now: float) -> None:
-    """An update is done: who was wrong in it, and who is cleared by it.
+    """An update is done: who was wrong in it.
 
     Where nothing could be confirmed, for any worker, the policy behaves differently in browsers than in the
     learner: no worker is blamed, and after a few such updates the run pauses.
@@ -183,17 +183,10 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
     for identity, count in wrong.items():
         reason = state.conduct.wrong_segments(identity, workers[identity].tier, count, now)
         leave_out(state, identity, reason, now)
-    if state.conduct.has_probation:
-        present = {state.fleet.by_id(int(worker_id)).identity for worker_id in set(batch.worker_id.tolist())}
-        for identity in sorted(present - wrong.keys()):
-            if state.conduct.clean_update(identity):
-                state.note(
-                    "conduct", f"the ban of the browser {identity} is lifted: all its results were confirmed"
-                )
 
 
 def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:
-    """An identity gets no leases from now on: those it has lapse, what no update has yet is thrown away.
+    """An identity gets no leases from now on: those it has lapse, what no update has yet is dropped.
 
     `reason`: what `Conduct` says; None: nothing happens.
     """
@@ -216,7 +209,7 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
 
 
 def message_wrong(state: CollectionState, event: MessageWrong, now: float) -> None:
-    """Count what cannot be against its worker, and trust its earlier replays no more."""
+    """Count an impossible message against its worker, and no longer trust its earlier replays."""
     worker = state.fleet.of(event.connection_id)
     if isinstance(worker, Worker):
         if state.described is not None:

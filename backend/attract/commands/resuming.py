@@ -6,8 +6,8 @@ from typing import Any
 
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import DONE, GOAL_MISSED
-from attract.run.archive import RunArchive
 from attract.run.start_checks import trained_steps
+from attract.runs.archive import RunArchive
 from attract.runs.directory import LATEST, RunDirectory, discard_unused, find_run, trained_run_ids
 
 

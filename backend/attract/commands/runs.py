@@ -10,8 +10,9 @@ from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
-from attract.run.archive import RunArchive
-from attract.run.catalogue import RunCatalogue
+from attract.run.settings_view import settings_of
+from attract.runs.archive import RunArchive
+from attract.runs.catalogue import RunCatalogue
 from attract.runs.plain_text import plain
 from attract.schema.run_list import RunList, RunRow
 from attract.settings.run import ServerSettings
@@ -28,7 +29,7 @@ GAP: Final = 2
 def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
     """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
     games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
-    catalogue = RunCatalogue(RunArchive(server.runs_dir), games, lambda: None)
+    catalogue = RunCatalogue(RunArchive(server.runs_dir), lambda game: settings_of(games, game, {}))
     return catalogue.list(query, sort, limit=limit, seconds=None)
 
 

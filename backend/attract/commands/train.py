@@ -36,7 +36,6 @@ from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.processes.interrupt import Interrupts
-from attract.run.plan import policy_ids
 from attract.run.plan_text import plan_lines
 from attract.run.progress import RunResult
 from attract.run.service import RunService
@@ -46,12 +45,13 @@ from attract.schema.answers import TrainAnswer, TrainLine
 from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.in_process import Gateway, running_gateway
+from attract.settings.collection import policy_ids
 from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings, ServerSettings
 
 REFRESH_SECONDS = 0.25
 FINAL_CODES = (DONE, GOAL_MISSED)
-"""After any other end the run may be gone on with: hosts elsewhere wait for that."""
+"""After any other end the run may be resumed: hosts elsewhere wait for that."""
 NEXT_COMMANDS = (
     ("attract eval latest", "how good it is"),
     ("attract export latest --out policy --format js", "the agent, for a page"),

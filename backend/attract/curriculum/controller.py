@@ -232,7 +232,7 @@ class CurriculumController:
             self.lessons.load(state["lesson"])
 
     def load_rounds(self, state: Mapping[str, Any]) -> None:
-        """Another learner goes on from its checkpoint: later rounds of averaging are due again."""
+        """Another learner continues from its checkpoint: later rounds of averaging are due again."""
         self._rounds = int(state.get("federated_rounds", 0))
 
     # --- inside ---

@@ -92,7 +92,7 @@ class EpisodeWindow:
         return metrics
 
     def clear(self) -> None:
-        """Forget all: from now on another task is played."""
+        """Forget all: another task is played from now on, or some of them were forged."""
         for column in (self._returns, self._lengths, self._metrics):
             column.clear()
 

@@ -76,7 +76,7 @@ class History:
         self.evaluation: tuple[Returns, Returns] | None = None
         """The newest evaluation: its returns, and the training returns of that time."""
         self.constants: tuple[int, int, float] | None = None
-        """Count of the observation's numbers that never changed, index and value of the first; None: none."""
+        """Count of observation numbers that never changed, index and value of the first; None without one."""
         self._min_constants = math.inf
         self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
         self._steps: deque[int] = deque(maxlen=KEPT_UPDATES)

@@ -86,9 +86,9 @@ class Batch:
     policy_lag: Tensor | None = None
     """[S] integer, the learner's version less the one that acted; None: no lag."""
     reward_bonus: Tensor | None = None
-    """[T, S] float32, a wrapper's intrinsic rewards, on top of the scaled rewards; None: none."""
+    """[T, S] float32, a wrapper's intrinsic rewards, on top of the scaled rewards; None without a wrapper."""
     advantage_bonus: Tensor | None = None
-    """[T, S] float32, a wrapper's own advantages, added to those that the algorithm estimates; None: none."""
+    """[T, S] float32, a wrapper's advantages, added to those of the algorithm; None without a wrapper."""
 
     @property
     def num_steps(self) -> int:

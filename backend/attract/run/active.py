@@ -333,7 +333,7 @@ class ActiveRun:
 
     @property
     def evaluated(self) -> tuple[int, int] | None:
-        """Episodes of the evaluation under way that have their result, and all; None: none is under way."""
+        """Finished and all episodes of the current evaluation; None while there is none."""
         return self.runner.collection.evaluated
 
     def end_evaluation(self) -> bool:
@@ -398,7 +398,7 @@ class ActiveRun:
             self._background.spawn(self._look_at_game())
 
     async def _accept(self) -> None:
-        """The learner goes on from the checkpoint: from now on the resumed run is written."""
+        """The learner continues from the checkpoint: from now on the resumed run is written."""
         description = self._progress.description
         if self._keep_start is not None and description is not None:
             await self._record.accept(partial(self._keep_start, description))

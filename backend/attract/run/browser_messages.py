@@ -116,9 +116,9 @@ class BrowserSide:
             raise
         except Exception as error:
             self.faults += 1
-            log.exception("what a browser said (%s) could not be dealt with: its socket is closed", what)
+            log.exception("a browser's message (%s) could not be handled: its socket is closed", what)
             raise ProtocolError(
-                f"the server could not deal with {what}: {type(error).__name__}",
+                f"the server could not handle {what}: {type(error).__name__}",
                 code="internal",
                 close_code=close_codes.INTERNAL,
                 fix="the server's log has the fault; report it",

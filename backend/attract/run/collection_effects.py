@@ -45,13 +45,21 @@ def unconfirmed(state: CoreState, effect: collecting.Unconfirmed, now: float) ->
         state.changed()
 
 
+def forger_caught(state: CoreState, effect: collecting.ForgerCaught, now: float) -> None:
+    """A guest is banned whose episodes may have counted: they decide about no goal and no best version."""
+    if effect.first_version is not None:
+        state.progress.goal.window.clear()
+        state.evaluations.forget_return()
+    state.out.append(effect)
+
+
 def game_known(state: CoreState, effect: collecting.GameKnown, now: float) -> None:
     """A browser has loaded the game."""
     describe(state, effect.description, now)
 
 
 def describe(state: CoreState, description: GameDescription, now: float) -> None:
-    """The game is known: prepare it, or refuse a game that is not the one of before."""
+    """The game is known: prepare it, or refuse one that differs from the resumed run's."""
     has_begun = state.progress.description is not None
     known = state.progress.description or state.expected
     if known is not None and known != description:
@@ -110,4 +118,5 @@ HANDLERS: Final[dict[type[Any], Handler]] = {
     collecting.GameKnown: game_known,
     collecting.GameBroken: game_broken,
     collecting.Unconfirmed: unconfirmed,
+    collecting.ForgerCaught: forger_caught,
 }

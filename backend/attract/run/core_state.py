@@ -86,7 +86,7 @@ class CoreState:
         self.train: Train | None = None
         """The last update that was begun, as the learner was told."""
         self.refusal: str | None = None
-        """Why the disk takes nothing."""
+        """Why the disk refuses writes."""
         self.expected = expected
         """What the game of a resumed run must say of itself."""
         self.is_aborted = False

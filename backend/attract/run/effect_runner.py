@@ -14,7 +14,7 @@ from attract.run.effects import Effect
 from attract.run.inputs import Broke, Collected, Input
 
 SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
-"""What is only told: a run goes on where one of these cannot be."""
+"""Notifications: a run continues if one of these fails."""
 log = logging.getLogger(__name__)
 
 
@@ -107,7 +107,7 @@ class EffectRunner:
                 # The sender of the input is not to blame, and the other effects are not lost.
                 if isinstance(effect, SPARED):
                     self.num_faults += 1
-                    log.exception("a %s could not be carried out: it is left out", type(effect).__name__)
+                    log.exception("%s failed and is skipped", type(effect).__name__)
                 else:
                     self._fail(error)
         if self._core.has_policy:

@@ -142,7 +142,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is only told could not be dealt with; the run goes on."""
+    """A notification could not be sent; the run continues."""
 
     what: str
     error: Exception

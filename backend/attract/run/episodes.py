@@ -6,8 +6,8 @@ from pathlib import Path
 from attract.errors import AttractError, ConfigurationError
 from attract.games.kept_builds import serve_kept_build
 from attract.games.library import GameLibrary
-from attract.run.archive import RunArchive, known_run
 from attract.run.episode_keeper import limits_of
+from attract.runs.archive import RunArchive, known_run
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.episodes import EpisodeStore, NewEpisode
 from attract.schema.episode_actions import check_recorded

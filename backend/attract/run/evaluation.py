@@ -7,7 +7,6 @@ from typing import Literal
 
 from attract.curriculum.metrics import EVALUATION_PREFIX
 from attract.schema.api import EvaluationView
-from attract.schema.versions import VersionEvaluation
 
 Purpose = Literal["asked", "callback", "goal"]
 """`asked`: by a person or a program; `callback`: it fell due; `goal`: it decides whether the run is over."""
@@ -67,7 +66,7 @@ class Evaluations:
         return self._queue[0]
 
     def done(self) -> EvaluationRequest | None:
-        """End the evaluation under way and return it; None: none was."""
+        """End the current evaluation and return it; None if there is none."""
         if not self._has_begun:
             return None
         self._has_begun = False
@@ -99,6 +98,10 @@ class Evaluations:
         self._best_return = mean
         return True
 
+    def forget_return(self) -> None:
+        """Whatever training return comes next is the highest: those until now cannot be trusted."""
+        self._best_return = None
+
     def state(self) -> dict[str, float | None]:
         """What the best version came to, for a checkpoint."""
         return {"return": self._best_return, "evaluation": self._best_evaluation}
@@ -119,16 +122,3 @@ def evaluation_metrics(view: EvaluationView) -> dict[str, float]:
     for agent, mean in enumerate(view.agent_return_means):
         values[f"{family}mean_reward/agent_{agent}"] = mean
     return values
-
-
-def evaluations_of(values: Mapping[str, float]) -> list[VersionEvaluation]:
-    """The evaluations that a version's metrics tell of."""
-    return [
-        VersionEvaluation(
-            deterministic=deterministic,
-            return_mean=values[f"{family}mean_reward"],
-            return_std=values.get(f"{family}std_reward"),
-        )
-        for deterministic, family in EVALUATION_PREFIX.items()
-        if f"{family}mean_reward" in values
-    ]

@@ -223,7 +223,7 @@ class CentralRelay:
                         log.error("the inference process failed: %s\n%s", message.text, message.stack)
                         last_error = message.text
         except Exception as error:
-            log.exception("what the inference process said could not be dealt with")
+            log.exception("a message of the inference process could not be handled")
             last_error = f"{type(error).__name__}: {error}"
         if not self._ending:
             why = f": {last_error}" if last_error else ""

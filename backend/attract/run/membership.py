@@ -61,7 +61,7 @@ class Membership:
                 f"run {hello.run_id} is not active",
                 code="run",
                 close_code=close_codes.RUN,
-                fix="end this worker; the host is told of the next run",
+                fix="end this worker; the host will hear of the next run",
             )
         self._join(active, connection_id, hello, tier, identity)
 
@@ -85,7 +85,7 @@ class Membership:
             try:
                 run.browsers.handle_message(connection_id, message)
             except ProtocolError:
-                # For the line that tells of it: which lease was it about?
+                # For the log line: which lease was it about?
                 if (lease_id := getattr(message, "lease_id", None)) is not None:
                     bind(lease=int(lease_id))
                 raise

@@ -9,10 +9,10 @@ from typing import Final
 
 from attract.errors import CheckpointError, UnknownRunError
 from attract.run.active import ActiveRun
-from attract.run.archive import RunArchive, known_run
-from attract.run.plan import policy_ids
+from attract.runs.archive import RunArchive, known_run
 from attract.runs.version_model import version_model
 from attract.schema.versions import VersionsView
+from attract.settings.collection import policy_ids
 
 MAX_CACHED_BYTES: Final = 32 << 20
 """Size of all models of older versions at hand; the one that was asked for longest ago goes first."""
@@ -35,13 +35,11 @@ class RunModels:
         """A run's policies. Raises: UnknownRunError."""
         if (run := self._active_run(run_id)) is not None:
             return policy_ids(run.settings.collection.seats)
-        with known_run(run_id):
-            return self._archive.policy_ids(run_id)
+        return self._archive.policy_ids(run_id)
 
     def versions(self, run_id: str) -> VersionsView:
         """The versions that are there. It reads files: not for the event loop. Raises: UnknownRunError."""
-        with known_run(run_id):
-            return VersionsView(run_id=run_id, versions=self._archive.versions(run_id))
+        return VersionsView(run_id=run_id, versions=self._archive.versions(run_id))
 
     def latest_version(self, run_id: str) -> int:
         """Newest version whose ONNX models can be had. Raises: UnknownRunError."""
@@ -50,8 +48,7 @@ class RunModels:
             if run.policy(run.policy_version, name) is None:
                 raise UnknownRunError(f"run {run_id} has no policy yet")
             return run.policy_version
-        with known_run(run_id):
-            version = self._archive.exported_version(run_id)
+        version = self._archive.exported_version(run_id)
         if version is None:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return version
@@ -83,8 +80,7 @@ class RunModels:
 
     def document(self, run_id: str) -> bytes:
         """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
-        with known_run(run_id):
-            document = self._archive.exported_document(run_id)
+        document = self._archive.exported_document(run_id)
         if document is None:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return document

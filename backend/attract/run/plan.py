@@ -1,10 +1,8 @@
 """Translates a run's settings for the collection core and for the learner."""
 
 import secrets
-from collections.abc import Sequence
 
 from attract.collection.config import BLOCK_BYTES, CollectionConfig
-from attract.collection.seating import MAIN, Seating
 from attract.errors import ConfigurationError
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -43,11 +41,6 @@ def collection_config(
     # Without normalisation there are no statistics to set.
     is_normalised = settings.algorithm_settings.normalize_observations
     return config if is_normalised else config.with_settings(warmup_steps=0)
-
-
-def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
-    """The policies of a run with these `collection.seats`, in the order of their first seat."""
-    return Seating(tuple(seats) or (MAIN,)).policy_ids
 
 
 def create_store(

@@ -115,15 +115,15 @@ def why_autograd(settings: RunSettings, description: GameDescription) -> str | N
     if settings.learner == "autograd":
         return "as it is set"
     if not settings.algorithm_settings.has_fused_steps:
-        return f"for {settings.algorithm} has no other"
+        return f"since {settings.algorithm} has no other"
     if settings.device == "cuda":
-        return "for it computes on a GPU"
+        return "since it computes on a GPU"
     if settings.policy.recurrent != "none":
-        return f"for the policy has a memory ({settings.policy.recurrent})"
+        return f"since the policy has a memory ({settings.policy.recurrent})"
     if sees_pictures(description):
-        return "for the policy sees pictures"
+        return "since the policy sees pictures"
     if settings.cloning.demonstrations is not None:
-        return "for demonstrations count beside experience"
+        return "since it also learns from demonstrations"
     return None
 
 
@@ -141,7 +141,7 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     over = settings.schedule_steps
     # Schedules that end with the run need no line.
     is_shown = verbose or over != settings.total_steps
-    text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
+    text = f"schedules: {', '.join(names)} change over {over:,} agent steps, then stay constant"
     return [text] if is_shown else []
 
 

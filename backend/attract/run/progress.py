@@ -1,4 +1,4 @@
-"""How far a run is: counters, versions, time, returns; and what is told of it."""
+"""A run's progress: counters, versions, time, returns, and notices about them."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,6 @@ from attract.diagnosis.verdict import UNMEASURED, Verdict, as_evaluated, as_meas
 from attract.run.effects import Kind
 from attract.run.goal import Goal
 from attract.run.life import Life
-from attract.run.plan import policy_ids
 from attract.run.statistics import Statistics
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import (
@@ -33,6 +32,7 @@ from attract.schema.base import WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Counters, Ready
 from attract.schema.messages import ParameterDistribution
+from attract.settings.collection import policy_ids
 from attract.settings.run import RunSettings
 
 WAITING_SECONDS = 5.0

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from attract import __version__
 from attract.errors import CheckpointError
-from attract.run.archive import VIEW
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
 from attract.run.events import EventHub
+from attract.runs.archive import VIEW
 from attract.runs.background_trackers import open_trackers
 from attract.runs.checkpoint_document import counters_of, read_document
 from attract.runs.directory import RunDirectory
@@ -41,7 +41,7 @@ class RunRecord:
     """Writes what one active run leaves behind; owned by the active run, used on the event loop alone.
 
     Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets. While
-    the disk refuses, what must be kept waits for room; what only tells of the moment is let go.
+    the disk refuses, what must be kept waits for room; what only describes the moment is dropped.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RunRecord:
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
     async def accept(self, keep_start: Callable[[], None]) -> None:
-        """The run goes on from its checkpoint: `keep_start` writes with what; once, for a resumed run."""
+        """The run continues from its checkpoint: `keep_start` writes its start; once, for a resumed run."""
         if not self._is_accepted:
             await self._keep("what the run is resumed with", keep_start)
             self._is_accepted = True

@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 from attract.errors import CheckpointError
-from attract.run.archive import VIEW
+from attract.runs.archive import VIEW
 from attract.runs.checkpoint_document import read_counters
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore

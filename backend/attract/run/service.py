@@ -13,13 +13,10 @@ from attract.games.kept_game import CODE, MAX_CODE_BYTES, serve_kept_game
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun, KeepStart, TakeEpisodes
-from attract.run.archive import RunArchive, known_run
-from attract.run.catalogue import RunCatalogue
 from attract.run.effects import Kind
 from attract.run.episodes import RunEpisodes
 from attract.run.events import EventHub
 from attract.run.health import RunHealth
-from attract.run.history import RunHistory
 from attract.run.membership import Membership
 from attract.run.models import RunModels
 from attract.run.notifications import Listener
@@ -30,6 +27,8 @@ from attract.run.record import RunRecord
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of, settings_resumed
 from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
+from attract.runs.archive import RunArchive, known_run
+from attract.runs.catalogue import RunCatalogue
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.log_lines import bind
 from attract.runs.run_ids import create_run_id
@@ -69,13 +68,14 @@ class RunService:
         self.games = games
         self._start_learner = start_learner
         self._clock = clock
-        self._archive = RunArchive(settings.runs_dir)
+        self.archive = RunArchive(settings.runs_dir)
         self.catalogue = RunCatalogue(
-            self._archive, games, lambda: None if self.active is None else self.active.view()
+            self.archive,
+            lambda game: settings_of(games, game, {}),
+            lambda: None if self.active is None else self.active.view(),
         )
-        self.history = RunHistory(self._archive)
-        self.models = RunModels(self._archive, lambda: self.active)
-        self.episodes = RunEpisodes(self._archive, games)
+        self.models = RunModels(self.archive, lambda: self.active)
+        self.episodes = RunEpisodes(self.archive, games)
         self._active: ActiveRun | None = None
         self._starting = False
         self.membership = Membership(games, lambda: self.active)
@@ -128,7 +128,7 @@ class RunService:
         """
         if resumed is None:
             return settings_of(self.games, game, given)
-        return join_layers(settings_resumed(self._archive.runs_dir, resumed), Layer(given))
+        return join_layers(settings_resumed(self.archive.runs_dir, resumed), Layer(given))
 
     async def start_run(
         self,
@@ -161,8 +161,8 @@ class RunService:
         if resume:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
-            run_id = find_run(self._archive.runs_dir, run_id)
-            past = self._archive.directory(run_id)
+            run_id = find_run(self.archive.runs_dir, run_id)
+            past = self.archive.directory(run_id)
             check_resumed(past, settings)
             game = game or str(past.read_config()["game"])
         chosen = settings.run
@@ -175,10 +175,10 @@ class RunService:
             kept = None if past is None else past.read(CODE, MAX_CODE_BYTES)
             module = await self.games.resolve(game, device_of(kept or b""))
             if resume and run_id is not None:
-                directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+                directory = RunDirectory.open_locked(self.archive.runs_dir, run_id)
             else:
                 name = run_id or create_run_id(game, project_dir=self._settings.project_dir)
-                directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
+                directory = RunDirectory.create(self.archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
                 keep_start = partial(write_start, directory, game, chosen, module)
                 if not resume:
@@ -271,7 +271,7 @@ class RunService:
         Raises: RunActiveError: another run is active, or a version of an active one is asked for.
             ConfigurationError: no such run, or no policy yet. UnknownRunError: no such version.
         """
-        run_id = find_run(self._archive.runs_dir, run_id)
+        run_id = find_run(self.archive.runs_dir, run_id)
         if self.active is not None and self.active.run_id == run_id:
             if version is not None:
                 raise RunActiveError(run_id)
@@ -293,8 +293,8 @@ class RunService:
 
         Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
         """
-        run_id = find_run(self._archive.runs_dir, run_id)
-        version = self._archive.directory(run_id).marked("best") if version is None else version
+        run_id = find_run(self.archive.runs_dir, run_id)
+        version = self.archive.directory(run_id).marked("best") if version is None else version
         if self.active is not None and self.active.run_id == run_id:
             return await self.active.export(out_dir, version)
         async with self._opened(run_id) as run:
@@ -307,10 +307,10 @@ class RunService:
             ConfigurationError: it has no version to go back to.
         """
         with known_run(run_id):
-            run_id = find_run(self._archive.runs_dir, run_id)
+            run_id = find_run(self.archive.runs_dir, run_id)
         if self.active_run_id == run_id:
             raise RunActiveError(run_id)
-        _, newest = roll_back(self._archive.runs_dir, run_id, version)
+        _, newest = roll_back(self.archive.runs_dir, run_id, version)
         self._audit.write("rolled_back", run=run_id, version=newest)
         return self.view(run_id)
 
@@ -335,9 +335,9 @@ class RunService:
         if self.active is not None and self.active.run_id == run_id:
             return self.active.view()
         with known_run(run_id):
-            view = self._archive.view(find_run(self._archive.runs_dir, run_id))
-            serve_kept_game(self.games, self._archive.directory(view.run_id))
-        return self.catalogue.index.titled(view)
+            view = self.archive.view(find_run(self.archive.runs_dir, run_id))
+            serve_kept_game(self.games, self.archive.directory(view.run_id))
+        return view
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -348,7 +348,7 @@ class RunService:
 
     def log(self, run_id: str, *, whole: bool = True) -> LogView:
         """The end of a run's log files; `whole`: not only of its game's. Raises: UnknownRunError."""
-        return LogView(entries=self.history.log_entries(self.view(run_id).run_id, whole=whole))
+        return LogView(entries=self.archive.log_entries(self.view(run_id).run_id, whole=whole))
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
@@ -356,7 +356,7 @@ class RunService:
         if self.active is not None:
             raise RunActiveError(self.active.run_id)
         if self._starting:
-            raise RunActiveError("that is being started")
+            raise RunActiveError("", is_starting=True)
         self._starting = True
         try:
             yield
@@ -420,13 +420,13 @@ class RunService:
     async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:
         """A past run made active to look at its policy: nothing is trained."""
         with self._claim():
-            directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+            directory = RunDirectory.open_locked(self.archive.runs_dir, run_id)
             with _closing_on_error(directory):
                 if not directory.versions():
                     raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
                 config = directory.read_config()
                 module = serve_kept_game(
-                    self.games, self._archive.directory(run_id)
+                    self.games, self.archive.directory(run_id)
                 ) or await self.games.resolve(str(config["game"]))
                 settings = directory.read_settings()
                 await self._activate(settings, module, directory, None, True)
@@ -473,14 +473,14 @@ class RunService:
 
     def _source(self, run_id: str) -> RunDirectory:
         """The run that another is to start from."""
-        return self._archive.directory(find_run(self._archive.runs_dir, run_id))
+        return self.archive.directory(find_run(self.archive.runs_dir, run_id))
 
     def _notify(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
             try:
                 listener(kind, body)
             except (Exception, SystemExit):  # rich exits so when its terminal is gone; the run goes on.
-                log.exception("a listener of %s events failed: it is told nothing more", kind)
+                log.exception("a listener of %s events failed: it gets no more events", kind)
                 self._listeners.remove(listener)
 
 

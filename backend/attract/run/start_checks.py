@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from attract.errors import ConfigurationError
-from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import DOCUMENT_FILE, read_counters
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
+from attract.settings.collection import policy_ids
 from attract.settings.given import LayeredSettings
 from attract.settings.run import RunSettings
 
@@ -86,7 +86,7 @@ def check_resumed(directory: RunDirectory, settings: LayeredSettings) -> None:
         raise ConfigurationError(
             f"run {run_id} has trained {done:,} steps already, which count",
             setting=f"total_steps {total}",
-            fix=f"give more than {done}, or leave it out to go on without an end",
+            fix=f"give more than {done}, or omit it to continue without an end",
         )
 
 

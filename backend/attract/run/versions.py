@@ -130,7 +130,7 @@ def learner_failed(state: CoreState, event: inputs.LearnerFailed, now: float) ->
 
 
 def go_on_with(state: CoreState, ready: Ready, now: float) -> None:
-    """Training goes on with a learner; the first of a session may bring what a checkpoint knew (D2)."""
+    """Training continues with a learner; a session's first may bring what a checkpoint knew (D2)."""
     if state.was_resumed:
         state.controller.load_rounds(ready.curriculum)
     else:

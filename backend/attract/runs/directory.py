@@ -125,7 +125,7 @@ class RunDirectory:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
                     setting="run_id",
-                    fix="name another; `attract train` goes on by --resume, or replaces it by --force",
+                    fix="choose another name; --resume continues this run, --force replaces it",
                 )
             fd = lock_folder(path)
             move_to_trash(path)
@@ -357,19 +357,20 @@ class RunDirectory:
         return find_version(name, self.versions(), self.marked("best"), run_id=self.run_id)
 
     def resumed_from(self) -> str:
-        """What a resumed run goes on from, as no earlier start did; empty without a version above 0.
+        """Salt of a resumed run's random streams, new at each start; empty without a version above 0.
 
-        The newest version, and how many were set aside as damaged: training makes those numbers anew.
+        It has the newest version and the number of versions set aside as damaged, whose numbers training uses
+        again.
         """
         newest = max(self.versions(), default=0)
         num_damaged = sum(1 for _ in self.checkpoints.glob("*.broken-*"))
         return f"{newest}.{num_damaged}" if newest or num_damaged else ""
 
     def roll_back(self, version: int) -> int:
-        """Set aside every version after `version`, so that a resumed run goes on from before them (rule C10).
+        """Set aside every version after `version`, so that a resumed run continues before them (rule C10).
 
         Their folders stay as `<version>.broken-<4 hex>`, and what was exported as `export.broken-<4 hex>`.
-        The run's next streams are others than theirs were.
+        The run's next random streams differ from theirs.
 
         Returns: the version that is the newest now: `version`, or where that was pruned the next older one
             that is kept, or the oldest of all.

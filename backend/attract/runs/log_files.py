@@ -37,7 +37,7 @@ class _BoundedFile(RotatingFileHandler):
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
-        """A full disk is told of elsewhere; that it takes no log either is no news."""
+        """A full disk is reported elsewhere; a failing log adds nothing."""
 
 
 class GameConsole(_BoundedFile):

@@ -44,7 +44,7 @@ def find_version(
 
     Args:
         versions: those of run `run_id`, ascending.
-        best: the one that is marked so; None: none is, and `best` is the newest.
+        best: the version marked so; None if no version is marked: then `best` is the newest.
 
     Raises: ConfigurationError: it names none, listing the versions that are there.
     """

@@ -132,7 +132,7 @@ class WorkerView(WireModel):
     identity: Text = ""
     """Key of its conduct record; used to lift a ban."""
     left_out: Text | None = None
-    """Why it gets no leases, or is on probation; None: it is like any other."""
+    """Why it gets no leases; None: it is like any other."""
     deflates: bool = False
     """Whether it found that deflating pictures pays on its way here: its newest block came so."""
 
@@ -203,7 +203,7 @@ class GameReport(WireModel):
     num_workers: Count = 0
     """Workers that it came from; 0: no worker's."""
     episode_id: str | None = None
-    """The episode that failed, which the run keeps; None: none is kept."""
+    """The episode that failed, which the run keeps; None if it is not kept."""
     severity: Literal["error", "warning"] = "error"
     """`warning`: advice of a check."""
     fault_id: str = ""
@@ -287,7 +287,7 @@ class Finding(WireModel):
     finding_id: Name
     """Stable, such as `reward-constant`; at most one of each at a time."""
     kind: Literal["learning", "speed"]
-    """`speed`: it learns, and takes longer than it need."""
+    """`speed`: it learns, but more slowly than it could."""
     text: Text
     """One sentence with its number, without a full stop."""
     value: float
@@ -298,7 +298,7 @@ class Finding(WireModel):
     """The flag of `attract train` that does it; None where the game has to be changed."""
     first_update: Count
     first_agent_steps: Count
-    """When it was first seen; it is said once it has lasted."""
+    """When it was first seen; it is reported once it has lasted."""
     withdrawn: bool = False
     """It no longer holds."""
 
@@ -313,7 +313,7 @@ class EvaluationView(WireModel):
     length_mean: float
     deterministic: bool
     confirmed: bool = True
-    """Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version."""
+    """Played by hosts of the admin's own; evaluations by strangers reach no goal and mark no best version."""
     agent_return_means: list[float] = []
     """Mean return of each agent, for games of several; `return_mean` is over all of them."""
     returns: list[float] = []
@@ -365,7 +365,7 @@ class BeginningView(FiniteModel):
     total_steps: Count = 0
     """Agent steps that the stage needs; 0: it is not measured by steps."""
     max_seconds: Seconds | None = None
-    """Time limit of the stage; None: none."""
+    """Time limit of the stage; None if it has no limit."""
     text: str = ""
     """All of this in words."""
 
@@ -403,7 +403,7 @@ class RunView(RunSummary):
     beginning: BeginningView | None = None
     """Stage before the first update of this session; None afterwards."""
     newest_model: Count | None = None
-    """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
+    """The newest version whose ONNX models are available; None if there is none."""
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None

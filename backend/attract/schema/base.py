@@ -29,7 +29,7 @@ MAX_AGENTS: Final = 256
 """Agents per game; a lease has a seat for each."""
 MAX_AMOUNT: Final = 1e30
 HUGE_REWARD: Final = 1e9
-"""Beside a reward above this, and above this many times the usual size, others vanish."""
+"""A reward above this, and above this many times the usual size, makes the others negligible."""
 Amount = Annotated[float, Field(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """A number from a worker: sums, squares and means of very many stay finite."""
 Seconds = Annotated[float, Field(ge=0, le=1e9)]

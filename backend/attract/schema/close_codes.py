@@ -11,7 +11,7 @@ GOING_AWAY: Final = 1001
 TOO_LARGE: Final = 1009
 """A frame was larger than `max_frame_bytes`."""
 INTERNAL: Final = 1011
-"""A fault of the server's own in dealing with what this peer said; its log has it."""
+"""The server failed to handle a message of this peer; its log has the error."""
 BACKPRESSURE: Final = 1013
 """The peer does not read as fast as it is sent to, or the server is full; try again later."""
 VERSION: Final = 4001

@@ -160,7 +160,7 @@ class ReplayEpisodes(FiniteModel):
 
 
 class EpisodesReplayed(FiniteModel):
-    """Host: what came of the episodes of a `replay_episodes`."""
+    """Host: the results of a `replay_episodes`."""
 
     type: Literal["episodes_replayed"] = "episodes_replayed"
     replay_id: Count

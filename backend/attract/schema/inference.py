@@ -36,7 +36,7 @@ class BeginInference(WireModel):
     outbound_path: str
     """Rings, as this process sees them."""
     trace_path: str | None = None
-    """File for the timeline at the end; None: none."""
+    """File for the timeline at the end; None: it is not written."""
 
 
 class InferPolicy(WireModel):

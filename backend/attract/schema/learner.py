@@ -121,7 +121,7 @@ class Ready(WireModel):
     counters: Counters
     curriculum: dict[str, Any] = {}
     notes: list[Text] = []
-    """Checkpoints that were passed over because they were not whole, and the like; for the user."""
+    """Notes for the user, such as checkpoints that were skipped because they were damaged."""
 
 
 class Trained(WireModel):
@@ -167,7 +167,7 @@ class RejectedRow(WireModel):
     row: int
     largest_difference: float
     is_blamed: bool = True
-    """False: the version that played it is not known here any more, which is no fault of the worker's."""
+    """False: the version that played it is no longer known here; the worker is not at fault."""
 
 
 class Dropped(WireModel):

@@ -434,7 +434,7 @@ class Policy(FiniteModel):
 
 
 class BlockAck(FiniteModel):
-    """A block was dealt with: committed, or thrown away for a reason (rule C1)."""
+    """A block was handled: committed, or dropped for a reason (rule C1)."""
 
     type: Literal["block_ack"] = "block_ack"
     run_id: Name

@@ -10,7 +10,7 @@ CONTINUES: Final = 0
 REPEATS: Final = 1
 """Its newest picture, as often as the stack has pictures: an episode's first."""
 WHOLE: Final = 2
-"""None of both: its older pictures are sent beside the newest."""
+"""Neither: its older pictures are sent beside the newest."""
 
 
 class PackedStacks(FiniteModel):

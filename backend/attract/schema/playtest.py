@@ -110,7 +110,7 @@ class PlaytestEpisode(FiniteModel):
 
 
 class PlaytestDrilled(FiniteModel):
-    """What came of one drill."""
+    """Result of one drill."""
 
     kind: DrillKind
     alarms: Annotated[list[PlaytestAlarm], Field(max_length=64), FailFast()] = []
@@ -123,7 +123,7 @@ class PlaytestDrilled(FiniteModel):
 
 
 class GamePlaytested(FiniteModel):
-    """Host: what came of a `playtest_game`."""
+    """Host: the result of a `playtest_game`."""
 
     type: Literal["game_playtested"] = "game_playtested"
     playtest_id: Count
@@ -136,5 +136,5 @@ class GamePlaytested(FiniteModel):
     problem: Text | None = None
     """Why the game could not be played on, such as a hang."""
     is_late: bool = False
-    """Whether `problem` is one of the real time, as a busy machine causes it: it says nothing of the game."""
+    """Whether `problem` is a matter of real time on a busy machine, not of the game."""
     seconds: float

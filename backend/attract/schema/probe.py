@@ -143,7 +143,7 @@ class ProbeChoice(FiniteModel):
 
     press: Count = 0
     score: Count | None = 0
-    """None: none was found."""
+    """None if none was found."""
     end: Count | None = 0
     """None: an episode ends by its time limit alone."""
     restart: Count = 0

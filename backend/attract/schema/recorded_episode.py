@@ -137,7 +137,7 @@ class EpisodeDifference(FiniteModel):
 
 
 class EpisodeReplay(FiniteModel):
-    """What came of playing a recorded episode again."""
+    """Result of replaying a recorded episode."""
 
     equal: bool
     difference: EpisodeDifference | None

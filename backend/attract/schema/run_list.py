@@ -54,7 +54,7 @@ class RunRow(RunLabels, RunSummary):
     settings: dict[Name, SettingValue] = {}
     """The settings in `RunList.settings`, and those in `changed`, by path."""
     changed: list[Name] = []
-    """Paths of the settings that differ from what the game comes with now."""
+    """Paths of the settings that differ from the game's own settings of today."""
 
 
 class RunList(FiniteModel):
@@ -66,7 +66,7 @@ class RunList(FiniteModel):
     num_hidden: Count
     """Runs that match it and are left out: archived, or ended without an update."""
     num_unread: Count = 0
-    """Runs that were not read yet, so that the answer comes at once; the next request goes on."""
+    """Runs that were not read yet, so that the answer comes at once; the next request reads more."""
     next: Text | None = None
     """`after` of the next page; None: this is the last one."""
     settings: list[Name]

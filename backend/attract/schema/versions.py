@@ -4,7 +4,7 @@ from attract.schema.base import Count, FiniteModel, Name, Seconds, WireModel
 
 
 class VersionEvaluation(WireModel):
-    """What an evaluation of a version said."""
+    """Result of an evaluation of a version."""
 
     deterministic: bool
     return_mean: float

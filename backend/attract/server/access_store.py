@@ -325,7 +325,7 @@ class AccessStore:
                 for statement, values in statements:
                     database.execute(statement, values)
         except (sqlite3.Error, OSError) as error:
-            log.warning("%s takes nothing: %s", path, error)
+            log.warning("cannot write %s: %s", path, error)
             return False
         return True
 

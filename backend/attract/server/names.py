@@ -30,7 +30,7 @@ class ServerNames:
                 self._secure_hosts.add((parts.hostname or "").lower())
 
     def is_open_to(self, scope: Scope) -> bool:
-        """Whether a connection may come over its interface: one that is no loopback needs the admin's word.
+        """Whether a connection may use its interface: other than loopback only if the settings open it.
 
         The setting is `lan`, TLS, or `behind_proxy`, which admits what the proxy forwards.
         """

@@ -229,7 +229,7 @@ def get_metrics(
     max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
 ) -> MetricsView:
     wanted = [name for name in names.split(",") if name] if names else None
-    return service.history.metrics(
+    return service.archive.metrics(
         run_id, wanted, from_steps=from_steps, to_steps=to_steps, max_points=max_points
     )
 
@@ -249,10 +249,10 @@ async def get_events(
         raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
 
     def first() -> Event:
-        return event_of("status", service.view(run_id), service.history.last_event_id(run_id))
+        return event_of("status", service.view(run_id), service.archive.last_event_id(run_id))
 
     def missed() -> list[Event]:
-        return [] if after is None else service.history.events_after(run_id, after)
+        return [] if after is None else service.archive.events_after(run_id, after)
 
     entry = None if grant is None else grant.entry
 

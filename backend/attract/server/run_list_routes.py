@@ -4,8 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from attract.run.catalogue import PAGE
-from attract.run.run_list import NEWEST_FIRST
+from attract.runs.catalogue import NEWEST_FIRST, PAGE
 from attract.schema.run_list import DeletedRun, EditLabels, RunList, RunRow
 from attract.server.guard import routes_for
 from attract.server.parts import Service

@@ -371,7 +371,7 @@ class SocketHub:
                 )
             message = decode_from_browser(data)
             if isinstance(message, Block) and message.packed:
-                # It is worth to us what it is unpacked to, as if it had come like that.
+                # Rate-limit by the unpacked size.
                 meter.count_bytes(claimed_bytes(message), now())
             self._handler.received(connection_id, message)
             if number % FRAMES_PER_TURN == 0:

@@ -1,6 +1,7 @@
 """Settings of collection: the fleet, batch sizes, and how collection and learning take turns."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -8,6 +9,13 @@ from attract.settings.base import Positive, Settings, split_names
 
 PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$", examples=["scout"])]
 """Names files and metrics."""
+MAIN: Final = "main"
+"""The policy of a run that names none."""
+
+
+def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
+    """The policies of a run with these `collection.seats`, in the order of their first seat."""
+    return tuple(dict.fromkeys(seats or (MAIN,)))
 
 
 class CollectionSettings(Settings):

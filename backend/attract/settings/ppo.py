@@ -255,7 +255,7 @@ class PpoSettings(Settings):
     def promising(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What solved plain games sooner than the defaults; see `AlgorithmSettings`.
 
-        Of 27 combinations on eight games these two did (`docs/decisions/0061-epochs.md`): half the passes at
+        Of 27 combinations on eight games these two did (`docs/notebook/learning.md`): half the passes at
         twice the rate, and twice the minibatch at twice the rate.
         """
         if not {"learning_rate", "n_epochs", "minibatch_steps"} <= usual.keys():

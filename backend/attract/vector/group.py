@@ -28,7 +28,7 @@ class GroupMember:
     """Time of the request that is not answered yet; None: no answer is awaited."""
     is_lost: bool = False
     has_reported: bool = False
-    """Whether it was seen before: from then on its steps are counted through."""
+    """Whether it was seen before: from then on its steps are numbered without gaps."""
 
 
 class Group:

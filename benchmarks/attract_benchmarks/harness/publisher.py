@@ -14,7 +14,6 @@ from pathlib import Path
 
 import torch
 
-from attract.collection.seating import MAIN
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.channel import Channel
@@ -37,6 +36,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
+from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
 from attract_benchmarks.harness.publication import DURABLE, ENDED, VERSION
 

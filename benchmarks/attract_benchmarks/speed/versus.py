@@ -30,7 +30,7 @@ NEEDS: Mapping[BaselineName, tuple[str, ...]] = {
     "minimal_ppo": ("gymnasium",),
     "puffer": ("pufferlib",),
 }
-PUFFERLIB_REASON = "PufferLib 3 is not installed; docs/decisions/0053-learner-limits.md says how it is built"
+PUFFERLIB_REASON = "PufferLib 3 is not installed; docs/notebook/performance.md says how to build it"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from attract.commands.runs import BARS, count_text, curve, find_runs, shortened_to, table_of
-from attract.run.indexed_run import IndexedRun
-from attract.run.run_list import row_of
+from attract.runs.catalogue import row_of
+from attract.runs.indexed_run import IndexedRun
 from attract.schema.run_list import RunLabels, RunList, RunRow
 from attract.settings.run import ServerSettings
 from indexed_runs import indexed, run_on_disk

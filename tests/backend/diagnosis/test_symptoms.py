@@ -8,7 +8,8 @@ from attract.settings.presets import PRESET_HELP
 from attract.settings.run import ALGORITHM_SETTINGS
 from planted_failures import PLANTED, table
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+GUIDE = DOCS / "not-learning.md"
 WITHOUT_A_RUN = {
     *("return-fell", "no-improvement", "not-above-random", "evaluation-differs"),
     *("few-decisions", "values-too-high", "explores-long", "still-random", "buffer-small"),
@@ -28,8 +29,9 @@ def test_each_is_planted_in_a_real_game() -> None:
     assert planted == {symptom.finding_id for symptom in SYMPTOMS} - WITHOUT_A_RUN
 
 
-def test_the_guide_shows_what_recorded_runs_say() -> None:
-    assert table() in GUIDE.read_text(), "run `benchmarks/experiments/planted_failures.py --table`"
+def test_the_notebook_shows_what_recorded_runs_say() -> None:
+    notebook = DOCS / "notebook" / "diagnosis.md"
+    assert table() in notebook.read_text(), "run `benchmarks/experiments/planted_failures.py --table`"
 
 
 def test_the_guide_lists_every_preset() -> None:

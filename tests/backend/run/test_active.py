@@ -41,7 +41,7 @@ async def test_hostile_02_a_fault_in_dealing_with_a_browsers_words_closes_its_so
             await fleet.changed.wait_for(lambda: len(fleet.accepted) > before + 8)
         (refused,) = fleet.refused
         assert (refused.code, refused.close_code) == ("internal", 1011)
-        assert refused.reason == "the server could not deal with game_failed: KeyError"
+        assert refused.reason == "the server could not handle game_failed: KeyError"
         assert world.service.active is not None
         assert world.service.active.browsers.faults == 1
         assert world.service.active.view().state == "running"

@@ -192,7 +192,7 @@ def test_a_block_that_cannot_be_written_is_as_if_it_had_never_come() -> None:
     with pytest.raises(ProtocolError) as refused:
         world.side.handle_message(WORKER, block)
     assert (refused.value.code, refused.value.close_code, world.side.faults) == ("internal", 1011, 1)
-    assert refused.value.reason == "the server could not deal with block: OSError"
+    assert refused.value.reason == "the server could not handle block: OSError"
     assert world.sent(BlockAck) == []
     world.store.is_full = False
     world.side.handle_message(WORKER, block)
@@ -301,7 +301,7 @@ def test_a_hello_that_the_core_cannot_take_closes_that_socket() -> None:
     with pytest.raises(ProtocolError) as refused:
         world.connected(cast("Hello", host_hello().model_copy(update={"max_workers": "many"})), HOST)
     assert (refused.value.code, refused.value.close_code) == ("internal", 1011)
-    assert refused.value.reason.startswith("the server could not deal with the hello of a host")
+    assert refused.value.reason.startswith("the server could not handle the hello of a host")
 
 
 def observe(world: World) -> Observe:

@@ -11,6 +11,7 @@ from attract.run.collection_effects import HANDLERS
 from attract.run.core_state import CoreState
 from attract.run.life import Event, PauseReason, Phase
 from attract.schema.api import GameReport
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription, ParameterRange
 from attract.schema.learner import Counters
 from attract.schema.messages import Lease, RolloutClose, RunEnded
@@ -176,3 +177,17 @@ def test_a_worker_that_is_not_restarted_is_among_the_findings_that_pages_see() -
         "worker-lost",
         "worker 0 failed three times within a minute and is not restarted; last: boom",
     )
+
+
+@pytest.mark.parametrize("first_version", [None, 3])
+def test_C10_returns_that_a_forger_may_have_made_decide_about_no_goal_and_no_best(
+    first_version: int | None,
+) -> None:
+    state = run_state()
+    window = state.progress.goal.window
+    window.add(Episode(0, 0, 3, (1e6,), 4, 4, "terminated"))
+    assert state.evaluations.is_best_by_return(window.return_mean)
+    caught = collecting.ForgerCaught("liar", 1, "reward", first_version)
+    assert handled(state, caught) == [caught]
+    assert (window.return_mean is None) == (first_version is not None)
+    assert state.evaluations.is_best_by_return(1.0) == (first_version is not None)

@@ -11,13 +11,13 @@ from attract.curriculum.controller import CurriculumController
 from attract.games.kept_builds import kept_page
 from attract.games.library import GameModule
 from attract.run import effects
-from attract.run.archive import RunArchive
 from attract.run.background import BackgroundTasks, WorkInOrder
 from attract.run.episode_keeper import EpisodeKeeper, description_sha256
 from attract.run.events import EventHub
 from attract.run.notifications import Notifications
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
+from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.episode_choice import EpisodeLimits
 from attract.runs.episodes import FOLDER, EpisodeStore

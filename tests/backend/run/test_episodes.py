@@ -7,8 +7,8 @@ import pytest
 from attract.errors import ConfigurationError, DamagedRunError, FileError, UnknownRunError
 from attract.games.kept_builds import keep_build, write_start
 from attract.games.library import GameLibrary
-from attract.run.archive import RunArchive
 from attract.run.episodes import RunEpisodes
+from attract.runs.archive import RunArchive
 from attract.runs.config_file import CONFIG
 from attract.runs.directory import RunDirectory
 from attract.runs.episode_choice import EpisodeLimits

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.run.evaluation import EvaluationRequest, Evaluations, evaluation_metrics, evaluations_of
+from attract.run.evaluation import EvaluationRequest, Evaluations, evaluation_metrics
 from attract.schema.api import EvaluationView
 
 
@@ -76,16 +76,6 @@ def test_an_evaluation_has_the_names_of_its_mode() -> None:
         "eval_sampled/mean_reward/agent_0": 3,
         "eval_sampled/mean_reward/agent_1": 5,
     }
-
-
-def test_the_evaluations_of_a_version_are_read_from_its_metrics():
-    values = {"eval/mean_reward": 4.0, "eval/std_reward": 0.5, "eval_sampled/mean_reward": 3.0}
-    found = [
-        (evaluation.deterministic, evaluation.return_mean, evaluation.return_std)
-        for evaluation in evaluations_of(values)
-    ]
-    assert found == [(True, 4.0, 0.5), (False, 3.0, None)]
-    assert evaluations_of({"time/fps": 1.0}) == []
 
 
 def test_only_an_evaluation_that_was_asked_for_is_ended_early() -> None:

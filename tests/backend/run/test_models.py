@@ -10,8 +10,8 @@ import pytest
 from attract.errors import UnknownRunError
 from attract.policy.export import OnnxPatcher
 from attract.run import models as module
-from attract.run.archive import RunArchive
 from attract.run.models import RunModels
+from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.exports import model_file
 from attract.runs.metrics import MetricsStore, UpdateRow

@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.run.plan import begin_message, collection_config, create_store, policy_ids
+from attract.run.plan import begin_message, collection_config, create_store
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
 from attract.schema.philox import derive_seed
+from attract.settings.collection import policy_ids
 from attract.settings.run import RunSettings
 from socket_fleet import DESCRIPTION
 

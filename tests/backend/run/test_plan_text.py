@@ -36,11 +36,11 @@ def test_what_a_newcomer_must_know_is_not_left_to_the_details():
     printed = lines(verbose=False, ppo={"learning_rate_schedule": "linear"}, collection={"num_workers": 1})
     assert "3 games at once in 1 worker," in printed[0]
     # Without an end rates fall all the same.
-    assert printed[1] == "schedules: learning_rate change over 1,000,000 agent steps, and then stay"
+    assert printed[1] == "schedules: learning_rate change over 1,000,000 agent steps, then stay constant"
     rates = {"learning_rate_schedule": "linear"}
     assert len(lines(verbose=False, total_steps=900, ppo=rates)) == 1
     sooner = lines(verbose=False, total_steps=900, ppo={**rates, "schedule_steps": 500})
-    assert sooner[1] == "schedules: learning_rate change over 500 agent steps, and then stay"
+    assert sooner[1] == "schedules: learning_rate change over 500 agent steps, then stay constant"
 
 
 def test_S5_what_is_derived_is_told():
@@ -61,11 +61,11 @@ def test_S5_what_is_derived_is_told():
         ({}, "learner: fused on a CPU (--learner autograd: by torch's autograd)"),
         ({"learner": "autograd"}, "learner: autograd, as it is set"),
         ({"algorithm": "dqn"}, "learner: fused on a CPU (--learner autograd: by torch's autograd)"),
-        ({"device": "cuda"}, "learner: autograd, for it computes on a GPU"),
-        ({"policy": {"recurrent": "gru"}}, "learner: autograd, for the policy has a memory (gru)"),
+        ({"device": "cuda"}, "learner: autograd, since it computes on a GPU"),
+        ({"policy": {"recurrent": "gru"}}, "learner: autograd, since the policy has a memory (gru)"),
         (
             {"cloning": {"demonstrations": "played"}},
-            "learner: autograd, for demonstrations count beside experience",
+            "learner: autograd, since it also learns from demonstrations",
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_the_learner_says_that_pictures_stay_with_autograd():
     for observation in (picture, DictSpace(spaces={"map": picture, "place": BoxSpace(shape=[2])})):
         seeing = DESCRIPTION.model_copy(update={"observation": observation})
         printed = plan_lines(RunSettings(), seeing, GAME)
-        assert "learner: autograd, for the policy sees pictures" in printed
+        assert "learner: autograd, since the policy sees pictures" in printed
 
 
 def test_S5_whole_segments_are_counted_as_such():
@@ -102,15 +102,15 @@ def test_S5_whole_segments_are_counted_as_such():
         ),
         (
             {"ppo": {"learning_rate_schedule": "linear"}},
-            "schedules: learning_rate change over 1,000,000 agent steps, and then stay",
+            "schedules: learning_rate change over 1,000,000 agent steps, then stay constant",
         ),
         (
             {"total_steps": 900, "ppo": {"clip_range_schedule": "linear", "prio_alpha": 1.0}},
-            "schedules: clip_range, prio_beta change over 900 agent steps, and then stay",
+            "schedules: clip_range, prio_beta change over 900 agent steps, then stay constant",
         ),
         (
             {"total_steps": 900, "ppo": {"learning_rate_schedule": "linear", "schedule_steps": 500}},
-            "schedules: learning_rate change over 500 agent steps, and then stay",
+            "schedules: learning_rate change over 500 agent steps, then stay constant",
         ),
     ],
 )

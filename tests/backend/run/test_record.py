@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from attract.run.archive import RunArchive
 from attract.run.events import EventHub
 from attract.run.record import COPY_SECONDS, RunRecord
 from attract.runs import background_trackers
+from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunView
@@ -140,6 +140,6 @@ async def test_the_time_of_the_first_row_of_each_session_is_kept(tmp_path: Path)
         for update in (2 * session - 1, 2 * session):
             await record.commit_update(replace(row(update), seconds=float(update)), VIEW)
         await record.close()
-    view = RunArchive(tmp_path).metrics("r", None, from_steps=None, to_steps=None, max_points=10)
+    view = RunArchive(tmp_path).metrics("r", None)
     assert [start.seconds for start in view.clock] == [1.0, 3.0]
     assert before <= view.clock[0].unix_seconds <= view.clock[1].unix_seconds <= time.time()

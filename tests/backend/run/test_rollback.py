@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.run.archive import VIEW
 from attract.run.rollback import roll_back
+from attract.runs.archive import VIEW
 from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore, UpdateRow

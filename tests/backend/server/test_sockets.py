@@ -328,7 +328,7 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
         assert world.hub.refused == {"full": 1}
 
 
-async def test_0058_packed_blocks_count_as_what_they_are_unpacked_to():
+async def test_packed_blocks_count_as_what_they_are_unpacked_to():
     block = played_block()
     pictures = Tensor(dtype="uint8", shape=[4, 3, 84, 84, 1], data=b"little")
     packed = block.model_copy(

@@ -15,7 +15,7 @@ from attract.settings.variables import (
     unread_variables,
 )
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "commands.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "configuration.md"
 
 
 def test_a_variable_per_setting_gives_it() -> None:

@@ -291,10 +291,9 @@ export class Animations {
   #installOrders(): void {
     const { prototype } = this.#window.Animation;
     const own = this.#own;
-    const clock = this;
-    const order = (name: string, obey: (animation: Animation) => void): void =>
-      define(prototype, name, function (this: Animation) {
-        obey(this);
+    const order = (name: string, obey: (animation: Animation, given: unknown) => void): void =>
+      define(prototype, name, function (this: Animation, given: unknown) {
+        obey(this, given);
       });
     const isPast = ({ at, rate }: Course, end: number): boolean =>
       rate < 0 ? at <= 0 || at > end : at < 0 || at >= end;
@@ -351,9 +350,7 @@ export class Animations {
       course.rate = rate;
       own.setTime(animation, course.at);
     };
-    define(prototype, "updatePlaybackRate", function (this: Animation, rate: number) {
-      rated(this, rate);
-    });
+    order("updatePlaybackRate", rated);
     const members: Record<
       string,
       [get: (animation: Animation) => unknown, set?: (animation: Animation, value: unknown) => void]
@@ -443,7 +440,7 @@ export class Animations {
           ? {}
           : {
               set(this: Animation, value: unknown) {
-                set.call(clock, this, value);
+                set(this, value);
               },
             }),
         configurable: true,

@@ -334,7 +334,7 @@ function methodsOf(window: PageWindow, value: unknown): string[] {
   return names;
 }
 
-/** Whether it is a function of the page's, and none of the browser's; what is bound to an object says nothing of itself. */
+/** Whether it is a function of the page, not of the browser. A bound function hides its source and counts as the page's. */
 function isOwn(window: PageWindow, value: unknown): value is (...given: unknown[]) => unknown {
   if (typeof value !== "function") return false;
   const text = attempt(() => String(window.Function.prototype.toString.call(value))) ?? "";

@@ -84,7 +84,7 @@ export function thingsSeen(window: PageWindow): LookThing[] {
     });
 }
 
-/** What is said of the pages in its visible frames: they are looked at by themselves alone. */
+/** Notes about pages in visible frames, which `look` does not enter. */
 export function framesSeen(window: PageWindow): string[] {
   return everyIn(window, "iframe, frame")
     .filter((frame) => frame.checkVisibility(SHOWN))

@@ -66,7 +66,7 @@ export interface BeginningView {
    */
   total_steps: number;
   /**
-   * Time limit of the stage; None: none.
+   * Time limit of the stage; None if it has no limit.
    */
   max_seconds: number | null;
   /**
@@ -224,7 +224,7 @@ export interface EvaluationView {
   length_mean: number;
   deterministic: boolean;
   /**
-   * Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version.
+   * Played by hosts of the admin's own; evaluations by strangers reach no goal and mark no best version.
    */
   confirmed: boolean;
   /**
@@ -245,7 +245,7 @@ export interface Finding {
    */
   finding_id: string;
   /**
-   * `speed`: it learns, and takes longer than it need.
+   * `speed`: it learns, but more slowly than it could.
    */
   kind: "learning" | "speed";
   /**
@@ -266,7 +266,7 @@ export interface Finding {
   setting: string | null;
   first_update: number;
   /**
-   * When it was first seen; it is said once it has lasted.
+   * When it was first seen; it is reported once it has lasted.
    */
   first_agent_steps: number;
   /**
@@ -388,7 +388,7 @@ export interface WorkerView {
    */
   identity: string;
   /**
-   * Why it gets no leases, or is on probation; None: it is like any other.
+   * Why it gets no leases; None: it is like any other.
    */
   left_out: string | null;
   /**
@@ -474,7 +474,7 @@ export interface GameReport {
    */
   num_workers: number;
   /**
-   * The episode that failed, which the run keeps; None: none is kept.
+   * The episode that failed, which the run keeps; None if it is not kept.
    */
   episode_id: string | null;
   /**
@@ -1448,7 +1448,7 @@ export interface PresetView {
 export interface ProbeChoice {
   press: number;
   /**
-   * None: none was found.
+   * None if none was found.
    */
   score: number | null;
   /**
@@ -1704,7 +1704,7 @@ export interface RunList {
    */
   num_hidden: number;
   /**
-   * Runs that were not read yet, so that the answer comes at once; the next request goes on.
+   * Runs that were not read yet, so that the answer comes at once; the next request reads more.
    */
   num_unread: number;
   /**
@@ -1773,7 +1773,7 @@ export interface RunRow {
     [k: string]: boolean | number | string | null;
   };
   /**
-   * Paths of the settings that differ from what the game comes with now.
+   * Paths of the settings that differ from the game's own settings of today.
    */
   changed: string[];
 }
@@ -1838,7 +1838,7 @@ export interface RunView {
    */
   beginning: BeginningView | null;
   /**
-   * The newest version whose ONNX models can be had now; None: none yet, or none any more.
+   * The newest version whose ONNX models are available; None if there is none.
    */
   newest_model: number | null;
   reports: GameReport[];
@@ -2077,7 +2077,7 @@ export interface StudyView {
   error: string | null;
 }
 /**
- * What an evaluation of a version said.
+ * Result of an evaluation of a version.
  */
 export interface VersionEvaluation {
   deterministic: boolean;

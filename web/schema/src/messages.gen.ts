@@ -271,7 +271,7 @@ export interface EpisodeColumns {
   lesson_id: (string | null)[];
 }
 /**
- * A block was dealt with: committed, or thrown away for a reason (rule C1).
+ * A block was handled: committed, or dropped for a reason (rule C1).
  */
 export interface BlockAck {
   type: "block_ack";
@@ -549,7 +549,7 @@ export interface PackedActions {
   data: string;
 }
 /**
- * What came of playing a recorded episode again.
+ * Result of replaying a recorded episode.
  */
 export interface EpisodeReplay {
   equal: boolean;
@@ -609,7 +609,7 @@ export interface EpisodeTerms {
   };
 }
 /**
- * Host: what came of the episodes of a `replay_episodes`.
+ * Host: the results of a `replay_episodes`.
  */
 export interface EpisodesReplayed {
   type: "episodes_replayed";
@@ -826,7 +826,7 @@ export interface GameFinding {
   recorded: RecordedEpisode | null;
 }
 /**
- * Host: what came of a `playtest_game`.
+ * Host: the result of a `playtest_game`.
  */
 export interface GamePlaytested {
   type: "game_playtested";
@@ -854,7 +854,7 @@ export interface GamePlaytested {
    */
   problem: string | null;
   /**
-   * Whether `problem` is one of the real time, as a busy machine causes it: it says nothing of the game.
+   * Whether `problem` is a matter of real time on a busy machine, not of the game.
    */
   is_late: boolean;
   seconds: number;
@@ -891,7 +891,7 @@ export interface PlaytestAlarm {
   tick: number;
 }
 /**
- * What came of one drill.
+ * Result of one drill.
  */
 export interface PlaytestDrilled {
   kind: "soft-lock" | "retry-broken" | "dead-key" | "leak" | "slow";

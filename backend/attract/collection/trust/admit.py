@@ -1,24 +1,18 @@
-"""Door `admit`: whether a guest's block may count at all, and how much of a batch one guest may give."""
+"""Door `admit`: whether a guest's block may count at all, by what its game declares of its numbers."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lease
-from attract.collection.trust.plausibility import GameLimits, Plausibility
 from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block
 from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
 from attract.schema.tensor import view
-from attract.schema.tiers import Tier
 
 SLACK: Final = 1e-5
 """Tolerance as a share of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
@@ -26,34 +20,6 @@ UNBOUNDED: Final = float(np.finfo(np.float32).max)
 """What the SDK writes for infinity in a list of bounds."""
 CONTROLS: Final = 8
 """Blocks of the admin's own workers that must keep to the boxes before guests are held to them."""
-LARGEST_SHARE: Final = 1 / 8
-SLOWEST: Final = 2.0
-"""Caps hold where a batch fills within so many times the time that it would take without them (rule C2)."""
-
-
-class Admission:
-    """Looks at blocks before they count; owned by the acceptance."""
-
-    def __init__(self, description: GameDescription, horizon: int) -> None:
-        self.bounds = Bounds(description)
-        limits = GameLimits(description.num_agents, description.ticks_per_step, description.max_steps or 0)
-        self.plausibility = Plausibility(limits, horizon)
-
-    def admit(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
-        """What a block has outside of the game's boxes, in words; None: it may count.
-
-        Raises: ProtocolError: naming the field that no game of this description can give.
-        """
-        bounds = self.bounds
-        if lease.local:
-            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
-            if bounds.wants_control:
-                bounds.control(block)
-            return None
-        if lease.is_strangers_play:
-            self.plausibility.check(lease, block, columns)
-        bounds.check(block)
-        return bounds.outside(block) if bounds.binds else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +71,19 @@ class Bounds:
         """Identities that had a block refused."""
         self._controls = 0
 
-    @property
-    def wants_control(self) -> bool:
-        """Whether blocks of the admin's own workers are to be looked at."""
-        return self.has_boxes and self.off is None and self._controls < CONTROLS
+    def admit(self, lease: Lease, block: Block) -> str | None:
+        """What a block has outside of the game's boxes, in words; None: it may count.
 
-    @property
-    def binds(self) -> bool:
-        """Whether guests are held to the boxes."""
-        return self.has_boxes and self.off is None and self._controls >= CONTROLS
+        Raises: ProtocolError: naming the number that no game of this description can give.
+        """
+        is_held = self.has_boxes and self.off is None
+        if lease.local:
+            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
+            if is_held and self._controls < CONTROLS:
+                self.control(block)
+            return None
+        self.check(block)
+        return self.outside(block) if is_held and self._controls >= CONTROLS else None
 
     def control(self, block: Block) -> None:
         """Look at a block of one of the admin's own workers."""
@@ -194,60 +164,3 @@ def _limit(bound: float | list[float] | None, sign: float) -> NDArray[np.float32
     if unbounded.all():
         return None
     return np.where(unbounded, np.float32(sign * np.inf), limit).astype(np.float32)
-
-
-def network_of(identity: str) -> str:
-    """The network that an identity came from: /24 of IPv4, /64 of IPv6; itself where that is not known.
-
-    An identity is a credential at an address, so who is bounded by network is bounded by identity too.
-    """
-    address = identity.rpartition("@")[2].partition("/")[0]
-    try:
-        prefix = 24 if ip_address(address).version == 4 else 64
-    except ValueError:
-        return identity
-    return str(ip_network((address, prefix), strict=False))
-
-
-class Player(Protocol):
-    """A worker, as far as caps look at it."""
-
-    tier: Tier
-
-    @property
-    def identity(self) -> str:
-        """What its conduct is counted for."""
-        ...
-
-
-class Caps:
-    """Share of a batch that one network may give, from the workers present at one moment."""
-
-    def __init__(self, workers: Iterable[Player], target: int) -> None:
-        networks = Counter(
-            "" if worker.tier == "local" else network_of(worker.identity) for worker in workers
-        )
-        self.most = max(1, int(target * LARGEST_SHARE))
-        """Segments of a batch that one network may give."""
-        total, own = networks.total(), networks.pop("", 0)
-        shares = [min(SLOWEST * count / total, LARGEST_SHARE) for count in networks.values()]
-        self.hold = bool(networks) and SLOWEST * own / total + sum(shares) >= 1.0
-        """Whether the cap holds: the others can fill a batch in time."""
-
-    def keep(
-        self, blocks: Iterable[AcceptedBlock], worker_of: Callable[[int], Player]
-    ) -> tuple[list[AcceptedBlock], list[AcceptedBlock]]:
-        """Those that a batch may take, and those that are too much; each network's first is always kept."""
-        kept: list[AcceptedBlock] = []
-        over: list[AcceptedBlock] = []
-        given: Counter[str] = Counter()
-        for block in blocks:
-            network = "" if block.local else network_of(worker_of(block.worker_id).identity)
-            size = len(block.rows)
-            fits = not network or not given[network] or given[network] + size <= self.most
-            if fits or not self.hold:
-                given[network] += size
-                kept.append(block)
-            else:
-                over.append(block)
-        return kept, over

@@ -238,7 +238,7 @@ def _shown(claimed: Any, replayed: Any) -> str:
         claimed, replayed = claimed[place], replayed[place]
     if isinstance(claimed, str):
         return f"{claimed}, {replayed}"
-    return f"{claimed:.6g} told, {replayed:.6g} played again"
+    return f"{claimed:.6g} reported, {replayed:.6g} in the replay"
 
 
 def _finals(

@@ -22,7 +22,7 @@ CONTROLS: Final = 4
 """Segments of the admin's own workers that are played again before any guest is accused."""
 MAX_TRIES: Final = 3
 MAX_SHORT: Final = 3
-"""So many leases closed with segments missing, and an identity is left out."""
+"""Leases closed with segments missing after which an identity is banned."""
 MAX_WAITING: Final = 512
 """Segments that may wait for their replay; what would be drawn beyond that is owed."""
 ORDERS_PER_LEASE: Final = 16
@@ -103,12 +103,12 @@ class Audit:
         self.off: str | None = None
         """Why this game cannot be audited."""
         self.is_off_reported = False
-        """Whether that was said."""
+        """Whether a note said so."""
         self.num_held = 0
         """Segments that wait for a verdict."""
         self.num_replayed = 0
         self.is_missed = False
-        """Whether it was said that no worker can replay segments."""
+        """Whether a note said that no worker can replay segments."""
         self.is_able = False
         """Whether a worker can replay segments; set by the core."""
         self.waiting: deque[Item] = deque()
@@ -121,7 +121,7 @@ class Audit:
         self._leased: dict[int, list[Item | None]] = {}
         """Orders by replay lease; None: answered."""
         self._suspects: list[tuple[Item, str]] = []
-        """Segments that differ, until it is known that the game can be played again at all."""
+        """Segments that differ, kept until it is known whether the game can be replayed at all."""
         self._num_bytes = 0
         """Bytes of all histories."""
         self._controls = 0
@@ -195,14 +195,15 @@ class Audit:
             self._judged(held)
 
     def distrust(self, identity: str) -> None:
-        """It said what cannot be: its segments wait for their verdicts again, as those of a stranger."""
+        """It sent impossible numbers: its segments wait for their verdicts again, as a stranger's do."""
         standing = self.standings.get(identity)
         if standing is not None:
-            # What is being played again is from before, and speaks for it no more.
+            # Replays under way are of segments from before: a valid one counts back towards 0, not as proof.
             standing.valid = -standing.ordered
 
     def drop(self, identity: str) -> None:
-        """It is left out: what waits of it never trains."""
+        """It is banned: its waiting segments never train, and should it come back it begins anew."""
+        self.distrust(identity)
         for held in self._held_of(identity):
             held.is_lost = True
             self._release(held)
@@ -216,7 +217,7 @@ class Audit:
             self._leave_out(identity, worker_id, what)
 
     def worker_gone(self, instance_ids: Iterable[int]) -> None:
-        """A worker is away: its games are too, or will be unknown when it comes back."""
+        """A worker left: its games are unknown from now on."""
         for instance in instance_ids:
             history = self._histories.pop(instance, None)
             if history is not None:
@@ -442,7 +443,7 @@ class Audit:
         self._release_if_clear(held)
 
     def _release_if_clear(self, held: Held) -> None:
-        """What was not drawn waits too while others of an unproven identity are judged: they speak for it."""
+        """Segments that were not drawn also wait while drawn ones of an unproven identity are judged."""
         standing = self.of(held.identity)
         if held.waiting <= 0 and (held.is_lost or standing.is_proven or not standing.ordered):
             self._release(held)

@@ -7,19 +7,17 @@ from attract.schema.tiers import Tier
 
 MAX_SIT_OUT_SECONDS: Final = 600.0
 MAX_SIT_OUT_STALLS: Final = 10.0
-"""The same as a multiple of its longest stall, where that is longer: it costs a run a tenth of its time."""
+"""The same as a multiple of its longest stall, if longer: stalls then cost a run a tenth of its time."""
 QUARANTINE_SECONDS: Final = 300.0
-"""An identity that is left out is tried again after so long; twice as long each time."""
-PROBATION_UPDATES: Final = 10
-"""So many updates in a row its segments are all recomputed and none refused: then it is like any other."""
+"""A banned identity is tried again after this time; twice as long each time."""
 WRONG_SEGMENTS: Final = 3
-"""A stranger is left out when so many of its segments were refused by the learner (rule C7)."""
+"""A stranger is banned when the learner refused so many of its segments (rule C7)."""
 WRONG_UPDATES: Final = 3
-"""The same of a worker of the admin's own: in so many updates. Its machine may have a fault of its own."""
+"""The same for a worker of the admin's own, in updates: its machine may be faulty."""
 WRONG_MESSAGES: Final = 3
-"""So many messages that say what cannot be."""
+"""Impossible messages after which an identity is banned."""
 UNREADABLE_MESSAGES: Final = 2
-"""So many frames that hold no message: no worker sends one."""
+"""The same for unreadable frames: no worker sends one."""
 WORKERS_PER_SEAT: Final = 3
 """So many workers may end through the game, for each one expected ..."""
 STEPS_BETWEEN: Final = 1_000_000
@@ -27,9 +25,9 @@ STEPS_BETWEEN: Final = 1_000_000
 PROVEN: Final = 10
 """Valid segments in a row after which an identity's segments train without waiting for a verdict."""
 MIN_CHANCE: Final = 0.05
-"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+"""Minimum chance of an audit, however many of an identity's segments were valid."""
 MAX_OWED: Final = 10
-"""After so many audits that could not be done an identity counts as unknown."""
+"""Audits that could not be done after which an identity counts as unproven."""
 
 
 class FailureCount:
@@ -54,11 +52,11 @@ class Record:
     """What is remembered of one identity (`Worker.identity`)."""
 
     stalls: int = 0
-    """Leases in a row in which it stood still while others went on."""
+    """Leases in a row in which it stalled while others played."""
     longest_stall: float = 0.0
     """Seconds of the longest of them."""
     out_until: float | None = None
-    """It gets no leases before that moment; None: it may have them."""
+    """It gets no leases before that moment; None: it is not suspended."""
     played_at: float | None = None
     """When a block of it was accepted last."""
     has_finished: bool = False
@@ -66,21 +64,19 @@ class Record:
     failures: FailureCount = field(default_factory=lambda: FailureCount(1))
     """Failures of its games that it reported."""
     game_failed: bool = False
-    """It was left out for what it told of its games."""
+    """It was banned for reported failures of its games."""
     wrong_messages: int = 0
     unreadable_messages: int = 0
     wrong_segments: int = 0
     wrong_updates: int = 0
     reason: str | None = None
-    """Why it is, or was lately, left out; None: it is like any other."""
+    """Why it is, or was lately, banned; None: it is in good standing."""
     times: int = 0
-    on_probation: bool = False
-    clean_updates: int = 0
 
     @property
     def is_out(self) -> bool:
         """Whether it gets no leases."""
-        return self.out_until is not None or (self.reason is not None and not self.on_probation)
+        return self.out_until is not None or self.reason is not None
 
 
 @dataclass(eq=False)
@@ -113,7 +109,7 @@ class AuditStanding:
 
 
 class Conduct:
-    """Conduct of every identity of a run: who stalls sits out, who stays wrong is left out."""
+    """Conduct of every identity of a run: stalled workers are suspended, repeat offenders banned."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
@@ -122,10 +118,10 @@ class Conduct:
         """The record of an identity, a new one if it was never heard of."""
         return self._records.setdefault(identity, Record())
 
-    # --- standing still ---
+    # --- stalling ---
 
     def stalled(self, identity: str, since: float, now: float) -> float | None:
-        """A lease that it had from `since` on stood still until it lapsed.
+        """A lease that it had from `since` on stalled until it lapsed.
 
         If others played meanwhile, it sits out, so that a worker that only talks costs ever less. One that
         has played before: from the second in a row on, twice as long as it held others up, then four times.
@@ -161,18 +157,18 @@ class Conduct:
     # --- being wrong ---
 
     def wrong_message(self, identity: str, now: float, what: str) -> str | None:
-        """It said what cannot be. Returns: why it is left out from now on; None when it is not yet."""
+        """It sent something impossible. Returns: why it is left out from now on; None when it is not yet."""
         record = self.of(identity)
         record.wrong_messages += 1
-        if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
+        if record.wrong_messages >= WRONG_MESSAGES:
             return self.leave_out(identity, f"it sent results that are impossible: {what}", now)
         return None
 
     def unreadable_message(self, identity: str, now: float, what: str) -> str | None:
-        """It sent a frame that holds no message. Returns: as `wrong_message`."""
+        """It sent an unreadable frame. Returns: as `wrong_message`."""
         record = self.of(identity)
         record.unreadable_messages += 1
-        if record.on_probation or record.unreadable_messages >= UNREADABLE_MESSAGES:
+        if record.unreadable_messages >= UNREADABLE_MESSAGES:
             return self.leave_out(identity, f"it sent messages that cannot be read: {what}", now)
         return None
 
@@ -181,24 +177,12 @@ class Conduct:
         record = self.of(identity)
         record.wrong_segments += count
         record.wrong_updates += 1
-        record.clean_updates = 0
         is_often = record.wrong_updates >= WRONG_UPDATES
         is_much = record.wrong_segments >= WRONG_SEGMENTS
-        if record.on_probation or (is_often if tier == "local" else is_much):
+        if is_often if tier == "local" else is_much:
             number = f"{record.wrong_segments} results" if record.wrong_segments > 1 else "a result"
             return self.leave_out(identity, f"{number} differed when recomputed", now)
         return None
-
-    def clean_update(self, identity: str) -> bool:
-        """An update used segments of it and refused none. Returns: whether its probation is over now."""
-        record = self.of(identity)
-        if not record.on_probation:
-            return False
-        record.clean_updates += 1
-        if record.clean_updates < PROBATION_UPDATES:
-            return False
-        self.release(identity)
-        return True
 
     def game_failed(self, identity: str, agent_steps: int, now: float) -> str | None:
         """A stranger's game ended its worker, as it says. Returns: as `wrong_message`."""
@@ -214,7 +198,7 @@ class Conduct:
         failed = sum(record.game_failed for record in self._records.values())
         return failed >= 3 and not any(record.has_finished for record in self._records.values())
 
-    # --- being left out ---
+    # --- bans ---
 
     def leave_out(self, identity: str, reason: str, now: float, *, is_final: bool = False) -> str | None:
         """It gets no leases any more, for a while or for good. Returns: why; None: it had none before.
@@ -222,39 +206,26 @@ class Conduct:
         `is_final`: only a person lets it in again.
         """
         record = self.of(identity)
-        if record.reason is not None and not record.on_probation:
+        if record.reason is not None:
             if is_final:
                 record.out_until = None
             return None
         record.times += 1
-        record.reason, record.on_probation = reason, False
-        record.clean_updates = 0
+        record.reason = reason
         record.out_until = None if is_final else now + QUARANTINE_SECONDS * 2.0 ** (record.times - 1)
         return reason
 
     def release(self, identity: str) -> None:
-        """It is like any other from now on; how often it was left out stays known."""
+        """It is in good standing from now on; the number of its bans stays known."""
         old = self.of(identity)
         self._records[identity] = Record(
             played_at=old.played_at, has_finished=old.has_finished, times=old.times
         )
 
     def reason(self, identity: str) -> str | None:
-        """Why it is banned or on probation; None: it is neither."""
+        """Why it is banned; None: it is not."""
         record = self._records.get(identity)
-        if record is None or record.reason is None:
-            return None
-        return f"on probation: {record.reason}" if record.on_probation else record.reason
-
-    def is_on_probation(self, identity: str) -> bool:
-        """Whether all that it plays is to be recomputed."""
-        record = self._records.get(identity)
-        return record is not None and record.on_probation
-
-    @property
-    def has_probation(self) -> bool:
-        """Whether any identity is on probation."""
-        return any(record.on_probation for record in self._records.values())
+        return None if record is None else record.reason
 
     @property
     def num_out(self) -> int:
@@ -262,16 +233,17 @@ class Conduct:
         return sum(record.is_out for record in self._records.values())
 
     def next_return(self) -> float | None:
-        """When the first of those who get none may have some again."""
+        """When the first suspended identity may have leases again."""
         waiting = [record.out_until for record in self._records.values() if record.out_until is not None]
         return min(waiting, default=None)
 
     def is_out(self, identity: str, now: float) -> bool:
-        """Whether it gets no leases now; who was left out and may try again is on probation."""
+        """Whether it gets no leases now; a ban that has ended is forgotten, its number is not."""
         record = self._records.get(identity)
         if record is None:
             return False
         if record.out_until is not None and now >= record.out_until:
             record.out_until = None
-            record.on_probation = record.reason is not None
-        return record.is_out
+            if record.reason is not None:
+                self.release(identity)
+        return self.of(identity).is_out

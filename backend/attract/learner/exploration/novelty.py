@@ -26,7 +26,7 @@ NUM_CODES = 32
 LEARNING_RATE = 1e-3
 MINIBATCH_STEPS = 1024
 FEATURE_LIMIT = 5.0
-"""Normalised observations are clipped here: a rare outlier is not news for ever."""
+"""Normalised observations are clipped here: a rare outlier must not count as new forever."""
 
 
 @dataclass(frozen=True, slots=True)

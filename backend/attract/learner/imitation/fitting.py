@@ -25,7 +25,7 @@ MIN_RATE_SHARE = 0.05
 JUDGED_EVERY = 10
 """Epochs between two looks at what is held out."""
 VALUES_EVERY = 20
-"""Epochs for which value targets stay: where an episode was cut they hang on the value function itself."""
+"""Epochs for which value targets stay: at cuts of episodes they depend on the value function itself."""
 MIN_HELD_OUT = 5
 """Demonstrations from which on some are held out."""
 
@@ -55,7 +55,7 @@ class Epoch:
     loss: float
     """Mean negative log-likelihood of what is fitted to, nats a step."""
     held_out: float | None
-    """Minimum error on the held-out demonstrations so far; None: none are held out."""
+    """Minimum error on the held-out demonstrations so far; None if no demonstrations are held out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.collection.seating import MAIN, Seating
+from attract.collection.seating import Seating
 from attract.learner.algorithms.algorithm import AlgorithmChoice
 from attract.learner.algorithms.reward_scale import SlotReturns, scaled
 from attract.learner.checkpoints.checkpoint import Snapshot
@@ -17,6 +17,7 @@ from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState, description_sha256
 from attract.policy.network import build_distribution
 from attract.schema.game import GameDescription
+from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
 
 RETURNS = "return_statistics"

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import torch
 
-from attract.collection.seating import MAIN
 from attract.errors import CheckpointError
 from attract.learner.algorithms.algorithm import AlgorithmChoice
 from attract.learner.checkpoints.checkpoint import Checkpoint, Snapshot, weights_sha256
@@ -18,6 +17,7 @@ from attract.learner.group.shares import Lineage
 from attract.learner.policies.policy_state import PolicyState
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
+from attract.settings.collection import MAIN
 from attract.settings.run import PolicySettings
 
 

@@ -100,7 +100,7 @@ class StepInputs:
         return policy.forward_preprocessed(self._of(minibatch))
 
     def features(self, policy: Policy, minibatch: Minibatch) -> Tensor:
-        """[n, num_features] of the minibatch's steps, for a policy whose features hang on no weights."""
+        """[n, num_features] of the minibatch's steps, for a policy whose features depend on no weights."""
         return policy.features(self._of(minibatch))
 
     def split(self, order: Tensor, sizes: list[int]) -> Iterator[Preprocessed | None]:

@@ -86,7 +86,7 @@ class ExperienceFiles:
                 # A file may be damaged in any way; without it the run goes on as one that saved none.
                 notes.append(f"{path.name} was not loaded: {type(error).__name__}: {str(error)[:300]}")
             else:
-                notes.append(f"the replay buffer goes on with {steps:,} saved steps")
+                notes.append(f"the replay buffer continues with {steps:,} saved steps")
                 num_loaded += 1
         return notes, bool(self._kept) and num_loaded == len(self._kept)
 

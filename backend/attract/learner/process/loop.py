@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from attract.collection.seating import MAIN, Seating
+from attract.collection.seating import Seating
 from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import HasExamples, Progress, run_metrics
@@ -47,6 +47,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
+from attract.settings.collection import MAIN
 from attract.settings.run import RunSettings
 
 
@@ -245,7 +246,7 @@ class Learner:
         if checkpoint is None:
             others = f"; and {len(self._notes) - 1} more" if len(self._notes) > 1 else ""
             raise CheckpointError(
-                str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
+                str(checkpoints), f"none of its versions is intact: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
         notes, is_loaded = self._experience.load()

@@ -24,7 +24,8 @@ SEVERAL: Final = "use attract.vector.PettingZooEnv"
 class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`num_envs` copies of a game of one agent in Node worker threads; no browser.
 
-    A game that ends restarts in the same step (`AutoresetMode.SAME_STEP`): what it saw last stands in
+    A game that ends restarts in the same step (`AutoresetMode.SAME_STEP`; Gymnasium's default, a step later,
+    would cost each copy a step per episode): what it saw last stands in
     `infos["final_obs"]`, its metrics in `infos["final_info"]`. Games with masks have them as
     `infos["action_mask"]`, [num_envs, choices] bool. An episode whose game failed is truncated, at the last
     good step.

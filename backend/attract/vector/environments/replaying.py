@@ -157,7 +157,7 @@ class EpisodeReplayer:
 
 
 def _difference(episode: RecordedEpisode, play: Play) -> str | None:
-    """Differences between the replay and the record, as text; None: none."""
+    """Differences between the replay and the record, as text; None if they are equal."""
     num_steps = episode.num_steps
     if play.num_failed:
         return "the game fails in it"

@@ -183,11 +183,11 @@ def test_C10_the_same_play_agrees() -> None:
 @pytest.mark.parametrize(
     ("name", "place", "value", "says"),
     [
-        ("reward", (0, 1), 1001.0, "reward of agent 1 at step 0: 1001 told, 1000 played again"),
-        ("valid", (1, 1), 1, "valid of agent 1 at step 1: 1 told, 0 played again"),
-        ("terminated", (1, 0), 1, "terminated of agent 0 at step 1: 1 told, 0 played again"),
-        ("executed_ticks", (1, 0), 1, "executed_ticks of agent 0 at step 1: 1 told, 2 played again"),
-        ("obs.obs", (0, 1, 1), 9.0, "obs.obs of agent 1 at step 0: 9 told, 3 played again"),
+        ("reward", (0, 1), 1001.0, "reward of agent 1 at step 0: 1001 reported, 1000 in the replay"),
+        ("valid", (1, 1), 1, "valid of agent 1 at step 1: 1 reported, 0 in the replay"),
+        ("terminated", (1, 0), 1, "terminated of agent 0 at step 1: 1 reported, 0 in the replay"),
+        ("executed_ticks", (1, 0), 1, "executed_ticks of agent 0 at step 1: 1 reported, 2 in the replay"),
+        ("obs.obs", (0, 1, 1), 9.0, "obs.obs of agent 1 at step 0: 9 reported, 3 in the replay"),
     ],
 )
 def test_C10_what_differs_is_named_with_both_numbers(
@@ -229,10 +229,10 @@ def test_C10_E8_final_observations_are_compared_by_their_places() -> None:
     ("change", "says"),
     [
         ({"step": 0}, "episodes that end at steps [0]: [1]"),
-        ({"length_steps": 3}, "length_steps of an episode: 3 told, 2 played again"),
+        ({"length_steps": 3}, "length_steps of an episode: 3 reported, 2 in the replay"),
         ({"end_reason": "time_limit"}, "end_reason of an episode: time_limit, terminated"),
         ({"lesson_id": "hard"}, "lesson_id of an episode: hard, easy"),
-        ({"returns": (9.0, 1000.0)}, "return of an episode: 9 told, 1.5 played again"),
+        ({"returns": (9.0, 1000.0)}, "return of an episode: 9 reported, 1.5 in the replay"),
         ({"metrics": {"food": 3.0}}, "metrics of an episode"),
         ({"reward_terms": {"step": 0.0}}, "reward_terms of an episode"),
     ],

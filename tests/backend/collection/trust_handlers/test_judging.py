@@ -2,6 +2,7 @@ import pytest
 
 from attract.collection import inputs
 from attract.collection.effects import Note, Unconfirmed
+from attract.collection.trust.verdict import PROVEN
 from attract.collection.trust_handlers import leave_out
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import LeaseVoid
@@ -65,22 +66,16 @@ def test_hostile_07_whoever_is_left_out_is_let_in_by_hand() -> None:
     assert len(driven.leases(11)) > before
 
 
-def test_hostile_07_or_after_ten_updates_on_probation_in_which_nothing_of_it_was_wrong() -> None:
+def test_hostile_07_or_after_five_minutes_and_its_segments_wait_for_their_replays_again() -> None:
     driven = invited()
+    audit = driven.core._state.require_described().audit
+    audit.of("3f2a9c01@192.0.2.1").valid = PROVEN
     refuse(driven, 11, 3)
     driven.wait(299.0)
     assert driven.core.fleet_view(driven.now).hosts[0].workers[1].state == "left_out"
     driven.wait(2.0)
-    for update in range(14):
-        for connection_id in (10, 11):
-            while driven.workers[connection_id].leases:
-                driven.play(connection_id)
-        driven.publish()
-        if update == 5:
-            reason = left_out(driven)[1]
-            assert reason is not None
-            assert reason.startswith("on probation")
     assert left_out(driven) == [None, None]
+    assert not audit.of("3f2a9c01@192.0.2.1").is_proven
 
 
 def test_hostile_07_a_worker_of_ones_own_is_left_out_after_three_updates_alone() -> None:

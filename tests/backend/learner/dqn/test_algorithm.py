@@ -403,7 +403,7 @@ def test_D2_a_run_that_saves_its_buffer_goes_on_with_it_after_a_kill(fleet: Sign
         ready = process.receive()
         assert isinstance(ready, Ready)
         (note,) = ready.notes
-        assert re.fullmatch(r"the replay buffer goes on with \d+ saved steps", note)
+        assert re.fullmatch(r"the replay buffer continues with \d+ saved steps", note)
         again = played(process, fleet, last, 1)
         # Four batches of 128 steps.
         assert again.metrics["train/buffer_steps"] == 512.0 and "train/loss" in again.metrics

@@ -85,6 +85,8 @@ def test_a_step_takes_the_gradient_that_autograd_finds(
     gradients = torch.autograd.grad(loss, learned)
     norm = torch.stack([gradient.square().sum() for gradient in gradients]).sum().sqrt()
     assert float(norm) > MAX_NORM
+    # What autograd learns from where it is the one that runs, masks included.
+    torch.testing.assert_close(algorithm._loss(minibatch)[0], loss)
     before = [parameter.detach().clone() for parameter in target.followed()]
     handed_out = [parameter.data_ptr() for parameter in (*learned, *target.followed())]
 

@@ -361,7 +361,7 @@ def test_D2_resuming_a_run_that_never_had_a_version_starts_it(fleet: SignsFleet,
 
 def test_D2_resuming_is_refused_when_no_checkpoint_is_whole(fleet: SignsFleet, tmp_path: Path):
     (tmp_path / "run" / "checkpoints" / "0").mkdir(parents=True)
-    with pytest.raises(CheckpointError, match="none of its versions is whole"):
+    with pytest.raises(CheckpointError, match="none of its versions is intact"):
         LearnerHere(begin_for(fleet, tmp_path / "run", resume=True))
 
 

@@ -49,7 +49,7 @@ async def test_events_begin_with_where_the_run_stands_and_can_be_resumed(world: 
     rows = everything[1][2]["rows"]
     assert [(update, steps) for update, steps, *_ in rows] == [(1, 64), (2, 128), (3, 192)]
     assert [row[3 + names.index("train/loss")] for row in rows] == [1, 2, 3]
-    kept = world.service.history.events_after(run_id, 0)
+    kept = world.service.archive.events_after(run_id, 0)
     second = [event.id for event in kept if event.kind == "metrics"][1]
     missed = await events_of(world, run_id, 4, last_id=second - 1)
     # Another connection has columns of its own: they come as its rows bring them.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.run.archive import VIEW
+from attract.runs.archive import VIEW
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import (

@@ -167,8 +167,8 @@ function RollBack({
   if (isDone) {
     return (
       <p>
-        The run is back at version {version} or the nearest one kept; what it exported was set aside. Its
-        numbers here are those of before, until it goes on: <br />
+        The run is back at version {version} or the nearest one kept; what it exported was set aside. It shows
+        the numbers from before until you continue it: <br />
         <code>attract train --resume --run-id {run.run_id}</code>
       </p>
     );

@@ -65,7 +65,7 @@ function Parts({ study }: { study: Study }) {
       </section>
       {study.command !== "" && study.state !== "finished" && (
         <section className="section card" aria-labelledby="command-title">
-          <h2 id="command-title">What goes on with it</h2>
+          <h2 id="command-title">Continue this study</h2>
           <pre className="command">{study.command}</pre>
           <CopyText text={study.command} name="command" />
         </section>

@@ -40,7 +40,7 @@ export function ViewerLink({ runId, onMade }: ViewerLinkProps) {
   return (
     <div className="join">
       <div>
-        <p style={{ marginTop: 0 }}>A browser that opens this address may look, and change nothing:</p>
+        <p style={{ marginTop: 0 }}>A browser that opens this address can look but change nothing:</p>
         <p className="mono join-url" data-testid="viewer-url">
           {href}
         </p>

@@ -1,4 +1,9 @@
-/** When to connect again: exponential back-off with full jitter. */
+/**
+ * When to connect again: exponential back-off with full jitter.
+ *
+ * Not a reconnecting library: whether to come back, reload or stay away follows from the close code, and what is sent
+ * again from unacknowledged blocks. A library decides both by itself and would have to be overruled.
+ */
 
 import { closeCodes } from "@attract/schema";
 

@@ -1,13 +1,14 @@
 /**
  * Notices that the server is away, and when it is back; time is an argument. A browser does not
  * notice a connection that died silently: it keeps an idle one for minutes, and a sending one waits for TCP's retries.
+ * It asks `/healthz`: a message of its own for each peer to answer would be traffic in every run.
  */
 
 /** Nothing heard for so long, and the server is asked whether it is there. */
 export const SILENT_MS = 10_000;
 /** Between two questions; an answer may take as long. */
 export const ASK_MS = 5_000;
-/** Nothing heard for so long, and it is away: no connection of before is to be relied on. */
+/** Nothing heard for so long, and it is away: earlier connections cannot be relied on. */
 export const AWAY_MS = 15_000;
 
 /** Owned by the supervisor. All times in monotonic milliseconds. */

@@ -157,6 +157,7 @@ export class GameRunner {
    * @throws as `start`.
    */
   step(i: number, action: Action | ArrayLike<Action>): Ending | null {
+    // The owner reads the outcome; it is not called back: V8 compiles a call with three targets worse than one with one.
     const game = this.games[i]!;
     this.announce?.(game.instanceId);
     this.#tapes[i].add(game, this.#sampler.actions, i * this.#rowSize);

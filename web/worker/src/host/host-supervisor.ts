@@ -385,7 +385,7 @@ export class HostSupervisor {
     this.#postStatus();
   }
 
-  /** Where the server was away for long, connections of before may be dead, and those to come be a long wait off. */
+  /** After a long absence of the server old connections may be dead, and the next attempt far away. */
   #serverHeard(): void {
     if (!this.#serverWatch.heard(performance.now())) return;
     this.#socket.renew();

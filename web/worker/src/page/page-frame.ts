@@ -192,7 +192,7 @@ export class PageFrame implements PageHands {
   }
 
   /**
-   * One frame of the page. Raises what its own code threw, once nothing of it runs any more.
+   * One frame of the page. Raises what its own code threw if the game's loop has stopped.
    *
    * Where the adapter gives turns, `giveTurn` plays on from the first call of the page's code: promises have a turn after each.
    */
@@ -308,7 +308,7 @@ export class PageFrame implements PageHands {
       top: `${Math.round((height - scaledHeight) / 2)}px`,
       transformOrigin: "0 0",
       transform: `scale(${scaledWidth / w}, ${scaledHeight / h})`,
-      // What a page lies on that says nothing of it.
+      // The ground of a page without a background.
       background: "#fff",
       opacity: "1",
     });

@@ -33,7 +33,7 @@ export class EpisodeAlarms {
     this.#seen.clear();
   }
 
-  /** Texts that differ in numbers alone are one, and so is what an alarm before tells of in more words. */
+  /** Texts that differ only in numbers are one alarm, and so is a text that an earlier alarm contains. */
   add(
     oracle: "error" | "nan" | "retry-broken",
     { text, stack }: HeardError,

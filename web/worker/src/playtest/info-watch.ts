@@ -33,7 +33,7 @@ export class InfoWatch {
     this.#own = own;
   }
 
-  /** `update` is the game's again: its source is what is told of a failure. */
+  /** Give the game its `update` back: reports of a failure show its source. */
   end(): void {
     if (this.#game === null) return;
     if (this.#own === undefined) Reflect.deleteProperty(this.#game, "update");

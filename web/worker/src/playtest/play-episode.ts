@@ -30,7 +30,7 @@ export interface EpisodeTable {
   alarms: EpisodeAlarms;
   tape: EpisodeTape;
   errors: ThreadErrors;
-  /** What was heard while the module was loaded: it is told of in every episode. */
+  /** Errors heard while the module was loaded: every episode reports them. */
   ofLoading: readonly HeardError[];
   watch: InfoWatch;
   yieldTurn(): Promise<void>;
@@ -123,7 +123,7 @@ class Episode {
       watch.end();
     }
     if (!isWhole) return null;
-    // Rejections are told of in the turns that follow.
+    // The browser reports rejections in the turns that follow.
     await yieldTurn();
     await copies.settle(yieldTurn, now);
     this.#look();

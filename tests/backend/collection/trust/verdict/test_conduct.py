@@ -56,12 +56,13 @@ def test_hostile_D4_two_frames_that_cannot_be_read_are_enough() -> None:
     assert conduct.is_out("liar", 1.0)
 
 
-def test_hostile_07_on_probation_one_lie_is_enough_and_costs_twice_the_time() -> None:
+def test_hostile_07_whose_time_is_over_begins_anew_and_each_ban_takes_twice_the_time() -> None:
     conduct = Conduct()
     assert conduct.leave_out("liar", "it lied", 0.0) == "it lied"
     assert conduct.is_out("liar", 299.9)
     assert not conduct.is_out("liar", 300.0)
-    assert conduct.is_on_probation("liar")
-    assert conduct.wrong_message("liar", 310.0, "a lie") is not None
+    assert conduct.reason("liar") is None
+    assert conduct.wrong_message("liar", 310.0, "a lie") is None
+    assert conduct.leave_out("liar", "it lied", 310.0) == "it lied"
     assert conduct.is_out("liar", 909.9)
     assert not conduct.is_out("liar", 910.0)
