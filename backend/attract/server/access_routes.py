@@ -21,16 +21,16 @@ from attract.schema.access import (
     ViewerRequest,
 )
 from attract.schema.api import Problem
+from attract.server.dependencies import GrantDep, GuardDep, HubDep, ServiceDep, SettingsDep
 from attract.server.guard import routes_for
 from attract.server.links import TAB_SECONDS, invited_link, tab_token, viewer_link
-from attract.server.parts import Granted, Guarded, Hub, Service, Settings
 from attract.settings.run import ServerSettings
 
 public, viewer, admin = routes_for("public"), routes_for("viewer"), routes_for("admin")
 
 
 @public.post("/api/session")
-def open_session(session: Session, request: Request, guard: Guarded) -> JSONResponse:
+def open_session(session: Session, request: Request, guard: GuardDep) -> JSONResponse:
     grant = guard.grant_of(session.token)
     if grant is None or grant.role == "worker":
         raise HTTPException(
@@ -53,7 +53,7 @@ def open_session(session: Session, request: Request, guard: Guarded) -> JSONResp
 
 # In the same folder as /api/session: the cookie can only be removed from there.
 @viewer.post("/api/logout")
-async def log_out(guard: Guarded, grant: Granted) -> JSONResponse:
+async def log_out(guard: GuardDep, grant: GrantDep) -> JSONResponse:
     entry = None if grant is None else grant.entry
     # Not a link whose own token is shown: it is that of all who have it.
     if entry is not None and any(session.id == entry for session in guard.access.sessions()):
@@ -65,7 +65,7 @@ async def log_out(guard: Guarded, grant: Granted) -> JSONResponse:
 
 @admin.post("/api/join")
 async def create_join_link(
-    body: JoinRequest, request: Request, settings: Settings, guard: Guarded, grant: Granted
+    body: JoinRequest, request: Request, settings: SettingsDep, guard: GuardDep, grant: GrantDep
 ) -> JoinLink:
     if body.tier == "local":
         token = tab_token(guard.access, None if grant is None else grant.entry)
@@ -81,14 +81,14 @@ async def create_join_link(
 
 @admin.post("/api/viewer-link")
 async def create_viewer_link(
-    body: ViewerRequest, request: Request, settings: Settings, guard: Guarded
+    body: ViewerRequest, request: Request, settings: SettingsDep, guard: GuardDep
 ) -> ViewerLink:
     url = viewer_link(settings, guard.access, request.scope["server"][1], body.run_id)
     return ViewerLink(url=url, expires_seconds=settings.invite_seconds)
 
 
 @admin.get("/api/access")
-async def get_access(guard: Guarded, hub: Hub, grant: Granted) -> AccessView:
+async def get_access(guard: GuardDep, hub: HubDep, grant: GrantDep) -> AccessView:
     return AccessView(
         sessions=[
             SessionEntry(
@@ -116,14 +116,14 @@ async def get_access(guard: Guarded, hub: Hub, grant: Granted) -> AccessView:
 
 
 @admin.post("/api/access/{entry_id}/revoke")
-async def revoke(entry_id: str, guard: Guarded, hub: Hub, grant: Granted) -> AccessView:
+async def revoke(entry_id: str, guard: GuardDep, hub: HubDep, grant: GrantDep) -> AccessView:
     if not guard.end(entry_id):
         raise HTTPException(404, Problem(error="there is no such session or invitation").model_dump())
     return await get_access(guard, hub, grant)
 
 
 @viewer.get("/api/info")
-async def get_info(request: Request, service: Service, grant: Granted) -> ServerInfo:
+async def get_info(request: Request, service: ServiceDep, grant: GrantDep) -> ServerInfo:
     live = service.active_run_id or await asyncio.to_thread(service.catalogue.live)
     return _info(request, "viewer" if grant is None else grant.role).model_copy(update={"live_run": live})
 

@@ -44,7 +44,7 @@ def build_app(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
-    """The gateway's app; `app.state` holds what `parts` names, such as the guard with its admin token.
+    """The gateway's app; `app.state` holds what `dependencies` names, such as the guard with its admin token.
 
     Run it by uvicorn with `ws_per_message_deflate=False`, `ws_max_size=settings.max_frame_bytes` and the
     protocols of `serving`: what `serving.uvicorn_options` gives.

@@ -52,18 +52,18 @@ from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
 from attract.server import access_routes, episode_routes, run_list_routes
 from attract.server.compression import smallest
+from attract.server.dependencies import (
+    DemonstrationsDep,
+    ExpositionDep,
+    GamesDep,
+    GrantDep,
+    GuardDep,
+    ReadinessDep,
+    ServiceDep,
+    SettingsDep,
+)
 from attract.server.exposition import CONTENT_TYPE
 from attract.server.guard import routes_for
-from attract.server.parts import (
-    Demonstrations,
-    Exposed,
-    Games,
-    Granted,
-    Guarded,
-    Ready,
-    Service,
-    Settings,
-)
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -83,7 +83,7 @@ _form = functools.cache(settings_form)
 
 
 def add_routes(app: FastAPI) -> None:
-    """Add every route to `app`, whose state has what `parts` names."""
+    """Add every route to `app`, whose state has what `dependencies` names."""
     # They stand in `app.routes` themselves, where the guard finds the role of each; the pages' has any path.
     for router in (
         *(public, viewer, admin),
@@ -102,7 +102,7 @@ async def healthz() -> dict[str, str]:
 
 
 @public.get("/readyz")
-async def readyz(readiness: Ready) -> JSONResponse:
+async def readyz(readiness: ReadinessDep) -> JSONResponse:
     view = await readiness.view()
     return JSONResponse(
         view.model_dump(mode="json"), 200 if view.ready else 503, headers={"cache-control": NO_STORE}
@@ -111,12 +111,12 @@ async def readyz(readiness: Ready) -> JSONResponse:
 
 # Not public: it reveals which games are trained, how well, and by how many workers.
 @viewer.get("/metrics")
-async def metrics(exposition: Exposed) -> Response:
+async def metrics(exposition: ExpositionDep) -> Response:
     return Response(exposition.text(), media_type=CONTENT_TYPE, headers={"cache-control": NO_STORE})
 
 
 @viewer.get("/api/games")
-async def get_games(games: Games) -> list[GameEntry]:
+async def get_games(games: GamesDep) -> list[GameEntry]:
     return await games.entries()
 
 
@@ -126,12 +126,12 @@ async def get_metric_definitions() -> MetricDefinitions:
 
 
 @viewer.get("/api/games/{game}/card.jpg")
-def get_card(game: str, games: Games) -> Response:
+def get_card(game: str, games: GamesDep) -> Response:
     return _card_file(games, game, "card.jpg", "image/jpeg")
 
 
 @viewer.get("/api/games/{game}/policy.onnx")
-def get_kept_policy(game: str, games: Games) -> Response:
+def get_kept_policy(game: str, games: GamesDep) -> Response:
     return _card_file(games, game, "policy.onnx", "application/octet-stream")
 
 
@@ -141,13 +141,13 @@ async def get_settings() -> SettingsForm:
 
 
 @viewer.post("/api/settings")
-def try_settings(body: SettingsRequest, games: Games) -> SettingsView:
+def try_settings(body: SettingsRequest, games: GamesDep) -> SettingsView:
     return settings_view(games, body.game, body.settings, body.description)
 
 
 # Only members of a run know the content hash (256 bits); a module worker cannot send a token.
 @public.get("/games/{sha256}.js")
-async def get_game(sha256: str, games: Games) -> Response:
+async def get_game(sha256: str, games: GamesDep) -> Response:
     module = games.by_hash(sha256)
     if module is None:
         raise HTTPException(404, Problem(error="no such game module").model_dump())
@@ -158,7 +158,7 @@ async def get_game(sha256: str, games: Games) -> Response:
 
 
 @public.get("/games/{sha256}.js.map")
-async def get_source_map(sha256: str, games: Games) -> Response:
+async def get_source_map(sha256: str, games: GamesDep) -> Response:
     module = games.by_hash(sha256)
     if module is None or module.source_map is None:
         raise HTTPException(404, Problem(error="no such source map").model_dump())
@@ -173,48 +173,48 @@ def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -
 
 
 @admin.post("/api/runs", status_code=201)
-async def start_run(body: StartRun, service: Service) -> RunView:
+async def start_run(body: StartRun, service: ServiceDep) -> RunView:
     settings = service.settings_of(body.game, body.settings)
     return await service.start_run(body.game, settings, run_id=body.run_id, check=True)
 
 
 @viewer.get("/api/runs/{run_id}")
-def get_run(run_id: str, service: Service) -> RunView:
+def get_run(run_id: str, service: ServiceDep) -> RunView:
     return service.view(run_id)
 
 
 @admin.post("/api/runs/{run_id}/pause")
-async def pause_run(run_id: str, service: Service) -> RunView:
+async def pause_run(run_id: str, service: ServiceDep) -> RunView:
     return await service.pause(run_id)
 
 
 @admin.post("/api/runs/{run_id}/resume")
-async def resume_run(run_id: str, service: Service) -> RunView:
+async def resume_run(run_id: str, service: ServiceDep) -> RunView:
     return await service.resume(run_id)
 
 
 @admin.post("/api/runs/{run_id}/let-in")
-async def let_in(run_id: str, body: LetIn, service: Service) -> RunView:
+async def let_in(run_id: str, body: LetIn, service: ServiceDep) -> RunView:
     return await service.let_in(run_id, body.identity)
 
 
 @admin.post("/api/runs/{run_id}/stop")
-async def stop_run(run_id: str, service: Service) -> RunView:
+async def stop_run(run_id: str, service: ServiceDep) -> RunView:
     return await service.stop(run_id)
 
 
 @admin.post("/api/runs/{run_id}/rollback")
-async def roll_back(run_id: str, body: RollBack, service: Service) -> RunView:
+async def roll_back(run_id: str, body: RollBack, service: ServiceDep) -> RunView:
     return await asyncio.to_thread(service.roll_back, run_id, body.to_version)
 
 
 @viewer.get("/api/runs/{run_id}/fleet")
-async def get_fleet(run_id: str, service: Service) -> FleetView:
+async def get_fleet(run_id: str, service: ServiceDep) -> FleetView:
     return service.fleet(run_id)
 
 
 @viewer.get("/api/runs/{run_id}/log")
-def get_log(run_id: str, service: Service, grant: Granted) -> LogView:
+def get_log(run_id: str, service: ServiceDep, grant: GrantDep) -> LogView:
     # What the server logs names folders and visitors.
     return service.log(run_id, whole=grant is not None and grant.role == "admin")
 
@@ -222,7 +222,7 @@ def get_log(run_id: str, service: Service, grant: Granted) -> LogView:
 @viewer.get("/api/runs/{run_id}/metrics")
 def get_metrics(
     run_id: str,
-    service: Service,
+    service: ServiceDep,
     names: Annotated[str | None, Query(max_length=10_000)] = None,
     from_steps: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
     to_steps: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
@@ -238,9 +238,9 @@ def get_metrics(
 async def get_events(
     run_id: str,
     request: Request,
-    service: Service,
-    guard: Guarded,
-    grant: Granted,
+    service: ServiceDep,
+    guard: GuardDep,
+    grant: GrantDep,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
     await asyncio.to_thread(service.view, run_id)
@@ -265,13 +265,16 @@ async def get_events(
 
 
 @viewer.get("/api/runs/{run_id}/versions")
-def get_versions(run_id: str, service: Service) -> VersionsView:
+def get_versions(run_id: str, service: ServiceDep) -> VersionsView:
     return service.models.versions(run_id)
 
 
 @viewer.get("/api/runs/{run_id}/policy/{version}.onnx")
 async def get_policy(
-    run_id: str, version: str, service: Service, policy: Annotated[str | None, Query(max_length=120)] = None
+    run_id: str,
+    version: str,
+    service: ServiceDep,
+    policy: Annotated[str | None, Query(max_length=120)] = None,
 ) -> Response:
     if version == "latest":
         newest = await asyncio.to_thread(service.models.latest_version, run_id)
@@ -286,7 +289,7 @@ async def get_policy(
 
 
 @viewer.get("/api/runs/{run_id}/policy.json")
-def get_policy_document(run_id: str, service: Service) -> Response:
+def get_policy_document(run_id: str, service: ServiceDep) -> Response:
     return Response(
         service.models.document(run_id),
         media_type="application/json",
@@ -295,18 +298,18 @@ def get_policy_document(run_id: str, service: Service) -> Response:
 
 
 @viewer.get("/api/demonstrations")
-def get_demonstrations(game_id: GameId, store: Demonstrations) -> list[DemonstrationEntry]:
+def get_demonstrations(game_id: GameId, store: DemonstrationsDep) -> list[DemonstrationEntry]:
     return store.entries(game_id)
 
 
 @episode_routes.sender.post("/api/demonstrations", status_code=201)
-def keep_demonstration(body: RecordedEpisode, store: Demonstrations) -> DemonstrationEntry:
+def keep_demonstration(body: RecordedEpisode, store: DemonstrationsDep) -> DemonstrationEntry:
     return store.add(body)
 
 
 @admin.post("/api/demonstrations/{demonstration_id}/delete")
 def delete_demonstration(
-    demonstration_id: str, game_id: GameId, store: Demonstrations
+    demonstration_id: str, game_id: GameId, store: DemonstrationsDep
 ) -> list[DemonstrationEntry]:
     if not store.remove(game_id, demonstration_id):
         raise HTTPException(404, Problem(error="there is no such demonstration").model_dump())
@@ -314,12 +317,12 @@ def delete_demonstration(
 
 
 @viewer.get("/api/studies")
-def get_studies(settings: Settings) -> list[StudySummary]:
+def get_studies(settings: SettingsDep) -> list[StudySummary]:
     return list_studies(settings.runs_dir)
 
 
 @viewer.get("/api/studies/{name}")
-def get_study(name: str, settings: Settings) -> StudyView:
+def get_study(name: str, settings: SettingsDep) -> StudyView:
     try:
         view = read_view(study_folder(settings.runs_dir, name))
     except ConfigurationError:

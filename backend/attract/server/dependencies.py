@@ -1,4 +1,4 @@
-"""Parts of the app as parameters of its routes."""
+"""Dependencies of routes: what `build_app` put into `app.state`, and the credential of the request."""
 
 from typing import Annotated, Any
 
@@ -14,8 +14,8 @@ from attract.server.sockets import SocketHub
 from attract.settings.run import ServerSettings
 
 
-def _part(name: str) -> Any:
-    """The attribute `name` of `app.state`."""
+def _state(name: str) -> Any:
+    """What `build_app` put into `app.state` under `name`."""
 
     # Async, since FastAPI calls plain functions on threads.
     async def find(request: Request) -> Any:
@@ -28,14 +28,13 @@ async def _grant(request: Request) -> Grant | None:
     return request.app.state.guard.credential(request.scope)
 
 
-Settings = Annotated[ServerSettings, _part("settings")]
-Guarded = Annotated[Guard, _part("guard")]
-Service = Annotated[RunService, _part("service")]
-Games = Annotated[GameLibrary, _part("games")]
-Hub = Annotated[SocketHub, _part("hub")]
-Build = Annotated[str | None, _part("build")]
-Ready = Annotated[Readiness, _part("readiness")]
-Exposed = Annotated[Exposition, _part("exposition")]
-Demonstrations = Annotated[DemonstrationStore, _part("demonstrations")]
-Granted = Annotated[Grant | None, Depends(_grant)]
+SettingsDep = Annotated[ServerSettings, _state("settings")]
+GuardDep = Annotated[Guard, _state("guard")]
+ServiceDep = Annotated[RunService, _state("service")]
+GamesDep = Annotated[GameLibrary, _state("games")]
+HubDep = Annotated[SocketHub, _state("hub")]
+ReadinessDep = Annotated[Readiness, _state("readiness")]
+ExpositionDep = Annotated[Exposition, _state("exposition")]
+DemonstrationsDep = Annotated[DemonstrationStore, _state("demonstrations")]
+GrantDep = Annotated[Grant | None, Depends(_grant)]
 """The credential of the request; None: it has none."""
