@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from attract.games.library import PACKAGE_DIR
+from attract.games.project import PACKAGE_DIR
 from attract.playtest.report import ORACLES
 from attract_command import AttractCommand, Outcome, run_attract
 

@@ -25,7 +25,7 @@ HEADER_SECONDS = 10.0
 
 def documented() -> list[str]:
     """The words of the line that docs/operating.md has to be copied."""
-    (line,) = re.findall(r"^    (uvicorn .*)$", OPERATING.read_text(), re.MULTILINE)
+    (line,) = re.findall(r"^    ATTRACT_PORT=8000 (uvicorn .*)$", OPERATING.read_text(), re.MULTILINE)
     return shlex.split(line)
 
 
@@ -61,7 +61,8 @@ async def test_uvicorn_serves_the_factory_with_settings_from_the_environment(tmp
     port = free_port()
     words = [*documented(), "--port", str(port), "--log-level", "warning"]
     worker_token = "a-token-of-ones-own-choice"
-    async with launched(words, tmp_path, ATTRACT_WORKER_TOKEN=worker_token) as process:
+    variables = {"ATTRACT_PORT": str(port), "ATTRACT_WORKER_TOKEN": worker_token}
+    async with launched(words, tmp_path, **variables) as process:
         address, token = await printed_link(process)
         assert address == f"http://127.0.0.1:{port}/"
         transport = httpx.AsyncHTTPTransport(retries=10)
@@ -77,48 +78,28 @@ async def test_uvicorn_serves_the_factory_with_settings_from_the_environment(tmp
         assert process.returncode in (0, -15)
 
 
-REFUSED: dict[str, tuple[list[str], dict[str, str], str, str]] = {
-    "bare": ([], {}, "--http, --ws, --no-proxy-headers", "--no-proxy-headers"),
-    "one_flag": (documented()[3:5], {}, "--ws, --no-proxy-headers", "--no-proxy-headers"),
-    "proxy": (
-        documented()[3:],
-        {"ATTRACT_BEHIND_PROXY": "10.0.0.5,10.1.0.0/16"},
-        "--forwarded-allow-ips",
-        "--forwarded-allow-ips 10.0.0.5,10.1.0.0/16",
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[] if case == "proxy" else [pytest.mark.long]) for case in REFUSED]
-)
-async def test_a_uvicorn_without_the_flags_ends_with_the_line_to_type_which_starts(case: str, tmp_path: Path):
-    flags, variables, missing, last = REFUSED[case]
+async def test_a_bare_uvicorn_is_told_which_door_has_the_limits_and_the_app_keeps_its_own(tmp_path: Path):
     port = free_port()
-    words = [*FACTORY, "--port", str(port), *flags]
+    words = [*FACTORY, "--port", str(port), "--no-proxy-headers"]
+    variables = {"ATTRACT_PORT": str(port), "ATTRACT_BEHIND_PROXY": "127.0.0.1"}
     async with launched(words, tmp_path, **variables) as process:
-        _, stderr = await asyncio.wait_for(process.communicate(), 60)
-    said = stderr.decode()
-    assert process.returncode == 3, said
-    assert "Traceback" not in said and not (tmp_path / "runs").exists()
-    problem, line = re.search(r"^error: (.*)\n  (.*)$", said, re.MULTILINE).groups()  # type: ignore[union-attr]
-    assert problem == f"uvicorn was started without {missing}, which it needs; type"
-    assert line.startswith(f"uvicorn --factory attract.asgi:create_app --port {port} --http ")
-    assert line.endswith(last)
-    async with launched(shlex.split(line), tmp_path, **variables) as process:
-        address, _ = await printed_link(process)
-        assert address == f"http://127.0.0.1:{port}/"
-
-
-async def test_an_app_whose_start_is_left_out_answers_nobody(tmp_path: Path):
-    port = free_port()
-    async with launched([*documented(), "--port", str(port), "--lifespan", "off"], tmp_path):
-        transport = httpx.AsyncHTTPTransport(retries=20)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=transport) as client:
-            answer = await client.get("/healthz")
-        assert (answer.status_code, "--lifespan off" in answer.text) == (503, True)
-        with pytest.raises(websockets.InvalidStatus):
-            await websockets.connect(f"ws://127.0.0.1:{port}/ws")
+        address, token = await printed_link(process)
+        assert process.stderr is not None
+        line = (await process.stderr.readline()).decode()
+        assert "`attract serve` limits" in line and line.endswith(f"{' '.join(documented()[5:9])}\n")
+        transport = httpx.AsyncHTTPTransport(retries=10)
+        async with httpx.AsyncClient(base_url=address, transport=transport) as client:
+            assert (await client.get("healthz")).status_code == 200
+            # The proxy's word counts: the refusal is that of the client behind it.
+            forwarded = {"x-forwarded-for": "203.0.113.7", "authorization": f"Bearer {token}x"}
+            assert (await client.get("api/runs", headers=forwarded)).status_code == 401
+        assert '"address":"203.0.113.7"' in (tmp_path / "runs" / "audit.jsonl").read_text().replace(" ", "")
+        async with websockets.connect(f"{address.replace('http', 'ws')}ws", max_size=None) as socket:
+            with pytest.raises(websockets.ConnectionClosedError) as closed:
+                await socket.send(bytes(FRAME_BYTES))
+                while True:
+                    await socket.recv()
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
 
 
 async def test_hostile_limits_of_connections_hold_however_the_gateway_is_launched(tmp_path: Path):
@@ -131,7 +112,7 @@ async def test_hostile_limits_of_connections_hold_however_the_gateway_is_launche
 
 async def _limits_hold(words: Sequence[str], folder: Path) -> None:
     port = str(free_port())
-    async with launched([*words, "--port", port], folder) as process:
+    async with launched([*words, "--port", port], folder, ATTRACT_PORT=port) as process:
         address, _ = await printed_link(process)
         async with httpx.AsyncClient(
             base_url=address, transport=httpx.AsyncHTTPTransport(retries=10)

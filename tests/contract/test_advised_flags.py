@@ -16,7 +16,6 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][\w.-]*[a-z](?:=auto)?")
 NAMED = re.compile(r"\battract ([a-z]+)")
 NO_MESSAGES = {
     "asgi.py",
-    "server/serving.py",
     "browser/chromium.py",
     "cluster/plan.py",
     "commands/doctor.py",

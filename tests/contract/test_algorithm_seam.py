@@ -21,8 +21,7 @@ from attract.schema.game import GameReference
 from attract.schema.spaces import BoxSpace
 from attract.settings.algorithm import AlgorithmSettings, GameContext, RunContext
 from attract.settings.base import Settings
-from attract.settings.cell_checks import check_for_cells
-from attract.settings.run import ALGORITHM_SETTINGS, RunSettings
+from attract.settings.run import ALGORITHM_SETTINGS, RunSettings, check_for_cells
 from attract.tuning.space import Choice, default_space, promising_values
 from socket_fleet import DESCRIPTION
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.run.settings_view import settings_form, settings_of
 from attract.schema.api import SettingsForm
 from attract.settings.run import RunSettings

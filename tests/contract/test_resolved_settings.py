@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.policy.network import build_policy
 from attract.run.plan import collection_config
 from attract.run.settings_view import settings_form, settings_of, settings_view

@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from attract.collection.inputs import FrameUnreadable
 from attract.collection.trust.verdict import UNREADABLE_MESSAGES
-from attract.games.library import PACKAGE_DIR
+from attract.games.project import PACKAGE_DIR
 from dashboard_page import chromium, open_page
 from gateway_world import SMALL, gateway
 from waiting import WAIT_SECONDS, until

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from attract.games.library import PACKAGE_DIR
+from attract.games.project import PACKAGE_DIR
 from dashboard_page import check_accessible, chromium, photograph
 from gateway_world import GatewayWorld, gateway
 from tcp_proxy import TcpProxy

@@ -8,7 +8,8 @@ from playwright.async_api import async_playwright
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.browser.chromium import launch_switches, require_chromium
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.server.app_server import serving_app
 from attract.server.page_games import PageGameMiddleware
 from listeners import Listeners

@@ -99,6 +99,10 @@ def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) ->
         cwd=tmp_path, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     assert str(installed.parent) in where
+    source = ROOT / "backend" / "attract"
+    data = {path.relative_to(source) for name in ("*.toml", "*.j2") for path in source.rglob(name)}
+    missing = {path for path in data if not (Path(where.strip()).parent / path).is_file()}
+    assert len(data) >= 5 and missing == set()
 
 
 def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from attract.commands.output import CommandConsole
 from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
-from attract.games.library import SUFFIXES, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.modules import SUFFIXES
 from attract.games.page_files import FetchedFile, PageFiles, missing_text
 from attract.games.page_places import names_page, page_place
 from attract.processes.busy import LateError, within

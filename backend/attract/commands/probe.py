@@ -32,9 +32,10 @@ from attract.commands.probe_drafts import (
 from attract.commands.skill import lay_skill
 from attract.commands.train_display import printable
 from attract.errors import AttractError, ConfigurationError, GameError
-from attract.games.library import PACKAGE_DIR, refuse_project
+from attract.games.modules import refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
+from attract.games.project import PACKAGE_DIR
 from attract.playtest.unadapted import playable
 from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView

@@ -2,26 +2,22 @@
 
 import asyncio
 import hashlib
-import json
 import os
-import platform
 import re
-import shlex
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from attract.errors import ConfigurationError, FileError, GameError, nearest_name
-from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optional_file, read_start
+from attract.errors import ConfigurationError, GameError
+from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optional_file
+from attract.games.bundler import Bundler
 from attract.games.cards import CardFile, card_file, card_of
+from attract.games.modules import module_path, project_modules
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.page_places import PAGE_MODULE, bundled_games
-from attract.games.places import PACKAGES, method_stack, own_stack
-from attract.games.project import check_globs, shared_folder
+from attract.games.places import method_stack, own_stack
+from attract.games.project import PACKAGE_DIR
 from attract.games.source_maps import SourceMap
 from attract.runs.run_ids import game_stem
 from attract.schema.api import GameEntry
@@ -30,46 +26,10 @@ from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
 from attract.settings.file import read_settings_file
 
-SDK = "attract"
-"""Module name under which a game imports the SDK."""
-PACKAGE_DIR = Path(__file__).resolve().parent.parent
-REPOSITORY_DIR = PACKAGE_DIR.parent.parent
-OWN_SOURCES = REPOSITORY_DIR / "web"
-"""The bundled games' own sources, when the repository is the project directory: they are listed by name."""
-CLOCK_SOURCES = OWN_SOURCES / "page-clock" / "src"
-SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
 """File names of adapters of page games."""
-PAGE = re.compile(r"\.html?$|^https?://")
-"""What a user may give who has a page and no adapter."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
 """A page that a server on this machine gives, as an adapter names it."""
-NOT_LISTED = frozenset({OWN_SOURCES, REPOSITORY_DIR / "benchmarks"})
-"""Folders of a clone whose games are not the user's."""
-SKIPPED_FOLDERS = frozenset(
-    {"node_modules", "vendor", "dist", "build", "out", "runs", "test", "tests", "__pycache__"}
-)
-EXPORTED = "policy.json"
-"""A folder with it is an export: the game in it is a copy."""
-MAX_DEPTH = 3
-MAX_FILES = 2_000
-MAX_MODULES = 50
-MAX_NAMED = 5
-"""Games of a folder that a refusal names."""
-BUNDLE_SECONDS = 30.0
-VITE = '{"MODE":"production","PROD":true,"DEV":false,"SSR":false,"BASE_URL":"/"}'
-"""Replacement for Vite's `import.meta.env`: without it, reading its `DEV` fails."""
-EXTERNAL_ADVICE = re.compile(
-    r'^ +(?:You can mark the path "([^"]+)" as external|'
-    r'The package "[^"]+" wasn.t found on the file system but)'
-    r"(?:.*\n?)(?:.+\n?)*",
-    re.MULTILINE,
-)
-"""A paragraph of esbuild's: it ends with an empty line."""
-EXPORTS = re.compile(rb"(?:^|[;}/])\s*export default\b", re.MULTILINE)
-"""The statement, and not words in a message of the SDK, which bundles have."""
-DEFINES = re.compile(rb"(?<!function )\b(?:defineGame|definePageGame)[<(]")
-"""Call that marks a module as a game; the SDK's own module declares it."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -97,6 +57,7 @@ class GameLibrary:
         """`runs_dir` is never served, wherever it lies; `include`, `page_device`: see `ServerSettings`."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
+        self._bundler = Bundler(self._project_dir, self._web_dir)
         self._modules: dict[str, GameModule] = {}
         self._maps: dict[str, SourceMap | None] = {}
         self._runs_dir = runs_dir
@@ -133,7 +94,8 @@ class GameLibrary:
             source_map = bundled.with_suffix(".js.map")
             code = bundled.read_bytes()
             return self._keep(game, code, source_map.read_bytes() if source_map.is_file() else None)
-        return await self._bundle(game, self._module_path(game))
+        path = module_path(game, self._project_dir, self.bundled_names())
+        return self._keep(game, *await self._bundler.bundle(game, path))
 
     def recommended(self, game: str) -> dict[str, Any]:
         """Run settings that a game comes with, from `<stem>.train.yaml` beside its module; empty without one.
@@ -144,7 +106,10 @@ class GameLibrary:
         if bundled is not None:
             path, root = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml", self._web_dir
         else:
-            path, root = self._module_path(game).with_suffix(".train.yaml"), self._project_dir
+            path, root = (
+                module_path(game, self._project_dir, self.bundled_names()).with_suffix(".train.yaml"),
+                self._project_dir,
+            )
         if not os.path.lexists(path):
             return {}
         return read_settings_file(check_inside(path, root))
@@ -220,7 +185,7 @@ class GameLibrary:
     async def entries(self) -> list[GameEntry]:
         """Every game that can be trained here, the user's own first, each with its built module."""
         entries: list[GameEntry] = []
-        for name in await asyncio.to_thread(lambda: list(self._project_modules())):
+        for name in await asyncio.to_thread(lambda: list(project_modules(self._project_dir))):
             title = self.title_of(name)
             try:
                 module = await self.resolve(name)
@@ -242,107 +207,6 @@ class GameLibrary:
         path = self._web_dir / "games" / "games.json"
         data = read_optional_file(path, MAX_JSON_BYTES)
         return {} if data is None else {entry["name"]: entry["title"] for entry in parse_json(data, path)}
-
-    def _module_path(self, game: str) -> Path:
-        names = self.bundled_names()
-        refuse_project(self._project_dir / game, game)
-        if PAGE.search(game) is not None or (self._project_dir / game / "index.html").is_file():
-            raise ConfigurationError(
-                f"{game} is a page without an adapter, which defines what an agent sees and presses",
-                setting="game",
-                fix=f"attract probe {game} writes an adapter, game.page.ts: name that",
-            )
-        if not game.endswith(SUFFIXES):
-            near = nearest_name(game, names)
-            hint = f"did you mean {near!r}? " if near else ""
-            raise ConfigurationError(
-                f"there is no game {game!r}",
-                setting="game",
-                fix=f"{hint}bundled: {', '.join(names) or 'none (run npm run build)'}; "
-                f"or give a path to a module ending in {', '.join(SUFFIXES)}",
-            )
-        path = (self._project_dir / game).resolve()
-        if not path.is_relative_to(self._project_dir):
-            raise ConfigurationError(
-                f"{game} is outside the project directory {self._project_dir}",
-                setting="game",
-                fix=_wider(path),
-            )
-        if not path.is_file():
-            raise ConfigurationError(f"there is no file {path}", setting="game", fix=self._other_file(game))
-        return path
-
-    def _other_file(self, game: str) -> str | None:
-        """A hint at the files that exist instead of a missing module."""
-        # As Windows writes it, where it lies below WSL.
-        with_slashes = game.replace("\\", "/")
-        if (self._project_dir / with_slashes).is_file():
-            return f"write {with_slashes}"
-        found = list(islice(self._project_modules(), MAX_NAMED))
-        return f"games there: {', '.join(found)}" if found else None
-
-    def _project_modules(self) -> Iterator[str]:
-        """Modules under the project directory that define a game, found by contents, not by name."""
-        found = 0
-        for seen, path in enumerate(_walk(self._project_dir, MAX_DEPTH)):
-            if seen >= MAX_FILES or found >= MAX_MODULES:
-                return
-            if _is_game(path):
-                found += 1
-                yield path.relative_to(self._project_dir).as_posix()
-
-    async def _bundle(self, game: str, path: Path) -> GameModule:
-        with tempfile.TemporaryDirectory(prefix="attract-bundle-") as folder:
-            out, meta = Path(folder) / "game.js", Path(folder) / "meta.json"
-            process = await asyncio.create_subprocess_exec(
-                str(find_esbuild(self._web_dir)),
-                # As `output=input`: a path may hold an equals sign of its own.
-                f"game={path}",
-                "--bundle",
-                "--format=esm",
-                f"--define:import.meta.env={VITE}",
-                "--target=es2022",
-                f"--alias:{SDK}={find_sdk(self._web_dir)}",
-                f"--alias:{SDK}/page={find_page_sdk(self._web_dir)}",
-                "--sourcemap=linked",
-                f"--outdir={folder}",
-                f"--metafile={meta}",
-                "--log-level=warning",
-                "--color=false",
-                cwd=self._project_dir,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            try:
-                _, errors = await asyncio.wait_for(process.communicate(), BUNDLE_SECONDS)
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-                raise GameError("load", f"bundling {game} took over {BUNDLE_SECONDS:g} s") from None
-            if process.returncode != 0 or not out.is_file():
-                text = _bundler_text(errors.decode(errors="replace"))
-                raise GameError("load", f"{game} could not be bundled\n{text}", name="BundleError", stack="")
-            inputs = json.loads(meta.read_bytes())["inputs"]
-            self._check_inputs(game, inputs)
-            check_globs(game, out.read_bytes(), self._project_dir, inputs)
-            source_map = _readable_map(out.with_suffix(".js.map"), self._web_dir, self._project_dir)
-            return self._keep(game, out.read_bytes(), source_map)
-
-    def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
-        """Refuse files from outside the project, except packages and the SDK."""
-        sdk = find_sdk(self._web_dir).resolve().parent
-        for name in inputs:
-            path = (self._project_dir / name).resolve()
-            # Adapters take keys and focus from the SDK's own sources, which only a checkout has.
-            if any(path.is_relative_to(own) for own in (self._project_dir, sdk, CLOCK_SOURCES)):
-                continue
-            if "node_modules" not in path.parts:
-                raise ConfigurationError(
-                    f"{game} imports {path}, outside the project directory {self._project_dir}",
-                    setting="game",
-                    fix=_wider(self._project_dir / game, path),
-                )
 
     def _keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
         # The comment names a file that is not served; a header names the map, which keeps the hash honest.
@@ -370,128 +234,6 @@ class GameLibrary:
         return self._maps[sha256]
 
 
-def _wider(module: Path, imported: Path | None = None) -> str:
-    """The fix for a module, or a file that it imports, outside the project directory."""
-    folder = shared_folder(module.parent.resolve(), (imported or module).parent)
-    wider = "" if folder is None else f", or choose a wider one: --project-dir {shlex.quote(str(folder))}"
-    return f"move it there{wider}"
-
-
 def _error_text(error: ConfigurationError | GameError) -> str:
     """Why a module is no game here, without what only a log needs."""
     return (error.text if isinstance(error, GameError) else str(error))[:20_000]
-
-
-def find_esbuild(web_dir: Path) -> Path:
-    """The native binary of esbuild: the packaged one, else the repository's.
-
-    Raises: ConfigurationError: when there is none.
-    """
-    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
-    host = f"{platform.system().lower()}-{machine.get(platform.machine().lower(), platform.machine())}"
-    for path in (
-        web_dir / "bin" / "esbuild",
-        REPOSITORY_DIR / "node_modules" / "@esbuild" / host / "bin" / "esbuild",
-    ):
-        if path.is_file() and os.access(path, os.X_OK):
-            return path
-    on_path = shutil.which("esbuild")
-    if on_path is not None:
-        return Path(on_path)
-    raise ConfigurationError("esbuild is missing: your own games cannot be bundled", fix="npm run build")
-
-
-def find_sdk(web_dir: Path) -> Path:
-    """The module that `import ... from "attract"` becomes: the packaged SDK, else the repository's source.
-
-    Raises: ConfigurationError: when there is none.
-    """
-    for path in (web_dir / "sdk" / "attract.js", REPOSITORY_DIR / "web" / "sdk" / "src" / "index.ts"):
-        if path.is_file():
-            return path
-    raise ConfigurationError("the SDK is missing: your own games cannot be bundled", fix="npm run build")
-
-
-def find_page_sdk(web_dir: Path) -> Path:
-    """The module that `import ... from "attract/page"` becomes; as `find_sdk`."""
-    sdk = find_sdk(web_dir)
-    return sdk.parent / "page.js" if sdk.suffix == ".js" else sdk.parent / "page" / "index.ts"
-
-
-def refuse_project(folder: Path, given: str) -> None:
-    """Raises: ConfigurationError: `folder` or its sources hold games; the message names them.
-
-    Args:
-        folder: may be none at all.
-        given: what the user typed to name it.
-    """
-    if not folder.is_dir():
-        return
-    found = [path for path in _walk(folder, 1) if _is_game(path)]
-    if found:
-        names = ", ".join(str(Path(given) / path.relative_to(folder)) for path in found[:MAX_NAMED])
-        raise ConfigurationError(
-            f"{given} is a folder, not a game", setting="game", fix=f"name the game in it: {names}"
-        )
-
-
-def _is_game(path: Path) -> bool:
-    try:
-        text = read_start(path, 200_000)
-    except FileError:
-        return False
-    return EXPORTS.search(text) is not None and DEFINES.search(text) is not None
-
-
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if path.name.startswith(".") or path.is_symlink() or path in NOT_LISTED:
-            continue
-        if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.endswith(".d.ts"):
-            yield path
-        elif (
-            path.is_dir()
-            and depth > 0
-            and path.name not in SKIPPED_FOLDERS
-            and not (path / EXPORTED).exists()
-        ):
-            yield from _walk(path, depth - 1)
-
-
-def _readable_map(path: Path, web_dir: Path, project_dir: Path) -> bytes | None:
-    """The map with its sources named from the project directory, not from the bundle's temporary folder."""
-    if not path.is_file():
-        return None
-    data = json.loads(path.read_bytes())
-    sdk = find_sdk(web_dir).resolve().parent
-    sdk = sdk if sdk.name == "sdk" else sdk.parent
-    data["sources"] = [
-        _source_name(path.parent / str(source), project_dir, sdk) for source in data["sources"]
-    ]
-    return json.dumps(data).encode()
-
-
-def _source_name(source: Path, project_dir: Path, sdk: Path) -> str:
-    """Its path from the folder of packages, from that of the SDK, or from the project's."""
-    parts, place = source.parts, source.resolve()
-    if PACKAGES in parts:
-        return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
-    if place.is_relative_to(sdk):
-        return f"sdk/{place.relative_to(sdk).as_posix()}"
-    return place.relative_to(project_dir).as_posix() if place.is_relative_to(project_dir) else place.name
-
-
-def _bundler_text(text: str) -> str:
-    """The message of esbuild, without its advice about packages, which a game cannot follow."""
-
-    def advice(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return "  A game runs in a browser's worker: Node's own modules are missing.\n"
-        name = "/".join(match[1].split("/")[: 2 if match[1].startswith("@") else 1])
-        return f"  Install it beside the game: npm install {name}\n"
-
-    return EXTERNAL_ADVICE.sub(advice, text).strip()

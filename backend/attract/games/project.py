@@ -1,13 +1,16 @@
-"""Finds the project directory of a game, and what its modules expect of a bundler that Attract's has not."""
+"""Finds the project directory of a game, and what its modules expect of a bundler that Attract's lacks."""
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from attract.errors import GameError
 
+PACKAGE_DIR: Final = Path(__file__).resolve().parent.parent
+REPOSITORY_DIR: Final = PACKAGE_DIR.parent.parent
 MARKERS: Final = (".git", "package.json")
 """Files that mark the top folder of a project."""
 GLOB: Final = re.compile(rb"^(?![ \t]*(?://|/?\*))(.*?)\bimport\.meta\.glob(?:Eager)?\s*[(<]", re.MULTILINE)
@@ -37,6 +40,13 @@ def shared_folder(one: Path, other: Path) -> Path | None:
     """The innermost folder that holds both, where it may be a project directory; None: it is too wide."""
     folder = Path(os.path.commonpath((one, other)))
     return None if _is_too_wide(folder) else folder
+
+
+def wider(module: Path, imported: Path | None = None) -> str:
+    """The fix for a module, or a file that it imports, outside the project directory."""
+    folder = shared_folder(module.parent.resolve(), (imported or module).parent)
+    other = "" if folder is None else f", or choose a wider one: --project-dir {shlex.quote(str(folder))}"
+    return f"move it there{other}"
 
 
 def _nearest_with(marker: str, folders: Sequence[Path]) -> Path | None:

@@ -7,6 +7,7 @@ correction over those that could reach it at all. Source: Tarone, 1990, doi:10.2
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import pstdev
 from typing import Final, Literal
 
 FALSE_ALARM: Final = 0.01
@@ -74,7 +75,7 @@ def compare(
     differences = [now[index] - before[index] for index in indices]
     mean_before = math.fsum(before[index] for index in indices) / len(indices)
     mean_now = math.fsum(now[index] for index in indices) / len(indices)
-    if abs(mean_now - mean_before) < MIN_EFFECT * max(abs(mean_before), _spread(list(before.values()))):
+    if abs(mean_now - mean_before) < MIN_EFFECT * max(abs(mean_before), pstdev(before.values())):
         return None
     p_value = _signed_ranks([value for value in differences if value != 0.0])
     if p_value >= limit:
@@ -104,8 +105,3 @@ def _signed_ranks(differences: Sequence[float]) -> float:
     from scipy.stats import wilcoxon
 
     return float(wilcoxon(differences)[1])  # pyright: ignore[reportArgumentType]
-
-
-def _spread(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))

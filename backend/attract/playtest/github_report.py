@@ -6,14 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_text import (
-    ends_text,
-    left_out_text,
-    moment_text,
-    place_text,
-    replay_command,
-    verdict_text,
-)
+from attract.playtest.report_words import left_out_text, moment_text, replay_command
+from attract.playtest.templates import rendered
 from attract.runs.metrics import MetricsStore
 from attract.runs.plain_text import plain, without_commands
 
@@ -24,7 +18,6 @@ MAX_SUMMARY_BYTES: Final = 1 << 20
 CURVE_POINTS: Final = 40
 RETURN_METRIC: Final = "rollout/ep_rew_mean"
 MARKDOWN: Final = frozenset("\\`*_[]|~@")
-MARKS: Final = {"plays": "✅", "findings": "❌", "not_played": "⚠️"}
 
 
 def annotation_lines(report: Report, folder: str = "", workspace: Path | None = None) -> list[str]:
@@ -56,27 +49,9 @@ def step_summary(
         curve: (agent steps, mean return) of the training whose policy played; empty: there is none.
         artifact: where the files of the findings are, in words; None: nowhere.
     """
-    lines = [f"## {MARKS[report.verdict]} {_cell(report.game)}: {_cell(verdict_text(report))}", ""]
-    baseline = "no baseline" if report.baseline_build is None else f"baseline `{report.baseline_build[:12]}`"
-    lines += [
-        f"Build `{report.build[:12]}`, {baseline}. {report.episodes} episodes in {report.seconds:.0f} s.",
-        "",
-    ]
-    if report.findings:
-        lines += _finding_table(report.findings)
-    if artifact is not None and any(finding.episode_file for finding in report.findings):
-        lines += [f"The episodes and their Playwright tests are in {_cell(artifact)}.", ""]
-    if report.known:
-        rows = [f"- **{_cell(finding.id)}** {_cell(finding.text)}" for finding in report.known]
-        lines += ["In the baseline too:", "", *rows, ""]
-    lines += _player_table(report)
-    skipped = [state for state in report.oracles if state.state == "not_judged"]
-    if skipped:
-        rows = [f"- `{state.oracle}`: {_cell(state.note)}" for state in skipped]
-        lines += ["<details><summary>Not judged</summary>", "", *rows, "", "</details>", ""]
-    if len(curve) > 1:
-        lines += _curve(curve)
-    text = "\n".join(lines)
+    stride = max(1, -(-len(curve) // CURVE_POINTS))
+    shown = [*curve[:-1:stride], *curve[-1:]]
+    text = rendered("ci.md.j2", _cell, report=report, curve=shown, artifact=artifact).removesuffix("\n")
     data = text.encode()
     return text if len(data) <= MAX_SUMMARY_BYTES else data[: MAX_SUMMARY_BYTES - 4].decode("utf-8", "ignore")
 
@@ -143,49 +118,3 @@ def _cell(text: str) -> str:
     """Text of the game's: no Markdown, no HTML, one line."""
     shown = plain(text, 500).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return "".join(f"&#{ord(each)};" if each in MARKDOWN else each for each in shown)
-
-
-def _finding_table(findings: Sequence[Finding]) -> list[str]:
-    rows = [
-        f"| **{_cell(finding.id)}** | {_cell(finding.text)} | {_code(place_text(finding))} "
-        f"| {_cell(moment_text(finding))} | {_code(finding.episode_file or '')} |"
-        for finding in findings
-    ]
-    return ["| Finding | What | Where | Played by | Episode |", "|---|---|---|---|---|", *rows, ""]
-
-
-def _player_table(report: Report) -> list[str]:
-    if not report.players:
-        return []
-    rows = [
-        f"| {_cell(outcome.player)} | {outcome.episodes} | {_number(outcome.return_mean)} "
-        f"| {_number(outcome.length_mean)} | {_cell(ends_text(outcome.ended))} |"
-        for outcome in report.players
-    ]
-    head = ["| Player | Episodes | Mean return | Mean length (steps) | Ends |", "|---|--:|--:|--:|---|"]
-    return [*head, *rows, ""]
-
-
-def _curve(curve: Sequence[tuple[float, float]]) -> list[str]:
-    """A chart that GitHub draws."""
-    stride = max(1, -(-len(curve) // CURVE_POINTS))
-    shown = [*curve[:-1:stride], curve[-1]]
-    returns = ", ".join(f"{value:.6g}" for _, value in shown)
-    return [
-        "```mermaid",
-        "xychart-beta",
-        '  title "Mean return of the training"',
-        f'  x-axis "agent steps" {shown[0][0]:.0f} --> {shown[-1][0]:.0f}',
-        '  y-axis "return"',
-        f"  line [{returns}]",
-        "```",
-        "",
-    ]
-
-
-def _code(text: str) -> str:
-    return f"`{text.replace('`', '').replace('|', '')}`" if text else ""
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

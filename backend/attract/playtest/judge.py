@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import pstdev
 from typing import Final
 
 from attract.playtest.comparison import Change, beyond, compare, least_p_value, threshold
@@ -173,7 +174,9 @@ def _exploit(both: _Both) -> Judged | None:
     if len(known) < MIN_EPISODES:
         return None
     best = max(known)
-    limit = best + EXPLOIT_DEVIATIONS * max(*map(_deviation, was.values()), 1e-3 * abs(best))
+    limit = best + EXPLOIT_DEVIATIONS * max(
+        *(pstdev(values) for values in was.values() if values), 1e-3 * abs(best)
+    )
     for player in both.players:
         # Few episodes say nothing of how far a player's scores lie apart.
         if len(was[player]) < MIN_EPISODES:
@@ -291,10 +294,3 @@ def dead_keys(before: Mapping[str, float], now: Mapping[str, float]) -> list[Pla
 def _mean_return(outcomes: Outcomes, player: str) -> float | None:
     values = list(outcomes.values(player, RETURN).values())
     return math.fsum(values) / len(values) if len(values) >= MIN_EPISODES else None
-
-
-def _deviation(values: Sequence[float]) -> float:
-    if not values:
-        return 0.0
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))

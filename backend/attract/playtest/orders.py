@@ -4,12 +4,11 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from attract.playtest.plan import Host, Plan, Played, check_all_play
+from attract.playtest.plan import Host, Plan, Played
 from attract.schema.playtest import (
     MAX_ORDER_SECONDS,
     GamePlaytested,
     PlaytestDrill,
-    PlaytestGame,
     PlaytestPlays,
 )
 from attract.schema.recorded_episode import RecordedEpisode
@@ -71,20 +70,12 @@ class Orders:
 
         Raises: ConfigurationError: a player cannot play this game. AttractError: no browser.
         """
-        plan = self._plan
-        wanted = {play.player.split(":")[0] for play in plays}
-        order = PlaytestGame(
-            game=plan.game,
-            seed=plan.seed,
-            plays=list(plays),
+        return await self._plan.play(
+            self._host,
+            plays,
             drills=list(drills),
-            policies=[policy for policy in plan.policies if policy.name in wanted],
-            episodes=list(plan.recorded if episodes is None else episodes),
-            max_steps=plan.max_steps,
+            episodes=list(self._plan.recorded if episodes is None else episodes),
             fresh_every=1 if is_fresh else self._played.fresh_every,
             record=record,
             budget_seconds=min(seconds, MAX_ORDER_SECONDS),
         )
-        answer = await self._host(order)
-        check_all_play(answer)
-        return answer

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from attract.errors import ConfigurationError
 from attract.playtest.causes import Cause
 from attract.playtest.outcomes import Outcomes
 from attract.schema.base import Seed
 from attract.schema.game import GameReference
-from attract.schema.playtest import GamePlaytested, PlaytestAlarm, PlaytestGame, PlaytestPolicy
+from attract.schema.playtest import GamePlaytested, PlaytestAlarm, PlaytestGame, PlaytestPlays, PlaytestPolicy
 from attract.schema.recorded_episode import RecordedEpisode
 
 
@@ -21,26 +21,48 @@ class Host(Protocol):
         ...
 
 
-def check_all_play(answer: GamePlaytested) -> None:
-    """Raises: ConfigurationError: a policy or a recorded episode is not of this game."""
-    if answer.left_out:
-        raise ConfigurationError(
-            answer.left_out[0],
-            fix="it is of another game, or the game sees or does something else now: train or record again",
-        )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is played, and for how long."""
+@dataclass(frozen=True, kw_only=True)
+class PlayPlan:
+    """Who plays which game, and for how long."""
 
     game: GameReference
     players: Sequence[str]
     seed: Seed
     policies: Sequence[PlaytestPolicy] = ()
+    max_steps: int | None = None
+    seconds: float = 120.0
+
+    async def play(self, host: Host, plays: Sequence[PlaytestPlays], **fields: Any) -> GamePlaytested:
+        """What came of an order, which has the policies of its players alone.
+
+        Args:
+            fields: further ones of `PlaytestGame`.
+
+        Raises: ConfigurationError: a policy or a recorded episode is not of this game.
+        """
+        wanted = {play.player.split(":")[0] for play in plays}
+        policies = [policy for policy in self.policies if policy.name in wanted]
+        order = PlaytestGame(
+            game=self.game,
+            seed=self.seed,
+            plays=list(plays),
+            policies=policies,
+            max_steps=self.max_steps,
+            **fields,
+        )
+        answer = await host(order)
+        if answer.left_out:
+            fix = "it is of another game, or the game sees or does something else now: train or record again"
+            raise ConfigurationError(answer.left_out[0], fix=fix)
+        return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(PlayPlan):
+    """What a playtest plays."""
+
     recorded: Sequence[RecordedEpisode] = ()
     """What the players `recorded-K` play."""
-    max_steps: int | None = None
     tick_seconds: float = 1.0
     has_page: bool = False
     fresh_every: int = 0
@@ -51,7 +73,6 @@ class Plan:
     """Id and text, without numbers, of what the baseline shows already."""
     measures_keys: bool = True
     """Whether there is a baseline that tells what each key did, or one is written."""
-    seconds: float = 120.0
 
 
 @dataclass(frozen=True)

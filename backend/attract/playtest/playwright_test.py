@@ -1,19 +1,19 @@
 """A Playwright test for a finding: plays its episode in the built game, fails while the fault is there."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup
+
 from attract.files import copy_file, write_atomically
 from attract.playtest.judge import NOT_AGAIN
 from attract.playtest.report import Finding, OracleId
+from attract.playtest.templates import WEB, rendered
 from attract.runs.plain_text import plain
-from attract.schema.recorded_episode import RecordedEpisode
 
-WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = "attract-test.js"
 """What every test loads: the virtual clock and the player of episodes, in one file without dependencies."""
 ADAPTER: Final = "adapter.js"
@@ -32,50 +32,6 @@ TESTABLE: Final[frozenset[OracleId]] = frozenset(
 )
 """Oracles whose finding shows in one episode."""
 SUFFIX: Final = ".spec.ts"
-TEST: Final = """\
-// <about>
-// Written by `attract ci`: it fails while the fault is there. Keep it with the files beside it that it names.
-// <moment>
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import path from "node:path";
-import { expect, test } from "@playwright/test";
-import <player>;
-
-// biome-ignore lint/suspicious/noExplicitAny: the script above makes it
-declare const attractTest: any;
-
-/** <what>. */
-const GAME = process.env.<variable> ?? <place>;
-
-test(<name>, async (<fixtures>) => {
-  test.setTimeout(120_000);
-  const folder = path.dirname(test.info().file);
-  const read = (name: string) => readFileSync(path.join(folder, name), "utf8");
-  const order = { ...<order>, episode: JSON.parse(read(<episode>)) };
-<play>
-  for (const description of played.notes) test.info().annotations.push({ type: "play", description });
-  expect(played.failures).toEqual([]);
-});
-"""
-MODULE_PLAY: Final = """\
-  // By its path: Playwright compiles TypeScript, to CommonJS where package.json has no "type": "module".
-  const file = path.resolve(folder, GAME);
-  let module: { default: unknown };
-  try {
-    module = createRequire(file)(file);
-  } catch {
-    module = await import(file);
-  }
-  const played = await attractTest.playModule(module, order);"""
-PAGE_PLAY: Final = """\
-  const place = {
-    script: path.join(folder, <script>),
-    game: read(<adapter>),
-    site: /^https?:/.test(GAME) ? GAME : path.resolve(folder, GAME),
-    page: <page>,
-  };
-  const played = await attractTest.playInPage(page, place, order);"""
 
 
 @dataclass(frozen=True)
@@ -120,25 +76,11 @@ def playwright_test(
     order: dict[str, object] = {"oracle": finding.oracle, "step": finding.step, "known": list(known)}
     if finding.text.startswith(NOT_AGAIN):
         order["begins"] = True
-    is_module = isinstance(game, TestedModule)
-    values = {
-        "about": f"{_comment(finding.id)}: {_comment(finding.text)}",
-        "moment": _moment(finding.episode, finding.seconds),
-        "player": json.dumps(f"./{PLAYER}"),
-        "what": "The game" if is_module else "The folder of the built page, or its address",
-        "variable": "ATTRACT_GAME" if is_module else "ATTRACT_SITE",
-        "place": json.dumps(game.source if isinstance(game, TestedModule) else game.site),
-        "name": json.dumps(f"{finding.id}: {plain(finding.text, 200)}"),
-        "fixtures": "" if is_module else "{ page }",
-        "episode": json.dumps(Path(finding.episode_file).name),
-        "order": json.dumps(order),
-        "script": json.dumps(PLAYER),
-        "adapter": json.dumps(ADAPTER),
-        "page": json.dumps("" if isinstance(game, TestedModule) else game.page),
-    }
-    play = MODULE_PLAY if is_module else PAGE_PLAY
-    text = TEST.replace("<play>", play)
-    return re.sub(r"<([a-z]+)>", lambda match: values[match[1]], text)
+    return rendered(
+        "finding.spec.ts.j2", json.dumps,
+        finding=finding, game=game, order=Markup(json.dumps(order)), player=PLAYER, adapter=ADAPTER,
+        name=f"{finding.id}: {plain(finding.text, 200)}", episode=Path(finding.episode_file).name,
+    )  # fmt: skip
 
 
 def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
@@ -148,13 +90,3 @@ def write_player(folder: Path, adapter: bytes | None) -> list[Path]:
         write_atomically(folder / ADAPTER, adapter)
         written.append(folder / ADAPTER)
     return written
-
-
-def _moment(episode: RecordedEpisode, seconds: float | None) -> str:
-    at = "" if seconds is None else f", it happens at {seconds:.1f} s"
-    return f"Its episode has {episode.num_steps} steps ({episode.seconds:.1f} s){at}."
-
-
-def _comment(text: str) -> str:
-    """Text that ends no comment's line."""
-    return re.sub(r"\s+", " ", plain(text, 300))

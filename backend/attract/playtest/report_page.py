@@ -7,23 +7,15 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
+from markupsafe import Markup
+
 from attract.playtest.report import Finding, Report
-from attract.playtest.report_text import (
-    beside,
-    ends_text,
-    moment_text,
-    place_text,
-    replay_command,
-    verdict_text,
-)
-from attract.runs.plain_text import plain
+from attract.playtest.templates import WEB, html_text, rendered
 from attract.schema.episode_actions import deflated
 from attract.schema.recorded_episode import RecordedEpisode
 
-WEB: Final = Path(__file__).parents[1] / "web"
 LEAD_SECONDS: Final = 2.0
 """An episode opens so long before it happens."""
 MAX_SHOWN: Final = 20
@@ -63,17 +55,18 @@ def report_page(report: Report, game: ShownGame, folder: str = "") -> str:
 
     Raises: FileNotFoundError: the web side was not built.
     """
-    page = _part("index.html")
     shown = [finding for finding in report.findings if game.code is not None and finding.episode is not None]
     shown = shown[:MAX_SHOWN]
-    values = {
-        "title": html.escape(f"{game.title}: {verdict_text(report)}"),
-        "style": f"<style>{_part('style.css')}</style>",
-        "body": _body(report, game, shown, folder),
-        "data": f'<script type="application/json" id="data">{_json(_data(report, game, shown))}</script>',
-        "script": f'<script type="module">{_part("page.js")}</script>',
-    }
-    return re.sub(r"\{\{([a-z]+)\}\}", lambda match: values.get(match[1], match[0]), page)
+    return rendered(
+        "index.html", html_text,
+        report=report, game=game, folder=folder,
+        style=Markup(_part("style.css")), script=Markup(_part("page.js")),
+        data=Markup(_json(_data(report, game, shown))),
+        cards=[
+            (finding, card_id(report, finding), any(each is finding for each in shown), _figure(game, place))
+            for place, finding in enumerate(report.findings)
+        ],
+    )  # fmt: skip
 
 
 def card_id(report: Report, finding: Finding) -> str:
@@ -138,114 +131,13 @@ def _data_url(jpeg: bytes) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
-def _body(report: Report, game: ShownGame, shown: list[Finding], folder: str) -> str:
-    baseline = "no baseline"
-    if report.baseline_build is not None:
-        baseline = f"baseline <code>{html.escape(report.baseline_build[:12])}</code>"
-    parts = [
-        f"<h1>{html.escape(game.title)}</h1>",
-        f'<p class="verdict {report.verdict}">{_text(verdict_text(report))}</p>',
-        f'<p class="quiet">{_text(report.game)}, build <code>{html.escape(report.build[:12])}</code>, '
-        f"{baseline}. {report.episodes} episodes in {report.seconds:.0f} s.</p>",
-    ]
-    if report.findings:
-        parts.append("<h2>Findings</h2>")
-        parts += [
-            _card(report, finding, game.pictures.get(place), shown, folder)
-            for place, finding in enumerate(report.findings)
-        ]
-    if report.known:
-        rows = "".join(f"<li><b>{_text(each.id)}</b>: {_text(each.text)}</li>" for each in report.known)
-        parts.append(f"<h2>In the baseline too</h2><ul>{rows}</ul>")
-    if report.oracles:
-        parts.append(_oracles(report))
-    if report.players:
-        parts.append(_players(report))
-    return "\n".join(parts)
-
-
-def _card(
-    report: Report, finding: Finding, pictures: EpisodePictures | None, shown: list[Finding], folder: str
-) -> str:
-    is_shown = any(each is finding for each in shown)
-    lines = [f"<h3>{_text(finding.id)}</h3>", f"<p>{_text(finding.text)}</p>"]
-    if place := place_text(finding):
-        lines.append(f"<p><code>{html.escape(place)}</code></p>")
-    if moment := moment_text(finding):
-        lines.append(f'<p class="quiet">{"Played by " if finding.player else ""}{_text(moment)}.</p>')
-    if (command := replay_command(finding, folder)) is not None:
-        lines.append(f"<p><code>{html.escape(command)}</code></p>")
-    if finding.test_file is not None:
-        test = beside(folder, finding.test_file)
-        lines.append(f"<p><code>npx playwright test {html.escape(test)}</code></p>")
-    if finding.stack is not None:
-        stack = html.escape(finding.stack)
-        lines.append(
-            f'<pre tabindex="0" role="group" aria-label="Stack of {_text(finding.id)}">{stack}</pre>'
-        )
-    frame = ""
-    if is_shown:
-        title = html.escape(f"The episode of {finding.id}", quote=True)
-        frame = f'<iframe title="{title}" sandbox="allow-scripts"></iframe>'
-    elif pictures is not None:
-        frame = _figure(finding, pictures)
-    kind = "card" if frame else "card plain"
-    body = f"<div>{''.join(lines)}</div>{frame}"
-    return f'<article class="{kind}" id="{card_id(report, finding)}">{body}</article>'
-
-
-def _figure(finding: Finding, pictures: EpisodePictures) -> str:
-    """The picture of the moment, and what the script moves through the others by."""
-    moment = bisect_left(pictures.seconds, pictures.moment - 1e-6)
-    image = _data_url(pictures.jpegs[min(moment, len(pictures.jpegs) - 1)])
-    name = _text(finding.id)
-    last = len(pictures.jpegs) - 1
-    return (
-        f'<figure><img alt="The game when {name} happens" src="{image}">'
-        f'<figcaption hidden><button type="button">Play</button>'
-        f'<input type="range" min="0" max="{last}" value="{moment}" aria-label="Picture of {name}">'
-        f"<output></output></figcaption></figure>"
-    )
-
-
-def _oracles(report: Report) -> str:
-    words = {"passed": "passed", "found": "found", "not_judged": "not judged"}
-    rows = "".join(
-        f"<tr><td>{state.oracle}</td><td>{words[state.state]}</td><td>{_text(state.note)}</td></tr>"
-        for state in report.oracles
-    )
-    head = "<tr><th scope=col>Oracle</th><th scope=col>State</th><th scope=col>Note</th></tr>"
-    return f"<h2>Oracles</h2>{_table('Oracles', head, rows)}"
-
-
-def _players(report: Report) -> str:
-    rows = "".join(
-        f"<tr><td>{_text(each.player)}</td><td class=number>{each.episodes}</td>"
-        f"<td class=number>{_number(each.return_mean)}</td><td class=number>{_number(each.length_mean)}</td>"
-        f"<td>{_text(ends_text(each.ended))}</td></tr>"
-        for each in report.players
-    )
-    head = (
-        "<tr><th scope=col>Player</th><th scope=col class=number>Episodes</th>"
-        "<th scope=col class=number>Mean return</th><th scope=col class=number>Mean length (steps)</th>"
-        "<th scope=col>Ends</th></tr>"
-    )
-    return f"<h2>Players</h2>{_table('Players', head, rows)}"
-
-
-def _table(name: str, head: str, rows: str) -> str:
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{name}">'
-        f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _text(text: str) -> str:
-    return html.escape(plain(text))
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _figure(game: ShownGame, place: int) -> tuple[str, int, int] | None:
+    """Address of the picture of the moment, its place and that of the last."""
+    pictures = game.pictures.get(place)
+    if pictures is None:
+        return None
+    moment, last = bisect_left(pictures.seconds, pictures.moment - 1e-6), len(pictures.jpegs) - 1
+    return _data_url(pictures.jpegs[min(moment, last)]), moment, last
 
 
 def _json(data: dict[str, Any]) -> str:

@@ -9,10 +9,9 @@ from typing import Final
 from attract.errors import ConfigurationError
 from attract.playtest.orders import ORDER_SECONDS
 from attract.playtest.outcomes import Outcomes, not_played
-from attract.playtest.plan import Host, check_all_play
-from attract.schema.base import Seed
-from attract.schema.game import GameDescription, GameReference
-from attract.schema.playtest import PlaytestGame, PlaytestPlays, PlaytestPolicy
+from attract.playtest.plan import Host, PlayPlan
+from attract.schema.game import GameDescription
+from attract.schema.playtest import PlaytestPlays
 
 MAX_VALUES: Final = 64
 FIRST_SEEDS: Final = 4
@@ -20,18 +19,12 @@ MAX_SEEDS: Final = 1024
 FORMS: Final = "speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2"
 
 
-@dataclass(frozen=True)
-class SweepPlan:
-    """What is played at each value of `parameter`, and for how long."""
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan(PlayPlan):
+    """What is played at each value of `parameter`."""
 
-    game: GameReference
     parameter: str
     values: Sequence[float]
-    players: Sequence[str]
-    seed: Seed
-    policies: Sequence[PlaytestPolicy] = ()
-    max_steps: int | None = None
-    seconds: float = 120.0
 
 
 @dataclass
@@ -126,18 +119,8 @@ async def _play(
         seconds = min(ORDER_SECONDS, deadline - time.monotonic())
         if seconds <= 0:
             return False
-        names = {play.player.split(":")[0] for play in left}
-        order = PlaytestGame(
-            game=plan.game,
-            seed=plan.seed,
-            plays=left,
-            policies=[policy for policy in plan.policies if policy.name in names],
-            parameters={plan.parameter: value},
-            max_steps=plan.max_steps,
-            budget_seconds=seconds,
-        )
-        answer = await host(order)
-        check_all_play(answer)
+        parameters = {plan.parameter: value}
+        answer = await plan.play(host, left, parameters=parameters, budget_seconds=seconds)
         outcomes.take_in(left, answer.episodes)
         for episode in answer.episodes:
             for alarm in episode.alarms if episode.end_reason == "failed" else ():

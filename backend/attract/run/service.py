@@ -43,9 +43,8 @@ from attract.schema.api import (
 )
 from attract.schema.base import WireModel
 from attract.schema.devices import device_of
-from attract.settings.cell_checks import check_for_cells
 from attract.settings.given import Layer, LayeredSettings, join_layers
-from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.run import RunSettings, ServerSettings, check_for_cells
 
 log = logging.getLogger(__name__)
 

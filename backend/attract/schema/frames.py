@@ -2,7 +2,8 @@
 
 import struct
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import ormsgpack
 from pydantic import TypeAdapter, ValidationError
@@ -11,9 +12,9 @@ from attract.errors import ProtocolError
 from attract.schema.base import WireModel
 from attract.schema.close_codes import MALFORMED
 from attract.schema.frame_bounds import check_names, check_size
-from attract.schema.inference import FROM_INFERENCE, TO_INFERENCE, FromInference, ToInference
-from attract.schema.learner import FROM_LEARNER, TO_LEARNER, FromLearner, ToLearner
-from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBrowser
+from attract.schema.inference import FROM_INFERENCE, TO_INFERENCE
+from attract.schema.learner import FROM_LEARNER, TO_LEARNER
+from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser
 
 MAX_KEYS = 64
 """Top-level keys of a frame; no message has half as many, and an error is reported per unknown key."""
@@ -59,51 +60,12 @@ def decode_from_browser(data: bytes | bytearray | memoryview) -> FromBrowser:
     return _decode(data, FROM_BROWSER, check=check_names)
 
 
-def decode_to_browser(data: bytes | bytearray | memoryview) -> ToBrowser:
-    """The message of one frame sent by the server; for fake browsers in tests and benchmarks.
-
-    Raises: ProtocolError: as `decode_from_browser`.
-    """
-    return _decode(data, TO_BROWSER)
-
-
-def decode_to_learner(data: bytes | bytearray | memoryview) -> ToLearner:
-    """The message of one length-prefixed frame from the gateway to the learner process.
-
-    Raises: ProtocolError: as `decode_from_browser`.
-    """
-    return _decode(data, TO_LEARNER)
-
-
-def decode_from_learner(data: bytes | bytearray | memoryview) -> FromLearner:
-    """The message of one length-prefixed frame from the learner process to the gateway.
-
-    Raises: ProtocolError: as `decode_from_browser`.
-    """
-    return _decode(data, FROM_LEARNER)
-
-
-def decode_to_inference(data: bytes | bytearray | memoryview) -> ToInference:
-    """The message of one length-prefixed frame from the gateway to the inference process.
-
-    Raises: ProtocolError: as `decode_from_browser`.
-    """
-    return _decode(data, TO_INFERENCE)
-
-
-def decode_from_inference(data: bytes | bytearray | memoryview) -> FromInference:
-    """The message of one length-prefixed frame from the inference process to the gateway.
-
-    Raises: ProtocolError: as `decode_from_browser`.
-    """
-    return _decode(data, FROM_INFERENCE)
-
-
 def _decode(
     data: bytes | bytearray | memoryview,
     adapter: TypeAdapter[Message],
     check: Callable[[dict[Any, Any]], None] | None = None,
 ) -> Message:
+    """See `decode_from_browser`."""
     try:
         plain = ormsgpack.unpackb(data)
     except ormsgpack.MsgpackDecodeError as error:
@@ -133,6 +95,14 @@ def _decode(
             f"{field}: got {came}" + (f" (and {more} more problems)" if more else ""),
             fix=first["msg"][:MAX_FIX],
         ) from None
+
+
+decode_to_browser: Final = partial(_decode, adapter=TO_BROWSER)
+"""The message of one frame sent by the server; for fake browsers in tests and benchmarks."""
+decode_to_learner: Final = partial(_decode, adapter=TO_LEARNER)
+decode_from_learner: Final = partial(_decode, adapter=FROM_LEARNER)
+decode_to_inference: Final = partial(_decode, adapter=TO_INFERENCE)
+decode_from_inference: Final = partial(_decode, adapter=FROM_INFERENCE)
 
 
 def malformed(reason: str, *, fix: str) -> ProtocolError:

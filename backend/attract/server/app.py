@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,9 +15,11 @@ from starlette.websockets import WebSocket
 from attract import __version__
 from attract.errors import FileError
 from attract.files import MAX_JSON_BYTES, parse_object, read_optional_file
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.processes.learner import StartLearner
 from attract.run.service import RunService
+from attract.runs.demonstrations import DemonstrationStore
 from attract.schema import close_codes
 from attract.schema.api import RunView
 from attract.server.compression import CompressionMiddleware
@@ -25,10 +27,9 @@ from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
-from attract.server.routes import add_routes
+from attract.server.routes import BuiltPages, add_routes
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
-from attract.server.webhook import Webhook, post_to
 from attract.settings.run import ServerSettings
 
 SAMPLE_SECONDS = 0.25
@@ -43,7 +44,7 @@ def build_app(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
-    """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
+    """The gateway's app; `app.state` holds what `dependencies` names, such as the guard with its admin token.
 
     Run it by uvicorn with `ws_per_message_deflate=False`, `ws_max_size=settings.max_frame_bytes` and the
     protocols of `serving`: what `serving.uvicorn_options` gives.
@@ -90,6 +91,9 @@ def build_app(
 
     webhook = None
     if settings.webhook is not None:
+        # httpx takes 0.1 s to import.
+        from attract.server.webhook import Webhook, post_to
+
         webhook = Webhook(post_to(settings.webhook), trained)
         service.subscribe(webhook.observe)
     readiness = Readiness(settings.runs_dir, service.health, lambda: service.is_starting, clock)
@@ -114,17 +118,18 @@ def build_app(
         redoc_url=None,
         openapi_url=None,
     )
-    add_routes(
-        app,
-        settings,
-        guard=guard,
-        service=service,
-        games=games,
-        hub=hub,
-        build=build,
-        readiness=readiness,
-        exposition=exposition,
-    )
+    app.state.settings = settings
+    app.state.guard = guard
+    app.state.service = service
+    app.state.games = games
+    app.state.hub = hub
+    app.state.build = build
+    app.state.readiness = readiness
+    app.state.exposition = exposition
+    app.state.demonstrations = DemonstrationStore(settings.runs_dir)
+    app.state.pages = BuiltPages(web_dir / "dashboard")
+    guard.when_ended(service.events.end_entry)
+    add_routes(app)
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(SocketEntranceMiddleware, sockets=hub)
@@ -136,8 +141,6 @@ def build_app(
     )
     # Outermost: the games' origins are no names of this server's, and have nothing of it.
     app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir, names=guard.names)
-    app.state.service = service
-    app.state.guard = guard
     return app
 
 
@@ -183,14 +186,6 @@ class LoopLag:
             self.add(now() - due)
 
 
-class SocketServer(Protocol):
-    """Owner of a socket for its lifetime: `SocketHub`."""
-
-    async def serve(self, websocket: WebSocket) -> None:
-        """One socket's life, from before it is accepted."""
-        ...
-
-
 class SocketEntranceMiddleware:
     """Hands websockets of `SOCKET_PATH` to the hub, and on everything else. Stands behind the guard.
 
@@ -198,7 +193,7 @@ class SocketEntranceMiddleware:
     long as it is open; none of them does anything for a socket.
     """
 
-    def __init__(self, app: ASGIApp, *, sockets: SocketServer) -> None:
+    def __init__(self, app: ASGIApp, *, sockets: SocketHub) -> None:
         self._app = app
         self._sockets = sockets
 

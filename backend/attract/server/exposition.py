@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -50,6 +51,134 @@ class ServerNumbers:
     """Times that the headless browser of `attract train` was started again."""
 
 
+Numbers = float | Mapping[Any, float] | None
+"""A value, or values by label or labels; None: there is none now."""
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class _Row(Generic[Kept]):
+    """A gauge, or a counter if its name ends with `_total`."""
+
+    name: str
+    text: str
+    read: Callable[[Kept], Numbers]
+    labels: tuple[str, ...] = ()
+
+    def metrics(self, kept: Kept, of: Mapping[str, str]) -> Iterator[Metric]:
+        """The metric of what is kept now, with the labels `of` before its own; none where it has no value."""
+        numbers = self.read(kept)
+        if numbers is None:
+            return
+        family = CounterMetricFamily if self.name.endswith("_total") else GaugeMetricFamily
+        metric = family(self.name, self.text, labels=(*of, *self.labels))
+        values = numbers if isinstance(numbers, Mapping) else {(): numbers}
+        for labels, value in sorted(values.items()):
+            metric.add_metric((*of.values(), *(labels if isinstance(labels, tuple) else (labels,))), value)
+        yield metric
+
+
+SERVER: Final[tuple[_Row[ServerNumbers], ...]] = (
+    _Row("attract_info", "Always 1; labelled with the version.", lambda _: {__version__: 1}, ("version",)),
+    _Row("attract_sockets", "Open sockets after a valid hello.", lambda of: of.sockets),
+    _Row("attract_received_bytes_total", "Bytes of frames from browsers.", lambda of: of.received_bytes),
+    _Row(
+        "attract_sockets_refused_total",
+        "Sockets refused or closed for what they sent, by close code.",
+        lambda of: of.sockets_refused,
+        ("code",),
+    ),
+    _Row(
+        "attract_http_refused_total",
+        "Requests refused: no token (401), another origin (403), another name (421).",
+        lambda of: {str(status): count for status, count in of.http_refused.items()},
+        ("status",),
+    ),
+    _Row(
+        "attract_event_loop_lag_seconds",
+        "Maximum lag of the event loop in the last half minute.",
+        lambda of: of.loop_lag_seconds,
+    ),
+    _Row(
+        "attract_host_restarts_total",
+        "Restarts of the headless browser of `attract train`.",
+        lambda of: of.host_restarts,
+    ),
+    _Row(
+        "attract_gateway_cpu_seconds_total",
+        "User and system time of the gateway.",
+        lambda _: sum(os.times()[:2]),
+    ),
+)
+RUN: Final[tuple[_Row[RunHealth], ...]] = (
+    _Row(
+        "attract_run_info",
+        "Always 1; labelled with the run and its game.",
+        lambda run: {run.game: 1},
+        ("game",),
+    ),
+    _Row(
+        "attract_agent_steps_total",
+        "Valid steps of committed updates (rule T4).",
+        lambda run: run.counters.agent_steps,
+    ),
+    _Row(
+        "attract_collected_steps_total",
+        "All received steps, including refused ones.",
+        lambda run: run.counters.collected_steps,
+    ),
+    _Row("attract_updates_total", "Updates committed.", lambda run: run.counters.updates),
+    _Row("attract_dropped_updates_total", "Updates reverted (rule P8).", lambda run: run.updates_dropped),
+    _Row("attract_episodes_total", "Episodes that ended by themselves.", lambda run: run.counters.episodes),
+    _Row(
+        "attract_leases_lapsed_total",
+        "Leases whose worker did not answer in time.",
+        lambda run: run.collection.leases_lapsed,
+    ),
+    _Row(
+        "attract_learner_restarts_total",
+        "Restarts of the learner after a crash.",
+        lambda run: run.learner_restarts,
+    ),
+    _Row(
+        "attract_blocks_total",
+        "Blocks of segments, by outcome.",
+        lambda run: {"accepted": run.collection.blocks_accepted, "refused": run.collection.blocks_refused},
+        ("verdict",),
+    ),
+    _Row("attract_policy_version", "The newest version that was announced.", lambda run: run.policy_version),
+    _Row(
+        "attract_public_version_lag",
+        "Trained versions that wait for the disk before they are announced.",
+        lambda run: run.collection.versions_unpublished,
+    ),
+    _Row("attract_leases_open", "Leases that workers hold.", lambda run: run.collection.leases_open),
+    _Row("attract_workers_expected", "Workers that the run waits for.", lambda run: run.num_workers),
+    _Row("attract_disk_stalled", "1 while something waits for the disk.", lambda run: run.disk_refuses),
+    _Row("attract_learner_up", "1 while there is a learner.", lambda run: run.learner_is_alive),
+    _Row(
+        "attract_episode_return_mean",
+        "Mean return of the last 100 training episodes.",
+        lambda run: run.episode_return_mean,
+    ),
+    _Row("attract_hosts", "Connected browser pages.", lambda run: run.collection.hosts, ("tier",)),
+    _Row("attract_workers", "Workers.", lambda run: run.collection.workers, ("tier", "state")),
+    _Row(
+        "attract_store_rows",
+        "Rows of the store of segments, by state.",
+        lambda run: run.collection.rows,
+        ("state",),
+    ),
+    _Row(
+        "attract_run_state",
+        "1 for the run's state, 0 for the others.",
+        lambda run: {state: state == run.state for state in RUN_STATES},
+        ("state",),
+    ),
+)
+"""Each has the run's id as a label, so that a counter never continues in another run."""
+
+
 class Exposition:
     """Answers `/metrics` from state that others own; owned by the app, used on its event loop.
 
@@ -87,155 +216,13 @@ class _StandingCollector(Collector):
 
     @override
     def collect(self) -> Iterator[Metric]:
-        yield from _server_metrics(self._server())
-        health = self._health()
-        if health is not None:
-            yield from _run_metrics(health)
+        server, run = self._server(), self._health()
+        for row in SERVER:
+            yield from row.metrics(server, {})
+        if run is not None:
+            for row in RUN:
+                yield from row.metrics(run, {"run": run.run_id})
 
     def describe(self) -> list[Metric]:
         # Else registering would ask for every value, before there is anything to read.
         return []
-
-
-def _server_metrics(server: ServerNumbers) -> Iterator[Metric]:
-    info = GaugeMetricFamily("attract_info", "Always 1; labelled with the version.", labels=["version"])
-    info.add_metric([__version__], 1)
-    yield info
-    yield _gauge("attract_sockets", "Open sockets after a valid hello.", server.sockets)
-    yield _counter("attract_received_bytes_total", "Bytes of frames from browsers.", server.received_bytes)
-    refused = CounterMetricFamily(
-        "attract_sockets_refused_total",
-        "Sockets refused or closed for what they sent, by close code.",
-        labels=["code"],
-    )
-    for code, count in sorted(server.sockets_refused.items()):
-        refused.add_metric([code], count)
-    yield refused
-    requests = CounterMetricFamily(
-        "attract_http_refused_total",
-        "Requests refused: no token (401), another origin (403), another name (421).",
-        labels=["status"],
-    )
-    for status, count in sorted(server.http_refused.items()):
-        requests.add_metric([str(status)], count)
-    yield requests
-    yield _gauge(
-        "attract_event_loop_lag_seconds",
-        "Maximum lag of the event loop in the last half minute.",
-        server.loop_lag_seconds,
-    )
-    yield _counter(
-        "attract_host_restarts_total",
-        "Restarts of the headless browser of `attract train`.",
-        server.host_restarts,
-    )
-    cpu = os.times()
-    yield _counter(
-        "attract_gateway_cpu_seconds_total", "User and system time of the gateway.", cpu.user + cpu.system
-    )
-
-
-def _run_metrics(health: RunHealth) -> Iterator[Metric]:
-    """Each has the run's id as a label, so that a counter never continues in another run."""
-    run = health.run_id
-    counters, collection = health.counters, health.collection
-    info = GaugeMetricFamily(
-        "attract_run_info", "Always 1; labelled with the run and its game.", labels=["run", "game"]
-    )
-    info.add_metric([run, health.game], 1)
-    yield info
-    for name, text, count in (
-        ("agent_steps", "Valid steps of committed updates (rule T4).", counters.agent_steps),
-        ("collected_steps", "All received steps, including refused ones.", counters.collected_steps),
-        ("updates", "Updates committed.", counters.updates),
-        ("dropped_updates", "Updates reverted (rule P8).", health.updates_dropped),
-        ("episodes", "Episodes that ended by themselves.", counters.episodes),
-        ("leases_lapsed", "Leases whose worker did not answer in time.", collection.leases_lapsed),
-        ("learner_restarts", "Restarts of the learner after a crash.", health.learner_restarts),
-    ):
-        yield _of_run(CounterMetricFamily, f"attract_{name}_total", text, run, count)
-    yield _labelled(
-        CounterMetricFamily,
-        "attract_blocks_total",
-        "Blocks of segments, by outcome.",
-        run,
-        ("verdict",),
-        {("accepted",): collection.blocks_accepted, ("refused",): collection.blocks_refused},
-    )
-    for name, text, value in (
-        ("policy_version", "The newest version that was announced.", health.policy_version),
-        (
-            "public_version_lag",
-            "Trained versions that wait for the disk before they are announced.",
-            collection.versions_unpublished,
-        ),
-        ("leases_open", "Leases that workers hold.", collection.leases_open),
-        ("workers_expected", "Workers that the run waits for.", health.num_workers),
-        ("disk_stalled", "1 while something waits for the disk.", health.disk_refuses),
-        ("learner_up", "1 while there is a learner.", health.learner_is_alive),
-    ):
-        yield _of_run(GaugeMetricFamily, f"attract_{name}", text, run, value)
-    if health.episode_return_mean is not None:
-        yield _of_run(
-            GaugeMetricFamily,
-            "attract_episode_return_mean",
-            "Mean return of the last 100 training episodes.",
-            run,
-            health.episode_return_mean,
-        )
-    yield _labelled(
-        GaugeMetricFamily,
-        "attract_hosts",
-        "Connected browser pages.",
-        run,
-        ("tier",),
-        {(tier,): count for tier, count in collection.hosts.items()},
-    )
-    yield _labelled(
-        GaugeMetricFamily, "attract_workers", "Workers.", run, ("tier", "state"), dict(collection.workers)
-    )
-    yield _labelled(
-        GaugeMetricFamily,
-        "attract_store_rows",
-        "Rows of the store of segments, by state.",
-        run,
-        ("state",),
-        {(state,): count for state, count in collection.rows.items()},
-    )
-    yield _labelled(
-        GaugeMetricFamily,
-        "attract_run_state",
-        "1 for the run's state, 0 for the others.",
-        run,
-        ("state",),
-        {(state,): int(state == health.state) for state in RUN_STATES},
-    )
-
-
-Family = type[CounterMetricFamily] | type[GaugeMetricFamily]
-
-
-def _of_run(family: Family, name: str, text: str, run: str, value: float) -> Metric:
-    return _labelled(family, name, text, run, (), {(): value})
-
-
-def _labelled(
-    family: Family,
-    name: str,
-    text: str,
-    run: str,
-    labels: tuple[str, ...],
-    values: Mapping[tuple[str, ...], float],
-) -> Metric:
-    made = family(name, text, labels=["run", *labels])
-    for of, value in sorted(values.items()):
-        made.add_metric([run, *of], value)
-    return made
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=value)
-
-
-def _counter(name: str, text: str, value: float) -> Metric:
-    return CounterMetricFamily(name, text, value=value)

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import ClassVar, Final, Literal, cast
 
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,7 +25,6 @@ from attract.settings.run import ServerSettings
 
 Role = Literal["admin", "viewer", "worker", "public"]
 
-ROLES: Final = ("admin", "viewer", "worker", "public")
 SAFE_METHODS: Final = ("GET", "HEAD")
 MAX_BODY_BYTES: Final = 256 * 1024
 MAX_NAME_CHARACTERS: Final = 200
@@ -46,33 +47,30 @@ HEADERS: Final = [
 OPENER_POLICY: Final = (b"cross-origin-opener-policy", b"same-origin")
 """Not sent over plain HTTP on a network: browsers ignore it there and log a warning."""
 
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+class RoleRoute(APIRoute):
+    """Declares who may call its endpoint; an app with any other route is not built. See `routes_for`."""
+
+    required_role: ClassVar[Role]
+    body_bytes: ClassVar[int]
 
 
-def role(required: Role, body_bytes: int = MAX_BODY_BYTES) -> Callable[[Endpoint], Endpoint]:
-    """Declare who may call an endpoint, beneath the route's decorator; without it the app is not built.
-
-    Args:
-        required: see there.
-        body_bytes: of the largest body that it takes.
-    """
-
-    def declare(endpoint: Endpoint) -> Endpoint:
-        cast("Any", endpoint).attract_body_bytes = body_bytes
-        cast("Any", endpoint).attract_role = required
-        return endpoint
-
-    return declare
+def routes_for(required: Role, body_bytes: int = MAX_BODY_BYTES) -> APIRouter:
+    """A router for routes that this role may call, with bodies of at most `body_bytes`."""
+    kind = type("RoleRoute", (RoleRoute,), {"required_role": required, "body_bytes": body_bytes})
+    return APIRouter(route_class=kind)
 
 
 def check_roles(routes: Iterable[BaseRoute]) -> None:
-    """Every route, websockets too, has a role.
+    """Every route has a role.
 
     Raises: RuntimeError: naming those that declare none.
     """
-    bare = [str(getattr(route, "path", route)) for route in routes if _role_of(route) not in ROLES]
+    bare = [str(getattr(route, "path", route)) for route in routes if not isinstance(route, RoleRoute)]
     if bare:
-        raise RuntimeError(f"expected @role(...) on every route, found none on: {', '.join(bare)}")
+        raise RuntimeError(
+            f"expected every route in a router of routes_for, found outside: {', '.join(bare)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -293,7 +291,8 @@ class GuardMiddleware:
             return
         if scope["method"] not in SAFE_METHODS:
             answer = self._noted(scope, answer)
-        body = _Body(receive, self._request_seconds, _body_bytes_of(route))
+        limit = MAX_BODY_BYTES if route is None else route.body_bytes
+        body = _Body(receive, self._request_seconds, limit)
         await self._app(scope, body.receive, answer)
 
     def _noted(self, scope: Scope, send: Send) -> Send:
@@ -312,10 +311,11 @@ class GuardMiddleware:
     def _what(self, scope: Scope) -> dict[str, Detail]:
         return {"method": scope["method"], "path": scope["path"]}
 
-    def _route(self, scope: Scope) -> BaseRoute | None:
-        return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
+    def _route(self, scope: Scope) -> RoleRoute | None:
+        found = next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
+        return cast("RoleRoute | None", found)
 
-    def _refusal(self, scope: Scope, route: BaseRoute | None) -> Refusal | None:
+    def _refusal(self, scope: Scope, route: RoleRoute | None) -> Refusal | None:
         names = self._guard.names
         if not names.is_open_to(scope):
             return Refusal(421, "this server is not open to the network", _NETWORK_FIX)
@@ -323,7 +323,7 @@ class GuardMiddleware:
             name = ", ".join(Headers(scope=scope).getlist("host"))[:MAX_NAME_CHARACTERS]
             return Refusal(421, f"unknown host name {name!r}", _HOST_FIX)
         if route is not None:
-            return self._guard.check_request(scope, cast("Role", _role_of(route)), _body_bytes_of(route))
+            return self._guard.check_request(scope, route.required_role, route.body_bytes)
         return None if scope["method"] in SAFE_METHODS else self._guard.check_request(scope, "admin")
 
 
@@ -361,14 +361,6 @@ _ORIGIN_FIX = "open the page from this server; behind a proxy set ATTRACT_PUBLIC
 def token_key(token: str | None) -> str:
     """Key by which a token is counted; it does not reveal the token."""
     return _digest(token or "").hex()[:16]
-
-
-def _role_of(route: BaseRoute) -> str | None:
-    return getattr(getattr(route, "endpoint", None), "attract_role", None)
-
-
-def _body_bytes_of(route: BaseRoute | None) -> int:
-    return getattr(getattr(route, "endpoint", None), "attract_body_bytes", MAX_BODY_BYTES)
 
 
 def _digest(token: str) -> bytes:

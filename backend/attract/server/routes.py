@@ -1,18 +1,18 @@
 """The HTTP API and the pages; each route declares who may call it."""
 
 import asyncio
+import functools
 import os
 from collections.abc import Callable, Sequence
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
 
-from attract import __version__
 from attract.errors import (
     AttractError,
     ConfigurationError,
@@ -26,14 +26,11 @@ from attract.games.cards import CardFile
 from attract.games.library import GameLibrary
 from attract.run.event_stream import stream_events
 from attract.run.events import event_of
-from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
-from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metric_table import DEFINITIONS
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
 from attract.runs.studies import list_studies, read_view, study_folder
-from attract.schema.access import ServerInfo
 from attract.schema.api import (
     DemonstrationEntry,
     FleetView,
@@ -53,16 +50,21 @@ from attract.schema.metrics import MetricDefinitions, MetricsView
 from attract.schema.recorded_episode import RecordedEpisode
 from attract.schema.studies import StudySummary, StudyView
 from attract.schema.versions import VersionsView
-from attract.server.access_routes import add_access_routes
-from attract.server.compression import compressed_stream, smallest
-from attract.server.episode_routes import add_episode_routes
-from attract.server.exposition import CONTENT_TYPE, Exposition
-from attract.server.guard import Guard, role
-from attract.server.readiness import Readiness
-from attract.server.run_list_routes import add_run_list_routes
+from attract.server import access_routes, episode_routes, run_list_routes
+from attract.server.compression import smallest
+from attract.server.dependencies import (
+    DemonstrationsDep,
+    ExpositionDep,
+    GamesDep,
+    GrantDep,
+    GuardDep,
+    ReadinessDep,
+    ServiceDep,
+    SettingsDep,
+)
+from attract.server.exposition import CONTENT_TYPE
+from attract.server.guard import routes_for
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
-from attract.server.sockets import SocketHub
-from attract.settings.run import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
@@ -71,118 +73,96 @@ MAX_PROBLEMS = 20
 MAX_SHOWN = 100
 """Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
-MAX_EPISODE_BYTES: Final = 4 << 20
-"""Limit of an episode's body: the longest episode, not deflated, has half of that."""
 GameId = Annotated[str, Query(min_length=1, max_length=120)]
 """As `Name` of the schema, in an address."""
 
 
-def add_routes(
-    app: FastAPI,
-    settings: ServerSettings,
-    *,
-    guard: Guard,
-    service: RunService,
-    games: GameLibrary,
-    hub: SocketHub,
-    build: str | None,
-    readiness: Readiness,
-    exposition: Exposition,
-) -> None:
-    """Add every route to `app`."""
-    add_watch_routes(app, readiness, exposition)
-    _add_server_routes(app, settings, guard, service, games, hub, build)
-    guard.when_ended(service.events.end_entry)
-    add_run_list_routes(app, service.catalogue)
-    _add_run_routes(app, service, guard)
-    add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
-    add_episode_routes(app, service, (settings.project_dir, settings.runs_dir.parent))
-    add_study_routes(app, settings.runs_dir)
+public, viewer, admin = routes_for("public"), routes_for("viewer"), routes_for("admin")
+pages = routes_for("public")
+_form = functools.cache(settings_form)
+
+
+def add_routes(app: FastAPI) -> None:
+    """Add every route to `app`, whose state has what `dependencies` names."""
+    # They stand in `app.routes` themselves, where the guard finds the role of each; the pages' has any path.
+    for router in (
+        *(public, viewer, admin),
+        *(access_routes.public, access_routes.viewer, access_routes.admin),
+        *(run_list_routes.viewer, run_list_routes.admin),
+        *(episode_routes.viewer, episode_routes.admin, episode_routes.sender),
+        pages,
+    ):
+        app.router.routes.extend(router.routes)
     _add_problems(app)
 
-    _add_pages(app, settings)
+
+@public.get("/healthz")
+async def healthz() -> dict[str, str]:
+    return {"status": "ok"}
 
 
-def _add_server_routes(
-    app: FastAPI,
-    settings: ServerSettings,
-    guard: Guard,
-    service: RunService,
-    games: GameLibrary,
-    hub: SocketHub,
-    build: str | None,
-) -> None:
-    def info(granted: str) -> ServerInfo:
-        return ServerInfo(
-            version=__version__,
-            build=build or "none",
-            active_run=service.active_run_id,
-            lan=settings.lan or settings.public_url is not None or settings.tls_cert is not None,
-            role="admin" if granted == "admin" else "viewer",
-        )
+@public.get("/readyz")
+async def readyz(readiness: ReadinessDep) -> JSONResponse:
+    view = await readiness.view()
+    return JSONResponse(
+        view.model_dump(mode="json"), 200 if view.ready else 503, headers={"cache-control": NO_STORE}
+    )
 
-    add_access_routes(app, settings, guard, hub, info)
 
-    @app.get("/api/info")
-    @role("viewer")
-    async def get_info(request: Request) -> ServerInfo:
-        grant = guard.credential(request.scope)
-        live = service.active_run_id or await asyncio.to_thread(service.catalogue.live)
-        return info("viewer" if grant is None else grant.role).model_copy(update={"live_run": live})
+# Not public: it reveals which games are trained, how well, and by how many workers.
+@viewer.get("/metrics")
+async def metrics(exposition: ExpositionDep) -> Response:
+    return Response(exposition.text(), media_type=CONTENT_TYPE, headers={"cache-control": NO_STORE})
 
-    @app.get("/api/games")
-    @role("viewer")
-    async def get_games() -> list[GameEntry]:
-        return await games.entries()
 
-    @app.get("/api/metrics")
-    @role("viewer")
-    async def get_metric_definitions() -> MetricDefinitions:
-        return DEFINITIONS
+@viewer.get("/api/games")
+async def get_games(games: GamesDep) -> list[GameEntry]:
+    return await games.entries()
 
-    @app.get("/api/games/{game}/card.jpg")
-    @role("viewer")
-    def get_card(game: str) -> Response:
-        return _card_file(games, game, "card.jpg", "image/jpeg")
 
-    @app.get("/api/games/{game}/policy.onnx")
-    @role("viewer")
-    def get_kept_policy(game: str) -> Response:
-        return _card_file(games, game, "policy.onnx", "application/octet-stream")
+@viewer.get("/api/metrics")
+async def get_metric_definitions() -> MetricDefinitions:
+    return DEFINITIONS
 
-    form = settings_form()
 
-    @app.get("/api/settings")
-    @role("viewer")
-    async def get_settings() -> SettingsForm:
-        return form
+@viewer.get("/api/games/{game}/card.jpg")
+def get_card(game: str, games: GamesDep) -> Response:
+    return _card_file(games, game, "card.jpg", "image/jpeg")
 
-    @app.post("/api/settings")
-    @role("viewer")
-    def try_settings(body: SettingsRequest) -> SettingsView:
-        return settings_view(games, body.game, body.settings, body.description)
 
-    # Only members of a run know the content hash (256 bits); a module worker cannot send a token.
-    @app.get("/games/{sha256}.js")
-    @role("public")
-    async def get_game(sha256: str) -> Response:
-        module = games.by_hash(sha256)
-        if module is None:
-            raise HTTPException(404, Problem(error="no such game module").model_dump())
-        headers = {"cache-control": IMMUTABLE}
-        if module.source_map is not None:
-            headers["sourcemap"] = f"{sha256}.js.map"
-        return Response(module.code, media_type=JAVASCRIPT, headers=headers)
+@viewer.get("/api/games/{game}/policy.onnx")
+def get_kept_policy(game: str, games: GamesDep) -> Response:
+    return _card_file(games, game, "policy.onnx", "application/octet-stream")
 
-    @app.get("/games/{sha256}.js.map")
-    @role("public")
-    async def get_source_map(sha256: str) -> Response:
-        module = games.by_hash(sha256)
-        if module is None or module.source_map is None:
-            raise HTTPException(404, Problem(error="no such source map").model_dump())
-        return Response(
-            module.source_map, media_type="application/json", headers={"cache-control": IMMUTABLE}
-        )
+
+@viewer.get("/api/settings")
+async def get_settings() -> SettingsForm:
+    return _form()
+
+
+@viewer.post("/api/settings")
+def try_settings(body: SettingsRequest, games: GamesDep) -> SettingsView:
+    return settings_view(games, body.game, body.settings, body.description)
+
+
+# Only members of a run know the content hash (256 bits); a module worker cannot send a token.
+@public.get("/games/{sha256}.js")
+async def get_game(sha256: str, games: GamesDep) -> Response:
+    module = games.by_hash(sha256)
+    if module is None:
+        raise HTTPException(404, Problem(error="no such game module").model_dump())
+    headers = {"cache-control": IMMUTABLE}
+    if module.source_map is not None:
+        headers["sourcemap"] = f"{sha256}.js.map"
+    return Response(module.code, media_type=JAVASCRIPT, headers=headers)
+
+
+@public.get("/games/{sha256}.js.map")
+async def get_source_map(sha256: str, games: GamesDep) -> Response:
+    module = games.by_hash(sha256)
+    if module is None or module.source_map is None:
+        raise HTTPException(404, Problem(error="no such source map").model_dump())
+    return Response(module.source_map, media_type="application/json", headers={"cache-control": IMMUTABLE})
 
 
 def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -> Response:
@@ -192,128 +172,164 @@ def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -
     return FileResponse(path, media_type=media_type)
 
 
-def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
-    @app.post("/api/runs", status_code=201)
-    @role("admin")
-    async def start_run(body: StartRun) -> RunView:
-        settings = service.settings_of(body.game, body.settings)
-        return await service.start_run(body.game, settings, run_id=body.run_id, check=True)
+@admin.post("/api/runs", status_code=201)
+async def start_run(body: StartRun, service: ServiceDep) -> RunView:
+    settings = service.settings_of(body.game, body.settings)
+    return await service.start_run(body.game, settings, run_id=body.run_id, check=True)
 
-    @app.get("/api/runs/{run_id}")
-    @role("viewer")
-    def get_run(run_id: str) -> RunView:
-        return service.view(run_id)
 
-    @app.post("/api/runs/{run_id}/pause")
-    @role("admin")
-    async def pause_run(run_id: str) -> RunView:
-        return await service.pause(run_id)
+@viewer.get("/api/runs/{run_id}")
+def get_run(run_id: str, service: ServiceDep) -> RunView:
+    return service.view(run_id)
 
-    @app.post("/api/runs/{run_id}/resume")
-    @role("admin")
-    async def resume_run(run_id: str) -> RunView:
-        return await service.resume(run_id)
 
-    @app.post("/api/runs/{run_id}/let-in")
-    @role("admin")
-    async def let_in(run_id: str, body: LetIn) -> RunView:
-        return await service.let_in(run_id, body.identity)
+@admin.post("/api/runs/{run_id}/pause")
+async def pause_run(run_id: str, service: ServiceDep) -> RunView:
+    return await service.pause(run_id)
 
-    @app.post("/api/runs/{run_id}/stop")
-    @role("admin")
-    async def stop_run(run_id: str) -> RunView:
-        return await service.stop(run_id)
 
-    @app.post("/api/runs/{run_id}/rollback")
-    @role("admin")
-    async def roll_back(run_id: str, body: RollBack) -> RunView:
-        return await asyncio.to_thread(service.roll_back, run_id, body.to_version)
+@admin.post("/api/runs/{run_id}/resume")
+async def resume_run(run_id: str, service: ServiceDep) -> RunView:
+    return await service.resume(run_id)
 
-    @app.get("/api/runs/{run_id}/fleet")
-    @role("viewer")
-    async def get_fleet(run_id: str) -> FleetView:
-        return service.fleet(run_id)
 
-    @app.get("/api/runs/{run_id}/log")
-    @role("viewer")
-    def get_log(run_id: str, request: Request) -> LogView:
-        grant = guard.credential(request.scope)
-        # What the server logs names folders and visitors.
-        return service.log(run_id, whole=grant is not None and grant.role == "admin")
+@admin.post("/api/runs/{run_id}/let-in")
+async def let_in(run_id: str, body: LetIn, service: ServiceDep) -> RunView:
+    return await service.let_in(run_id, body.identity)
 
-    @app.get("/api/runs/{run_id}/metrics")
-    @role("viewer")
-    def get_metrics(
-        run_id: str,
-        names: Annotated[str | None, Query(max_length=10_000)] = None,
-        from_steps: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
-        to_steps: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
-        max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
-    ) -> MetricsView:
-        wanted = [name for name in names.split(",") if name] if names else None
-        return service.archive.metrics(
-            run_id, wanted, from_steps=from_steps, to_steps=to_steps, max_points=max_points
-        )
 
-    @app.get("/api/runs/{run_id}/events")
-    @role("viewer")
-    async def get_events(
-        run_id: str, request: Request, last_event_id: Annotated[str | None, Header()] = None
-    ) -> StreamingResponse:
-        await asyncio.to_thread(service.view, run_id)
-        after = None if last_event_id is None else _number(last_event_id)
-        if last_event_id is not None and after is None:
-            raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
+@admin.post("/api/runs/{run_id}/stop")
+async def stop_run(run_id: str, service: ServiceDep) -> RunView:
+    return await service.stop(run_id)
 
-        def first() -> Event:
-            return event_of("status", service.view(run_id), service.archive.last_event_id(run_id))
 
-        def missed() -> list[Event]:
-            return [] if after is None else service.archive.events_after(run_id, after)
+@admin.post("/api/runs/{run_id}/rollback")
+async def roll_back(run_id: str, body: RollBack, service: ServiceDep) -> RunView:
+    return await asyncio.to_thread(service.roll_back, run_id, body.to_version)
 
-        grant = guard.credential(request.scope)
-        entry = None if grant is None else grant.entry
 
-        def is_granted() -> bool:
-            return guard.check_request(request.scope, "viewer") is None
+@viewer.get("/api/runs/{run_id}/fleet")
+async def get_fleet(run_id: str, service: ServiceDep) -> FleetView:
+    return service.fleet(run_id)
 
-        texts = stream_events(service.events, run_id, first, missed, entry, is_granted)
-        stream, encoding = compressed_stream(texts, request.headers)
-        return StreamingResponse(
-            stream,
-            media_type="text/event-stream",
-            headers={"cache-control": NO_STORE, "x-accel-buffering": "no", **encoding},
-        )
 
-    @app.get("/api/runs/{run_id}/versions")
-    @role("viewer")
-    def get_versions(run_id: str) -> VersionsView:
-        return service.models.versions(run_id)
+@viewer.get("/api/runs/{run_id}/log")
+def get_log(run_id: str, service: ServiceDep, grant: GrantDep) -> LogView:
+    # What the server logs names folders and visitors.
+    return service.log(run_id, whole=grant is not None and grant.role == "admin")
 
-    @app.get("/api/runs/{run_id}/policy/{version}.onnx")
-    @role("viewer")
-    async def get_policy(
-        run_id: str, version: str, policy: Annotated[str | None, Query(max_length=120)] = None
-    ) -> Response:
-        if version == "latest":
-            newest = await asyncio.to_thread(service.models.latest_version, run_id)
-            query = "" if policy is None else f"?policy={quote(policy)}"
-            # Relative, so that it holds under any prefix.
-            return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})
-        number = _number(version)
-        if number is None:
-            raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
-        onnx = await service.models.model(run_id, number, policy)
-        return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
-    @app.get("/api/runs/{run_id}/policy.json")
-    @role("viewer")
-    def get_policy_document(run_id: str) -> Response:
-        return Response(
-            service.models.document(run_id),
-            media_type="application/json",
-            headers={"cache-control": NO_STORE},
-        )
+@viewer.get("/api/runs/{run_id}/metrics")
+def get_metrics(
+    run_id: str,
+    service: ServiceDep,
+    names: Annotated[str | None, Query(max_length=10_000)] = None,
+    from_steps: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
+    to_steps: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
+    max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
+) -> MetricsView:
+    wanted = [name for name in names.split(",") if name] if names else None
+    return service.archive.metrics(
+        run_id, wanted, from_steps=from_steps, to_steps=to_steps, max_points=max_points
+    )
+
+
+@viewer.get("/api/runs/{run_id}/events")
+async def get_events(
+    run_id: str,
+    request: Request,
+    service: ServiceDep,
+    guard: GuardDep,
+    grant: GrantDep,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    await asyncio.to_thread(service.view, run_id)
+    after = None if last_event_id is None else _number(last_event_id)
+    if last_event_id is not None and after is None:
+        raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
+
+    def first() -> Event:
+        return event_of("status", service.view(run_id), service.archive.last_event_id(run_id))
+
+    def missed() -> list[Event]:
+        return [] if after is None else service.archive.events_after(run_id, after)
+
+    entry = None if grant is None else grant.entry
+
+    def is_granted() -> bool:
+        return guard.check_request(request.scope, "viewer") is None
+
+    texts = stream_events(service.events, run_id, first, missed, entry, is_granted)
+    headers = {"cache-control": NO_STORE, "x-accel-buffering": "no"}
+    return StreamingResponse(texts, media_type="text/event-stream", headers=headers)
+
+
+@viewer.get("/api/runs/{run_id}/versions")
+def get_versions(run_id: str, service: ServiceDep) -> VersionsView:
+    return service.models.versions(run_id)
+
+
+@viewer.get("/api/runs/{run_id}/policy/{version}.onnx")
+async def get_policy(
+    run_id: str,
+    version: str,
+    service: ServiceDep,
+    policy: Annotated[str | None, Query(max_length=120)] = None,
+) -> Response:
+    if version == "latest":
+        newest = await asyncio.to_thread(service.models.latest_version, run_id)
+        query = "" if policy is None else f"?policy={quote(policy)}"
+        # Relative, so that it holds under any prefix.
+        return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})
+    number = _number(version)
+    if number is None:
+        raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
+    onnx = await service.models.model(run_id, number, policy)
+    return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
+
+
+@viewer.get("/api/runs/{run_id}/policy.json")
+def get_policy_document(run_id: str, service: ServiceDep) -> Response:
+    return Response(
+        service.models.document(run_id),
+        media_type="application/json",
+        headers={"cache-control": NO_STORE},
+    )
+
+
+@viewer.get("/api/demonstrations")
+def get_demonstrations(game_id: GameId, store: DemonstrationsDep) -> list[DemonstrationEntry]:
+    return store.entries(game_id)
+
+
+@episode_routes.sender.post("/api/demonstrations", status_code=201)
+def keep_demonstration(body: RecordedEpisode, store: DemonstrationsDep) -> DemonstrationEntry:
+    return store.add(body)
+
+
+@admin.post("/api/demonstrations/{demonstration_id}/delete")
+def delete_demonstration(
+    demonstration_id: str, game_id: GameId, store: DemonstrationsDep
+) -> list[DemonstrationEntry]:
+    if not store.remove(game_id, demonstration_id):
+        raise HTTPException(404, Problem(error="there is no such demonstration").model_dump())
+    return store.entries(game_id)
+
+
+@viewer.get("/api/studies")
+def get_studies(settings: SettingsDep) -> list[StudySummary]:
+    return list_studies(settings.runs_dir)
+
+
+@viewer.get("/api/studies/{name}")
+def get_study(name: str, settings: SettingsDep) -> StudyView:
+    try:
+        view = read_view(study_folder(settings.runs_dir, name))
+    except ConfigurationError:
+        view = None
+    if view is None:
+        raise HTTPException(404, Problem(error=f"there is no study {name[:100]!r}").model_dump())
+    return view
 
 
 class BuiltPages:
@@ -348,24 +364,21 @@ class BuiltPages:
         ]
 
 
-def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
-    pages = BuiltPages((settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard")
-
-    @app.get("/{path:path}", include_in_schema=False)
-    @role("public")
-    def get_page(path: str, request: Request) -> Response:
-        file = pages.find(path or "index.html")
-        if file is None:
-            fix = None if pages.find("index.html") else "the web side is not built: npm run build"
-            problem = Problem(error=f"there is no {path[:MAX_SHOWN] or 'dashboard'}", fix=fix)
-            raise HTTPException(404, problem.model_dump())
-        hashed = path.startswith("assets/")
-        kind, _ = guess_type(file.name)
-        sent, encoding = smallest(file, request.headers)
-        headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
-        if path == SANDBOX_PAGE:
-            headers["content-security-policy"] = sandbox_policy(file.read_text(encoding="utf-8"))
-        return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
+@pages.get("/{path:path}", include_in_schema=False)
+def get_page(path: str, request: Request) -> Response:
+    built: BuiltPages = request.app.state.pages
+    file = built.find(path or "index.html")
+    if file is None:
+        fix = None if built.find("index.html") else "the web side is not built: npm run build"
+        problem = Problem(error=f"there is no {path[:MAX_SHOWN] or 'dashboard'}", fix=fix)
+        raise HTTPException(404, problem.model_dump())
+    hashed = path.startswith("assets/")
+    kind, _ = guess_type(file.name)
+    sent, encoding = smallest(file, request.headers)
+    headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
+    if path == SANDBOX_PAGE:
+        headers["content-security-policy"] = sandbox_policy(file.read_text(encoding="utf-8"))
+    return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
 
 
 def _number(text: str) -> int | None:
@@ -388,70 +401,6 @@ def _problem(
         suggestion=suggestion,
     )
     return JSONResponse(body.model_dump(mode="json"), status)
-
-
-def add_watch_routes(app: FastAPI, readiness: Readiness, exposition: Exposition) -> None:
-    """Add the routes by which a server is monitored: `/healthz`, `/readyz` and `/metrics`."""
-
-    @app.get("/healthz")
-    @role("public")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
-    @app.get("/readyz")
-    @role("public")
-    async def readyz() -> JSONResponse:
-        view = await readiness.view()
-        return JSONResponse(
-            view.model_dump(mode="json"), 200 if view.ready else 503, headers={"cache-control": NO_STORE}
-        )
-
-    # Not public: it reveals which games are trained, how well, and by how many workers.
-    @app.get("/metrics")
-    @role("viewer")
-    async def metrics() -> Response:
-        return Response(exposition.text(), media_type=CONTENT_TYPE, headers={"cache-control": NO_STORE})
-
-
-def add_demonstration_routes(app: FastAPI, store: DemonstrationStore) -> None:
-    """Add the routes of recorded episodes; they wait for the disk in threads of their own."""
-
-    @app.get("/api/demonstrations")
-    @role("viewer")
-    def get_demonstrations(game_id: GameId) -> list[DemonstrationEntry]:
-        return store.entries(game_id)
-
-    @app.post("/api/demonstrations", status_code=201)
-    @role("admin", body_bytes=MAX_EPISODE_BYTES)
-    def keep_demonstration(body: RecordedEpisode) -> DemonstrationEntry:
-        return store.add(body)
-
-    @app.post("/api/demonstrations/{demonstration_id}/delete")
-    @role("admin")
-    def delete_demonstration(demonstration_id: str, game_id: GameId) -> list[DemonstrationEntry]:
-        if not store.remove(game_id, demonstration_id):
-            raise HTTPException(404, Problem(error="there is no such demonstration").model_dump())
-        return store.entries(game_id)
-
-
-def add_study_routes(app: FastAPI, runs_dir: Path) -> None:
-    """Add the routes that show studies of `attract tune`, which other processes write."""
-
-    @app.get("/api/studies")
-    @role("viewer")
-    def get_studies() -> list[StudySummary]:
-        return list_studies(runs_dir)
-
-    @app.get("/api/studies/{name}")
-    @role("viewer")
-    def get_study(name: str) -> StudyView:
-        try:
-            view = read_view(study_folder(runs_dir, name))
-        except ConfigurationError:
-            view = None
-        if view is None:
-            raise HTTPException(404, Problem(error=f"there is no study {name[:100]!r}").model_dump())
-        return view
 
 
 def _add_problems(app: FastAPI) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import uvicorn
 from typing_extensions import override
@@ -131,10 +131,6 @@ class MeteredSocketProtocol(WebSocketsSansIOProtocol):
         return False
 
 
-PROTOCOLS: Final = {"--http": HeaderDeadlineProtocol, "--ws": MeteredSocketProtocol}
-"""The flags with which `uvicorn` has to serve the gateway."""
-
-
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
     timed = {"header_seconds": settings.request_seconds}
@@ -155,36 +151,3 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
         "ssl_certfile": settings.tls_cert,
         "ssl_keyfile": settings.tls_key,
     }
-
-
-def launch_flags(settings: ServerSettings) -> list[str]:
-    """Flags of the `uvicorn` command that the gateway relies on, each with its value.
-
-    `settings.behind_proxy` decides whose forwarded headers count: by default uvicorn trusts every process
-    of this machine.
-    """
-    classes = [f"{flag} {kind.__module__}:{kind.__qualname__}" for flag, kind in PROTOCOLS.items()]
-    if not settings.behind_proxy:
-        return [*classes, "--no-proxy-headers"]
-    return [*classes, f"--forwarded-allow-ips {','.join(settings.behind_proxy)}"]
-
-
-def missing_flags(config: uvicorn.Config, settings: ServerSettings) -> list[str]:
-    """Missing flags of `launch_flags` in this configuration; `config` is loaded."""
-    http, ws, proxies = launch_flags(settings)
-    given = {http: config.http_protocol_class, ws: config.ws_protocol_class}
-    missing = [
-        flag
-        for (flag, chosen), wanted in zip(given.items(), PROTOCOLS.values(), strict=True)
-        if not (isinstance(chosen, type) and issubclass(chosen, wanted))
-    ]
-    return missing if _believes(config) == set(settings.behind_proxy) else [*missing, proxies]
-
-
-def _believes(config: uvicorn.Config) -> set[str]:
-    """The addresses whose forwarded headers uvicorn takes."""
-    if not config.proxy_headers:
-        return set()
-    given = config.forwarded_allow_ips
-    names = given.split(",") if isinstance(given, str) else given
-    return {name.strip() for name in names}

@@ -1,19 +1,14 @@
 """Tells the operator's URL when a run is solved, stuck, or over; never holds up or fails a run."""
 
 import asyncio
-import contextlib
 import json
 import logging
-import queue
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
+import ssl
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final, Literal
 
-from typing_extensions import override
+import httpx
 
 from attract import __version__
 from attract.run.effects import Kind
@@ -32,16 +27,21 @@ OVER: Final = ("finished", "stopped", "failed")
 log = logging.getLogger(__name__)
 
 Event = Literal["solved", "stuck", "ended"]
-Send = Callable[[bytes], None]
-"""Sends one message. Raises: OSError: it did not arrive."""
+Send = Callable[[bytes], Awaitable[None]]
+"""Sends one message. Raises: WebhookError, httpx.HTTPError: it did not arrive."""
 
 
-class WebhookRefusedError(OSError):
-    """The receiver answered that it does not take the message; another try is useless."""
+class WebhookError(Exception):
+    """The receiver answered with another status than success, which is the text."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.is_final = status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER
+        """Another try is useless."""
 
 
 class Webhook:
-    """Owned by the app. `observe` and `close` are called on the event loop; a thread of its own sends.
+    """Owned by the app; used on its event loop, where a task sends.
 
     Args:
         send: see there.
@@ -58,8 +58,8 @@ class Webhook:
         self._send = send
         self._followed = followed
         self._retry_seconds = retry_seconds
-        self._waiting: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
-        self._thread: threading.Thread | None = None
+        self._waiting: asyncio.Queue[bytes] = asyncio.Queue(MAX_WAITING)
+        self._sending: asyncio.Task[None] | None = None
         self._run_id: str | None = None
         self._is_over = False
         self._said: set[str] = set()
@@ -84,45 +84,42 @@ class Webhook:
 
     async def close(self, seconds: float = CLOSE_SECONDS) -> None:
         """Send what waits, for so long at most."""
-        if self._thread is not None:
-            await asyncio.to_thread(self._finish, self._thread, seconds)
-
-    def _finish(self, thread: threading.Thread, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        with contextlib.suppress(queue.Full):
-            self._waiting.put(None, timeout=seconds)
-        thread.join(max(0.0, deadline - time.monotonic()))
-        if thread.is_alive():
+        if self._sending is None:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._waiting.join()
+        except TimeoutError:
             log.warning("the webhook is too slow: not all messages were sent within %.0f s", seconds)
+        self._sending.cancel()
 
     def _begin(self, run: RunView) -> None:
         if run.run_id != self._run_id:
             self._run_id, self._is_over, self._said = run.run_id, False, set()
 
     def _put(self, event: Event, run: RunView, finding: Finding | None) -> None:
-        if self._thread is None:
-            # A daemon: a receiver that never answers must not keep the process.
-            self._thread = threading.Thread(target=self._work, name="webhook", daemon=True)
-            self._thread.start()
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._work(), name="webhook")
         try:
             self._waiting.put_nowait(message_of(event, run, finding))
-        except queue.Full:
+        except asyncio.QueueFull:
             log.warning("the webhook is too slow: a message was left out")
 
-    def _work(self) -> None:
-        while (message := self._waiting.get()) is not None:
-            self._deliver(message)
+    async def _work(self) -> None:
+        while True:
+            await self._deliver(await self._waiting.get())
+            self._waiting.task_done()
 
-    def _deliver(self, message: bytes) -> None:
+    async def _deliver(self, message: bytes) -> None:
         for wait in (*self._retry_seconds, None):
             try:
-                self._send(message)
+                await self._send(message)
                 return
             except Exception as error:
-                if wait is None or isinstance(error, WebhookRefusedError):
+                if wait is None or (isinstance(error, WebhookError) and error.is_final):
                     log.warning("the webhook did not take a message: %s", _reason(error))
                     return
-                time.sleep(wait)
+                await asyncio.sleep(wait)
 
 
 def message_of(event: Event, run: RunView, finding: Finding | None = None) -> bytes:
@@ -152,23 +149,21 @@ def message_of(event: Event, run: RunView, finding: Finding | None = None) -> by
 
 def post_to(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> Send:
     """Sends to an http or https URL. A redirection is a refusal: the operator names the URL."""
-    opener = urllib.request.build_opener(_NoRedirection)
+    # httpx logs each URL, which may hold a secret.
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # The certificates that this machine trusts, not those of httpx.
+    trusted = ssl.create_default_context()
+    headers = {"content-type": "application/json", "user-agent": f"attract/{__version__}"}
 
-    def send(message: bytes) -> None:
-        request = urllib.request.Request(
-            url,
-            data=message,
-            method="POST",
-            headers={"content-type": "application/json", "user-agent": f"attract/{__version__}"},
-        )
-        try:
-            with opener.open(request, timeout=timeout_seconds):
-                return
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code in _LATER:
-                raise
-            raise WebhookRefusedError(f"HTTP {error.code}") from None
+    async def send(message: bytes) -> None:
+        async with (
+            httpx.AsyncClient(verify=trusted, timeout=timeout_seconds, headers=headers) as client,
+            # A stream: the body of the answer, which nobody needs, is not read.
+            client.stream("POST", url, content=message) as answer,
+        ):
+            if not answer.is_success:
+                raise WebhookError(answer.status_code)
 
     return send
 
@@ -176,15 +171,7 @@ def post_to(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> Send:
 _LATER: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    @override
-    def redirect_request(self, *args: object, **kwargs: object) -> None:
-        return None
-
-
 def _reason(error: Exception) -> str:
-    """Without the URL, which may hold a secret: errors that are not the system's may quote it."""
-    if isinstance(error, urllib.error.HTTPError):
-        return f"HTTP {error.code}"
-    reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    return str(reason) if isinstance(reason, OSError) and str(reason) else type(error).__name__
+    """Without the URL, which may hold a secret: errors that are not the connection's may quote it."""
+    is_quoted = isinstance(error, WebhookError | httpx.ConnectError)
+    return (str(error) if is_quoted else "") or type(error).__name__

@@ -3,8 +3,6 @@
 import json
 import random
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -12,8 +10,11 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import TPESampler
 from optuna.storages.journal import JournalFileBackend, JournalStorage
-from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+from optuna.trial import Trial, TrialState, create_trial
+from pydantic import ConfigDict
 
+from attract.schema.base import Count
+from attract.schema.studies import StudyTrial
 from attract.tuning.space import Choice, Domain, Range, Space, promising_values
 
 JOURNAL: Final = "trials.journal"
@@ -26,24 +27,18 @@ CHANGED_SHARE: Final = 0.3
 RANDOM_TRIALS: Final = 8
 """Drawn without regard to others before the sampler has something to go by."""
 LOST: Final = "lost"
+RECORD: Final = "record"
+"""Attributes of Optuna's trials, which have no score of one that was ended early, and no lists as values."""
 
 
-@dataclass
-class Trying:
-    """One trial as the study knows it."""
+class SearchTrial(StudyTrial):
+    """One trial as the study keeps it."""
 
-    number: int
-    state: str
-    """As `TrialState` of the schema."""
-    values: dict[str, Any]
-    """By dotted name."""
-    score: float | None = None
-    seconds: float | None = None
-    agent_steps: int = 0
+    model_config = ConfigDict(frozen=False)
+
     took_seconds: float = 0.0
     """With starting and ending."""
-    rungs: dict[int, float | None] = field(default_factory=dict[int, float | None])
-    error: str | None = None
+    rungs: dict[Count, float | None] = {}
 
 
 class Search:
@@ -87,26 +82,26 @@ class Search:
         """Keep a fact of the study."""
         self._study.set_user_attr(name, value)
 
-    def add_default(self, space: Space, trial: Trying) -> None:
+    def add_default(self, space: Space, trial: SearchTrial) -> None:
         """Record a trial of the defaults; the sampler gets its values that lie in the space.
 
         The first trials are those that are promising for any game, the next ones differ from the defaults in
         some settings alone: a random choice of all is mostly a bad one.
         """
         params = {
-            name: _stored(domain, trial.values[name])
+            name: _stored(domain, trial.settings[name])
             for name, domain in space.items()
-            if domain.holds(trial.values[name])
+            if domain.holds(trial.settings[name])
         }
         kept = create_trial(
             state=TrialState.PRUNED if trial.score is None else TrialState.COMPLETE,
             values=None if trial.score is None else [trial.score, cast("float", trial.seconds)],
             params=params,
             distributions={name: _distribution(space[name]) for name in params},
-            user_attrs=_attributes(trial),
+            user_attrs={RECORD: trial.model_dump(mode="json")},
         )
         self._study.add_trial(kept)
-        for values in promising_values(space, trial.values):
+        for values in promising_values(space, trial.settings):
             stored = {name: _stored(space[name], value) for name, value in values.items()}
             self._study.enqueue_trial(params | stored)
         names = list(space)
@@ -121,19 +116,19 @@ class Search:
                     near |= {name: draw.choice(others)} if others else {}
             self._study.enqueue_trial(near)
 
-    def ask(self, space: Space) -> Trying:
+    def ask(self, space: Space) -> SearchTrial:
         """The next trial, which runs from now on."""
-        trial = self._study.ask()
-        values = {name: _suggested(trial, name, domain) for name, domain in space.items()}
+        trial = self._study.ask({name: _distribution(domain) for name, domain in space.items()})
         self._running[trial.number] = trial
-        trial.set_user_attr("values", values)
-        return Trying(trial.number, "running", values)
+        values = {name: _value(domain, trial.params[name]) for name, domain in space.items()}
+        record = SearchTrial(number=trial.number, state="running", settings=values)
+        trial.set_user_attr(RECORD, record.model_dump(mode="json"))
+        return record
 
-    def finish(self, trial: Trying) -> None:
+    def finish(self, trial: SearchTrial) -> None:
         """Record the end of a trial that `ask` gave."""
         asked = self._running.pop(trial.number)
-        for name, value in _attributes(trial).items():
-            asked.set_user_attr(name, value)
+        asked.set_user_attr(RECORD, trial.model_dump(mode="json"))
         if trial.state == "finished" and trial.score is not None:
             self._study.tell(asked, [trial.score, cast("float", trial.seconds)])
         else:
@@ -141,45 +136,18 @@ class Search:
             is_failed = trial.state == "failed"
             self._study.tell(asked, state=TrialState.FAIL if is_failed else TrialState.PRUNED)
 
-    def trials(self) -> list[Trying]:
+    def trials(self) -> list[SearchTrial]:
         """All trials in order, without those that a killed tuner lost."""
         found = self._study.get_trials(deepcopy=False)
         return [
-            _record(trial)
+            SearchTrial.model_validate({**trial.user_attrs[RECORD], "number": trial.number})
             for trial in found
-            if not trial.user_attrs.get(LOST)
-            and trial.state != TrialState.WAITING
-            and "values" in trial.user_attrs
+            if RECORD in trial.user_attrs and not trial.user_attrs.get(LOST)
         ]
 
-
-def _record(trial: FrozenTrial) -> Trying:
-    kept = trial.user_attrs
-    return Trying(
-        number=trial.number,
-        state=kept.get("state", "running"),
-        values=kept["values"],
-        score=kept.get("score"),
-        seconds=kept.get("seconds"),
-        agent_steps=kept.get("agent_steps", 0),
-        took_seconds=kept.get("took_seconds", 0.0),
-        # JSON has no whole numbers for keys.
-        rungs={int(step): score for step, score in kept.get("rungs", {}).items()},
-        error=kept.get("error"),
-    )
-
-
-def _attributes(trial: Trying) -> dict[str, Any]:
-    return {
-        "state": trial.state,
-        "values": trial.values,
-        "score": trial.score,
-        "seconds": trial.seconds,
-        "agent_steps": trial.agent_steps,
-        "took_seconds": trial.took_seconds,
-        "rungs": {str(step): score for step, score in trial.rungs.items()},
-        "error": trial.error,
-    }
+    def front(self) -> set[int]:
+        """Numbers of the finished trials that no other one dominates in score and seconds."""
+        return {trial.number for trial in self._study.best_trials}
 
 
 def _distribution(domain: Domain) -> BaseDistribution:
@@ -197,25 +165,9 @@ def _stored(domain: Domain, value: Any) -> Any:
     return json.dumps(value) if isinstance(domain, Choice) else value
 
 
-def _suggested(trial: Trial, name: str, domain: Domain) -> Any:
-    match domain:
-        case Choice():
-            return json.loads(trial.suggest_categorical(name, [json.dumps(value) for value in domain.values]))
-        case Range(whole=True):
-            return trial.suggest_int(name, int(domain.low), int(domain.high), log=domain.log)
-        case Range():
-            # As many digits as a person would write: the file is read by people.
-            return float(f"{trial.suggest_float(name, domain.low, domain.high, log=domain.log):.3g}")
-
-
-def space_data(space: Mapping[str, Domain]) -> dict[str, Any]:
-    """A space as JSON, which `space_of` reads."""
-    return {name: domain.as_data() for name, domain in space.items()}
-
-
-def space_of(data: Mapping[str, Any]) -> Space:
-    """What `space_data` wrote."""
-    return {
-        name: Choice(tuple(choice)) if isinstance(choice, list) else Range(**choice)
-        for name, choice in data.items()
-    }
+def _value(domain: Domain, drawn: Any) -> Any:
+    """What a run gets for what Optuna drew."""
+    if isinstance(domain, Choice):
+        return json.loads(drawn)
+    # As many digits as a person would write: the file is read by people.
+    return drawn if domain.whole else float(f"{drawn:.3g}")

@@ -5,9 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from attract.errors import ConfigurationError, nearest_name
 from attract.schema.game import GameDescription
@@ -44,10 +44,6 @@ class Range:
         """Values which stand for all when it is checked what a run takes."""
         return (int(self.low), int(self.high)) if self.whole else (self.low, self.high)
 
-    def as_data(self) -> dict[str, Any]:
-        """As it stands in a file."""
-        return {"low": self.low, "high": self.high, "log": self.log, "whole": self.whole}
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -64,14 +60,12 @@ class Choice:
         """All of them."""
         return self.values
 
-    def as_data(self) -> list[Any]:
-        """As it stands in a file."""
-        return list(self.values)
-
 
 Domain = Range | Choice
 Space = dict[str, Domain]
 """By dotted name, in a fixed order."""
+SPACE_DATA: Final = TypeAdapter(Space)
+"""As JSON."""
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,19 +5,28 @@ import json
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any, Final
 
 from attract.errors import ConfigurationError, TrialError
-from attract.schema.studies import StudyConfirmation, StudyState, StudyTrial, StudyView
+from attract.schema.studies import StudyConfirmation, StudyState, StudyView
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
 from attract.tuning.pruning import Rungs, is_behind, is_late, scores_at
 from attract.tuning.runner import Progress, TrialOrder, TrialResult, TrialRunner
-from attract.tuning.search import Search, Trying, space_data, space_of
-from attract.tuning.space import Domain, Space, base_values, default_space, nested, search_space, value_at
-from attract.tuning.verdict import Point, Sample, finalists_of, front_of, judge, winner_of
+from attract.tuning.search import Search, SearchTrial
+from attract.tuning.space import (
+    SPACE_DATA,
+    Domain,
+    Space,
+    base_values,
+    default_space,
+    nested,
+    search_space,
+    value_at,
+)
+from attract.tuning.verdict import Point, Sample, finalists_of, judge, winner_of
 
 DEFAULT: Final = 0
 """The trial of the defaults."""
@@ -47,9 +56,7 @@ class StudyOrder:
 
     def data(self) -> dict[str, Any]:
         """As JSON, so that a resumed command can be recognised."""
-        searched = {
-            name: None if choice is None else choice.as_data() for name, choice in self.searched.items()
-        }
+        searched = {name: choice and asdict(choice) for name, choice in self.searched.items()}
         data = {"game": self.game, "beneath": self.beneath, "given": self.given, "searched": searched}
         return json.loads(json.dumps(data))
 
@@ -95,12 +102,12 @@ class Tuner:
         self._elapsed_before = float(search.fact("elapsed_seconds") or 0.0)
         self._base = order.settings
         self._state: StudyState = "searching"
-        self._running: dict[int, Trying] = {}
+        self._running: dict[int, SearchTrial] = {}
         self._attempt = int(search.fact("attempts") or 0)
         search.keep("attempts", self._attempt + 1)
         self._space: Space | None = None
         if (kept := search.fact("space")) is not None:
-            self._space = space_of(kept)
+            self._space = SPACE_DATA.validate_python(kept)
 
     @property
     def total_steps(self) -> int:
@@ -151,7 +158,9 @@ class Tuner:
         everything = default_space(self._base, None) | {
             name: choice for name, choice in self._order.searched.items() if choice is not None
         }
-        trial = Trying(DEFAULT, "running", base_values(self._base, tuple(everything)))
+        trial = SearchTrial(
+            number=DEFAULT, state="running", settings=base_values(self._base, tuple(everything))
+        )
         rungs = Rungs(self.total_steps)
 
         def goes_on(progress: Progress) -> bool:
@@ -163,9 +172,9 @@ class Tuner:
         rungs.ended(result.score)
         trial.rungs = rungs.scores
         space = search_space(self._base, self._order.given, result.description, self._order.searched)
-        trial.values = base_values(self._base, tuple(space))
+        trial.settings = base_values(self._base, tuple(space))
         self._search.add_default(space, trial)
-        self._search.keep("space", space_data(space))
+        self._search.keep("space", SPACE_DATA.dump_python(space, mode="json"))
         self._space = space
         self._publish()
 
@@ -196,7 +205,7 @@ class Tuner:
             return not any(is_behind(progress.score, scores_at(rung, rungs_of_others)) for rung in new)
 
         try:
-            result = await self._run(trial, self._order_of(trial, trial.values), goes_on)
+            result = await self._run(trial, self._order_of(trial, trial.settings), goes_on)
         except TrialError as error:
             trial.state, trial.error = "failed", error.said or str(error)
             self._search.finish(trial)
@@ -217,7 +226,7 @@ class Tuner:
     # --- one run ---
 
     async def _run(
-        self, trial: Trying, order: TrialOrder, goes_on: Callable[[Progress], bool]
+        self, trial: SearchTrial, order: TrialOrder, goes_on: Callable[[Progress], bool]
     ) -> TrialResult:
         """Run it, and write the result into `trial`."""
         began = self._clock()
@@ -232,7 +241,9 @@ class Tuner:
         trial.took_seconds = self._clock() - began
         return result
 
-    def _order_of(self, trial: Trying, values: Mapping[str, Any], *, checked: bool = False) -> TrialOrder:
+    def _order_of(
+        self, trial: SearchTrial, values: Mapping[str, Any], *, checked: bool = False
+    ) -> TrialOrder:
         run_id = f"trial-{trial.number:04}-{self._attempt}"
         return TrialOrder(
             run_id,
@@ -247,12 +258,8 @@ class Tuner:
         layers = (self._order.beneath, self._order.given, nested(values), more)
         return RunSettings.from_mapping(layer_settings(*layers)).model_dump(mode="json")
 
-    def _progressed(self, trial: Trying, progress: Progress) -> None:
-        trial.score, trial.seconds, trial.agent_steps = (
-            progress.score,
-            progress.seconds,
-            progress.agent_steps,
-        )
+    def _progressed(self, trial: SearchTrial, progress: Progress) -> None:
+        trial.score, trial.seconds, trial.agent_steps = progress.score, progress.seconds, progress.agent_steps
         self._publish()
 
     # --- the confirmation ---
@@ -283,7 +290,7 @@ class Tuner:
         ]
 
     async def _confirm(self, number: int, seed: int) -> None:
-        values = next(trial.values for trial in self._search.trials() if trial.number == number)
+        values = next(trial.settings for trial in self._search.trials() if trial.number == number)
         settings = self._settings_with({} if number == DEFAULT else values, seed=seed)
         order = TrialOrder(
             f"confirm-{number:04}-{seed}-{self._attempt}",
@@ -329,7 +336,7 @@ class Tuner:
 
         Without what belongs to a run, not to a game: seed, steps and goal.
         """
-        values = next(trial.values for trial in self._search.trials() if trial.number == winner)
+        values = next(trial.settings for trial in self._search.trials() if trial.number == winner)
         usual = self._base.model_dump(mode="json")
         changed = {name: value for name, value in values.items() if value != value_at(usual, name)}
         merged = layer_settings(self._order.beneath, self._order.given, nested(changed))
@@ -349,7 +356,7 @@ class Tuner:
 
     def view(self) -> StudyView:
         """The study as it stands."""
-        front = set(front_of(self._points()))
+        front = self._search.front()
         known = {trial.number: trial for trial in self._search.trials()} | self._running
         confirmations, winner = self._judged()
         return StudyView(
@@ -361,13 +368,15 @@ class Tuner:
             num_trials=self._budget.num_trials,
             parallel=self._budget.parallel,
             elapsed_seconds=self._elapsed_before + self._clock() - self._began,
-            trials=[_shown(known[number], number in front) for number in sorted(known)],
+            trials=[
+                known[number].model_copy(update={"on_front": number in front}) for number in sorted(known)
+            ],
             confirmations=confirmations,
             winner=winner,
         )
 
 
-def _seconds_to(goal: float, trials: Sequence[Trying]) -> list[float]:
+def _seconds_to(goal: float, trials: Sequence[SearchTrial]) -> list[float]:
     """Seconds of each trial that reached it."""
     return [
         trial.seconds
@@ -377,19 +386,6 @@ def _seconds_to(goal: float, trials: Sequence[Trying]) -> list[float]:
         and trial.score is not None
         and trial.score >= goal
     ]
-
-
-def _shown(trial: Trying, on_front: bool) -> StudyTrial:
-    return StudyTrial(
-        number=trial.number,
-        state=trial.state,  # pyright: ignore[reportArgumentType]
-        settings=trial.values,
-        score=trial.score,
-        seconds=trial.seconds,
-        agent_steps=trial.agent_steps,
-        on_front=on_front,
-        error=trial.error,
-    )
 
 
 def same_study(kept: Mapping[str, Any], order: StudyOrder) -> StudyOrder:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from attract.games.library import PACKAGE_DIR
+from attract.games.project import PACKAGE_DIR
 
 FOLDER: Final = Path(__file__).resolve().parent
 GAMES_MODULE: Final = FOLDER / "games.mjs"

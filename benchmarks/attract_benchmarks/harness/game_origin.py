@@ -9,7 +9,8 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.errors import ConfigurationError
-from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.games.library import GameLibrary
+from attract.games.project import PACKAGE_DIR
 from attract.server.app_server import serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract_benchmarks import BUILT_DIR

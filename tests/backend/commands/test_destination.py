@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.backend.playtest.test_baseline import baseline, outcomes
+from tests.backend.playtest.test_findings import baseline, outcomes
 
 from attract.cli.command_line import COMMANDS
 from attract.commands import exported_page

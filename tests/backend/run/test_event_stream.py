@@ -8,14 +8,15 @@ from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from starlette.datastructures import Headers
+from starlette.responses import StreamingResponse
 
 from attract.run import event_stream
 from attract.run.event_stream import GATHER_SECONDS, EventPacker, stream_events
 from attract.run.events import EventHub
 from attract.runs.metrics import Event, MetricsStore
-from attract.server.compression import compressed_stream
+from attract.server.compression import CompressionMiddleware
 
 RECORDED_ROW: dict[str, Any] = json.loads(Path(__file__).with_name("recorded_row.json").read_text())
 """One update of a training of Lander, as the server keeps it."""
@@ -267,8 +268,13 @@ def _playing_fleet(num_workers: int, update: int, rng: random.Random) -> dict[st
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])
 async def test_twelve_hours_of_a_fast_run_are_at_most_150_megabytes(encoding: str):
     seconds = 300
-    stream, _ = compressed_stream(_recorded_stream(seconds, 1), Headers({"accept-encoding": encoding}))
-    sent = b"".join([part async for part in stream])
+    response = StreamingResponse(_recorded_stream(seconds, 1), media_type="text/event-stream")
+    transport = httpx.ASGITransport(CompressionMiddleware(response))
+    async with (
+        httpx.AsyncClient(transport=transport, base_url="http://here") as client,
+        client.stream("GET", "/", headers={"accept-encoding": encoding}) as answer,
+    ):
+        sent = b"".join([part async for part in answer.aiter_raw()])
     text = zlib.decompress(sent, 16 + zlib.MAX_WBITS) if encoding == "gzip" else sent
     rows = [row for _, kind, body in parsed(text.decode()) if kind == "metrics" for row in body["rows"]]
     assert len(rows) == UPDATES_PER_SECOND * seconds - UPDATES_PER_SECOND // 4

@@ -6,10 +6,13 @@ import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.datastructures import Headers
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Message
 
-from attract.server.compression import MIN_BYTES, accepts_gzip, compressed_stream
+from attract.server.compression import MIN_BYTES, CompressionMiddleware, accepts_gzip
 from gateway_world import GatewayWorld, gateway
 
 CODE = b"export const text = 'again and again';\n" * 100
@@ -91,32 +94,33 @@ async def test_events_come_as_text_to_who_reads_no_gzip(world: GatewayWorld):
 
 
 async def test_each_text_of_a_stream_can_be_read_before_the_next_is_there():
-    closed: list[str] = []
-
-    async def texts() -> AsyncGenerator[str]:
-        try:
-            for number in range(100):
-                yield f"text {number}\n"
-        finally:
-            closed.append("closed")
-
-    stream, headers = compressed_stream(texts(), Headers({"accept-encoding": "gzip"}))
-    assert headers == {"vary": "accept-encoding", "content-encoding": "gzip"}
+    sent: list[bytes] = []
     reader = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    assert [reader.decompress(await anext(stream)) for _ in range(3)] == [
-        b"text 0\n",
-        b"text 1\n",
-        b"text 2\n",
-    ]
-    # A page that leaves ends what the events come from.
-    await stream.aclose()
-    assert closed == ["closed"]
 
-
-async def test_a_stream_that_ends_is_a_whole_file():
     async def texts() -> AsyncGenerator[str]:
-        yield "one\n"
-        yield "two\n"
+        for number in range(3):
+            yield f"text {number}\n"
+            assert reader.decompress(sent[-1]) == f"text {number}\n".encode()
 
-    stream, _ = compressed_stream(texts(), Headers({"accept-encoding": "gzip"}))
-    assert gzip.decompress(b"".join([part async for part in stream])) == b"one\ntwo\n"
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = Headers(raw=message["headers"])
+            assert (headers["content-encoding"], headers["vary"]) == ("gzip", "Accept-Encoding")
+        else:
+            sent.append(message["body"])
+
+    async def receive() -> Message:
+        return await asyncio.Future()
+
+    scope = {"type": "http", "headers": [(b"accept-encoding", b"gzip")], "asgi": {"spec_version": "2.4"}}
+    await CompressionMiddleware(StreamingResponse(texts(), media_type="text/event-stream"))(
+        scope, receive, send
+    )
+    assert gzip.decompress(b"".join(sent)) == b"text 0\ntext 1\ntext 2\n"
+
+
+async def test_models_are_sent_as_they_are():
+    answer = Response(bytes(100_000), media_type="application/octet-stream")
+    transport = httpx.ASGITransport(CompressionMiddleware(answer))
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        assert "content-encoding" not in (await client.get("/")).headers

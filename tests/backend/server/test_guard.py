@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI, WebSocket
 
 from attract.errors import ConfigurationError
-from attract.server.guard import Guard, GuardMiddleware, check_roles, role
+from attract.server.guard import Guard, GuardMiddleware, check_roles, routes_for
 from attract.settings.run import ServerSettings
 
 BASE = "http://127.0.0.1:8000"
@@ -32,26 +32,29 @@ def guarded_app(guard: Guard) -> FastAPI:
     """One route per role, reading and changing, and a websocket."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     for name in ("admin", "viewer", "worker", "public"):
+        router = routes_for(name)
 
-        @role(name)
         async def answer() -> dict[str, bool]:
             return {"ok": True}
 
-        app.get(f"/{name}")(answer)
-        app.post(f"/{name}")(answer)
+        router.get(f"/{name}")(answer)
+        router.post(f"/{name}")(answer)
+        app.router.routes.extend(router.routes)
 
-    @app.post("/echo")
-    @role("public")
+    public = routes_for("public")
+
+    @public.post("/echo")
     async def echo(body: dict[str, Any]) -> dict[str, Any]:
         return body
 
+    app.router.routes.extend(public.routes)
+    check_roles(app.routes)
+
     @app.websocket("/ws")
-    @role("public")
     async def talk(websocket: WebSocket) -> None:
         await websocket.accept()
         await websocket.close()
 
-    check_roles(app.routes)
     app.add_middleware(GuardMiddleware, guard=guard, routes=app.routes, request_seconds=1.0)
     return app
 

@@ -23,9 +23,8 @@ from attract.processes.allocator import keep_freed_memory
 from attract.runs.log_files import redirect_output
 from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
 from attract.schema.learner import Awaited, Begin, Failed, Shutdown, ToLearner
-from attract.settings.cell_checks import check_for_cells
 from attract.settings.cells import Cell
-from attract.settings.run import RunSettings
+from attract.settings.run import RunSettings, check_for_cells
 
 if TYPE_CHECKING:
     from attract.learner.group.cells import LearnerGroup

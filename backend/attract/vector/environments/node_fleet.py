@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from attract.errors import ConfigurationError, GameError, ProtocolError
-from attract.games.library import PACKAGE_DIR, GameModule
+from attract.games.library import GameModule
 from attract.games.places import method_stack, own_stack
+from attract.games.project import PACKAGE_DIR
 from attract.games.source_maps import SourceMap
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, encode, message_length

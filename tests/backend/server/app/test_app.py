@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter
 
 import attract.server.routes
 from attract.errors import ConfigurationError
@@ -50,10 +50,9 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path):
 def test_an_app_with_a_route_that_says_not_who_may_call_it_is_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def forgotten(app: FastAPI, *_: object) -> None:
-        app.get("/forgotten")(lambda: None)
-
-    monkeypatch.setattr(attract.server.routes, "add_watch_routes", forgotten)
+    forgotten = APIRouter()
+    forgotten.get("/forgotten")(lambda: None)
+    monkeypatch.setattr(attract.server.routes, "pages", forgotten)
     with pytest.raises(RuntimeError, match="/forgotten"):
         build_app(settings(tmp_path), no_learner)
 

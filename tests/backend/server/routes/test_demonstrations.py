@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attract.schema.recorded_episode import MAX_ACTION_BYTES
+from attract.server.episode_routes import MAX_BYTES
 from attract.server.guard import MAX_BODY_BYTES
-from attract.server.routes import MAX_EPISODE_BYTES
 from gateway_world import GatewayWorld
 from recorded_episodes import recorded_document
 
@@ -91,8 +91,8 @@ async def test_a_body_is_refused_from_the_first_byte_too_many_and_only_here_may_
         headers = {"content-type": "application/json"}
         return (await world.client.post(path, content=body(size), headers=headers)).status_code
 
-    assert await status("/api/demonstrations", MAX_EPISODE_BYTES) == 201
-    assert await status("/api/demonstrations", MAX_EPISODE_BYTES + 1) == 413
+    assert await status("/api/demonstrations", MAX_BYTES) == 201
+    assert await status("/api/demonstrations", MAX_BYTES + 1) == 413
     assert await status("/api/runs", MAX_BODY_BYTES + 1) == 413
 
 

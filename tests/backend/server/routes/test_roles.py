@@ -21,7 +21,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
 
     world = GatewayWorld(tmp_path, FakeLearner())
     roles = {
-        (method, route.path): route.endpoint.attract_role  # type: ignore[attr-defined]
+        (method, route.path): route.required_role  # type: ignore[attr-defined]
         for route in world.app.routes
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}

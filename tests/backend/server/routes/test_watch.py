@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from attract.server.exposition import CONTENT_TYPE, Exposition, ServerNumbers
 from attract.server.guard import check_roles
 from attract.server.readiness import Readiness
-from attract.server.routes import add_watch_routes
+from attract.server.routes import add_routes
 
 
 def numbers() -> ServerNumbers:
@@ -25,8 +25,9 @@ def numbers() -> ServerNumbers:
 
 def app(runs_dir: Path, *, is_starting: bool = False) -> FastAPI:
     one = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    readiness = Readiness(runs_dir, lambda: None, lambda: is_starting, lambda: 0.0)
-    add_watch_routes(one, readiness, Exposition(numbers, lambda: None))
+    one.state.readiness = Readiness(runs_dir, lambda: None, lambda: is_starting, lambda: 0.0)
+    one.state.exposition = Exposition(numbers, lambda: None)
+    add_routes(one)
     return one
 
 
