@@ -3,10 +3,11 @@
 import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
@@ -19,6 +20,18 @@ from attract.commands.ci import (
     find_policies,
 )
 from attract.commands.destination import check_writable, write_output
+from attract.commands.flags import (
+    Game,
+    Include,
+    Json,
+    ProjectDir,
+    RunsDir,
+    RunWord,
+    Seconds,
+    flags,
+    served_game,
+    server_settings,
+)
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.own_host import gateway_with_host
@@ -43,9 +56,12 @@ from attract.playtest.policies import is_exported
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
 from attract.schema.base import Seed
 from attract.schema.playtest import GamePlaytested, PlaytestGame
-from attract.server.in_process import Gateway
+from attract.server.app_server import run_async
 from attract.settings.file import read_settings_file
 from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.server.in_process import Gateway
 
 BAND_NAMES: Final[tuple[BandName, ...]] = BandName.__args__  # pyright: ignore[reportAttributeAccessIssue]
 RULES: Final = {
@@ -56,56 +72,83 @@ RULES: Final = {
 CAUTION: Final = "relative between settings of this game; not what people will do"
 
 
-@dataclass(frozen=True)
+@flags
 class DifficultyOptions:
-    """Options of the command line."""
+    """Flags of `attract difficulty`."""
 
-    game: str
     over: str
+    """Parameter and values: speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
     bands: Path | None = None
-    policy: str | None = None
-    """A run, or a folder that `attract export` wrote."""
+    """YAML file with limits: `win_rate: [0.3, 0.7]`; also of difficulty, attempts, return and length."""
+    policy: Annotated[str | None, RunWord] = None
+    """A policy that was trained over the whole range: a run id, `latest`, or a folder that `attract export`
+    wrote. Then no other player plays."""
     won: str | None = None
-    """Metric of the game that is above 0 in a won episode."""
-    seconds: float = 120.0
-    seed: int = 0
+    """Metric of the game that is above 0 in a won episode; by default `won`, if the game has it."""
+    seconds: Seconds = 120.0
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
+    """Seed of the episodes, the same at every value."""
     html: Path | None = None
-    json_output: bool = False
+    """Write a page with a chart into this file."""
+    project_dir: ProjectDir = None
+    include: Include = None
+    runs_dir: RunsDir = None
+    json_output: Json = False
 
 
-async def judge_difficulty(order: DifficultyOptions, server: ServerSettings) -> int:
+def difficulty(game: Game, /, options: DifficultyOptions) -> int:
+    """Play GAME by many players at several values of one of its parameters and report how hard each is.
+
+    Exit code: 0 inside the bands, 1 outside, 2 if it could not be played.
+
+    Parameters
+    ----------
+    game
+        Bundled name, or path to a game module or an adapter.
+
+    Examples
+    --------
+    attract difficulty snake --over size=6:20:5  # how hard each size of the board is
+    attract difficulty snake --over size=8,9 --policy latest  # by a trained agent
+    attract difficulty snake --over size=6:20:5 --bands bands.yaml  # exit code 1 outside a band
+    """
+    game, server = served_game(game, server_settings(options))
+    return run_async(judge_difficulty(game, options, server))
+
+
+async def judge_difficulty(game: str, options: DifficultyOptions, server: ServerSettings) -> int:
     """Play, measure and report; 0: inside the bands, 1: outside, 2: it could not be played.
 
     Raises: ConfigurationError: an option is wrong. AttractError: no browser.
     """
-    parameter, values = parse_over(order.over)
-    bands = {} if order.bands is None else read_bands(order.bands)
-    if order.html is not None:
-        check_writable(order.html)
+    parameter, values = parse_over(options.over)
+    bands = {} if options.bands is None else read_bands(options.bands)
+    if options.html is not None:
+        check_writable(options.html)
     require_chromium()
-    console = CommandConsole(stderr=order.json_output)
+    console = CommandConsole(stderr=options.json_output)
     began = asyncio.get_running_loop().time()
 
     with tempfile.TemporaryDirectory() as folder:
         own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
-        if order.policy is None or is_exported(order.policy):
+        if options.policy is None or is_exported(options.policy):
             # Nothing is left behind.
             own["runs_dir"] = Path(folder) / "runs"
         async with gateway_with_host(server.model_copy(update=own), console) as gateway:
             try:
-                build = await find_build(gateway, order.game)
-                report = await _measured(order, gateway, build, parameter, values, bands, console)
+                build = await find_build(gateway, game)
+                report = await _measured(game, options, gateway, build, parameter, values, bands, console)
             except ConfigurationError:
                 raise
             except AttractError as error:
                 # The code of any other error is that of a game outside its bands.
                 problem = error.text if isinstance(error, GameError) else str(error)
-                report = not_played(order.game, parameter, problem)
+                report = not_played(game, parameter, problem)
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
-    if order.html is not None and report.values:
-        write_output(order.html, page_of(report).encode())
+    if options.html is not None and report.values:
+        write_output(options.html, page_of(report).encode())
     show(console, report)
-    if order.json_output:
+    if options.json_output:
         print_answer(report)
     return report.exit_code
 
@@ -140,8 +183,9 @@ def not_played(game: str, parameter: str, problem: str, build: str = "") -> Diff
 
 
 async def _measured(
-    order: DifficultyOptions,
-    gateway: Gateway,
+    game: str,
+    options: DifficultyOptions,
+    gateway: "Gateway",
     build: Build,
     parameter: str,
     values: Sequence[float],
@@ -150,22 +194,22 @@ async def _measured(
 ) -> DifficultyReport:
     description = build.description
     check_values(description, parameter, values)
-    if order.won is not None and order.won not in description.metrics:
+    if options.won is not None and options.won not in description.metrics:
         known = ", ".join(sorted(description.metrics)) or "none: declare one, metrics: { won: 'last' }"
         raise ConfigurationError(
-            f"{description.id} has no metric {order.won!r}", setting="--won", fix=f"it has {known}"
+            f"{description.id} has no metric {options.won!r}", setting="--won", fix=f"it has {known}"
         )
-    policies = await find_policies(gateway, order.policy)
+    policies = await find_policies(gateway, options.policy)
     players = crowd(description, [policy.name for policy in policies], 0)
     plan = SweepPlan(
         game=build.module.reference,
         parameter=parameter,
         values=values,
         players=[player for player in players if ":" in player] or players,
-        seed=Seed(low=order.seed & 0xFFFFFFFF, high=order.seed >> 32),
+        seed=Seed(low=options.seed & 0xFFFFFFFF, high=options.seed >> 32),
         policies=policies,
         max_steps=MAX_STEPS,
-        seconds=order.seconds,
+        seconds=options.seconds,
     )
 
     async def host(asked: PlaytestGame) -> GamePlaytested:
@@ -173,21 +217,21 @@ async def _measured(
 
     with console.status("playing") as status:
         swept = await sweep(plan, host, lambda text: status.update(f"playing: {text}"))
-    wins = Wins.of(description, order.won)
+    wins = Wins.of(description, options.won)
     try:
         rows, steps = measure(values, swept.played, plan.players, wins, bands)
     except ValueError as error:
         problem = swept.problem or next(iter(swept.errors), None) or f"{error}; give more --seconds"
-        return not_played(order.game, parameter, problem, build.sha256)
+        return not_played(game, parameter, problem, build.sha256)
     if swept.problem is not None:
-        return not_played(order.game, parameter, swept.problem, build.sha256)
+        return not_played(game, parameter, swept.problem, build.sha256)
     rows = [
         row.model_copy(update={"players": players_of(outcomes)})
         for row, outcomes in zip(rows, swept.played, strict=True)
     ]
     is_outside = any(state != "unsure" for row in rows for state in row.outside.values())
     return DifficultyReport(
-        game=order.game,
+        game=game,
         build=build.sha256,
         parameter=parameter,
         verdict="outside" if is_outside else "inside",

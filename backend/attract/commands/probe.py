@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium, start_failure
 from attract.commands.destination import check_writable, shown_path, write_output
+from attract.commands.flags import Include, Json, PageDevice, flags, server_settings
 from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
 from attract.commands.output import CommandConsole
 from attract.commands.probe_drafts import (
@@ -40,7 +40,7 @@ from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView
 from attract.schema.devices import DEVICES
 from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeReport, ProbeVerified
-from attract.server.app_server import serving_app
+from attract.server.app_server import run_async, serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 
@@ -64,28 +64,52 @@ CUT: Final = ("seen", "unheld", "errors", "contracts")
 """Lists of a report that are cut beside those of its candidates."""
 
 
-@dataclass(frozen=True)
+@flags
 class ProbeOptions:
-    """Options of the command line."""
+    """Flags of `attract probe`."""
 
-    page: str
     out: Path | None = None
+    """Adapter to write; by default game.page.ts in the page's folder, or next to a build folder."""
     size: tuple[int, int] = SIZE
+    """Width and height of the page's window in pixels."""
     force: bool = False
-    json_output: bool = False
+    """Replace an existing adapter."""
+    page_device: PageDevice = None
+    include: Include = None
+    json_output: Json = False
 
 
-async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
+def probe(page: str, /, options: ProbeOptions = ProbeOptions()) -> int:
+    """Inspect a PAGE with a game, play it at random, and write a first adapter for it.
+
+    Prints what it found: keys with an effect, readable state variables, likely score and end, how to start
+    the game, its engine, and interfaces for agents that it has.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, or address on this machine.
+
+    Examples
+    --------
+    attract probe dist  # a build folder
+    attract probe http://localhost:5173  # a development server
+    attract probe dist --size 400 600 --force  # another window size; replaces the adapter
+    """
+    return run_async(probe_page(page, options, server_settings(options)))
+
+
+async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -> int:
     """Probe the page, print what was found, and write its adapter; 0.
 
     Raises:
         ConfigurationError: there is no such page, or an adapter is there already.
         GameError: kind `load`, when the page cannot be loaded.
     """
-    console = CommandConsole(stderr=order.json_output)
-    place = page_place(order.page, server.runs_dir, server.include)
-    path = _adapter_path(place, order.out, force=order.force)
-    report = await draft_adapter(place, path, server, order.size, console)
+    console = CommandConsole(stderr=options.json_output)
+    place = page_place(page, server.runs_dir, server.include)
+    path = _adapter_path(place, options.out, force=options.force)
+    report = await draft_adapter(place, path, server, options.size, console)
     shown = shown_path(path)
     _say(console, lay_skill(path.parent))
     unfinished = f"add {', '.join(missing(report.unfinished))} there and delete `unfinished`, "
@@ -94,7 +118,7 @@ async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
         f"\nwrote {shown}: {unfinished if report.unfinished else ''}review it, then run\n"
         f"  attract check {shown}\n  attract train {shown}",
     )
-    if order.json_output:
+    if options.json_output:
         print(json_text(report).replace("##[", "#\\u0023["))
     return DONE
 

@@ -1,15 +1,18 @@
 """`attract runs`: the runs of a runs folder as a table, or as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
+from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
+from attract.commands.flags import AtLeastOne, Json, ProjectDir, RunsDir, flags, server_settings
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import duration
 from attract.games.library import GameLibrary
+from attract.processes.exit_codes import DONE
 from attract.run.archive import RunArchive
 from attract.run.catalogue import RunCatalogue
 from attract.runs.plain_text import plain
@@ -25,24 +28,54 @@ GAP: Final = 2
 """Spaces between columns."""
 
 
-def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
-    """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
-    games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
-    catalogue = RunCatalogue(RunArchive(server.runs_dir), games, lambda: None)
-    return catalogue.list(query, sort, limit=limit, seconds=None)
+@flags
+class RunsOptions:
+    """Flags of `attract runs`."""
+
+    sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-created"
+    """A field or setting, with - before it from the largest: -return, steps, learning_rate."""
+    limit: Annotated[int, AtLeastOne] = 50
+    """Number of runs."""
+    runs_dir: RunsDir = None
+    project_dir: ProjectDir = None
+    json_output: Json = False
 
 
-def print_runs(found: RunList, *, json_output: bool) -> None:
-    """Print the runs as one JSON object, or as a table with a line that counts them."""
-    if json_output:
+def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
+    """List the runs that QUERY finds, as the dashboard does.
+
+    Archived runs, and those that ended without an update, are left out unless QUERY has `is:all`.
+
+    Parameters
+    ----------
+    query
+        Words and conditions, all of which must hold, such as "game:snake return>20 lr<0.001 tag:good". Quote
+        them: a shell takes < and > for itself.
+
+    Examples
+    --------
+    attract runs  # the newest runs
+    attract runs "game:snake return>20" --sort -return  # the best of one game
+    attract runs "lr<0.001 is:all" --json  # by a setting, for scripts
+    """
+    found = find_runs(server_settings(options), " ".join(query), options.sort, options.limit)
+    if options.json_output:
         print_answer(found)
-        return
+        return DONE
     console = CommandConsole()
     if not console.is_terminal:
         console = CommandConsole(width=PIPED_WIDTH)
     if found.runs:
         console.print(table_of(found.runs, console.width))
     console.print(count_text(found), highlight=False)
+    return DONE
+
+
+def find_runs(server: ServerSettings, query: str, sort: str, limit: int) -> RunList:
+    """The first `limit` runs that a search finds. Raises: QueryError: the search or order cannot be read."""
+    games = GameLibrary(server.project_dir, server.web_dir, runs_dir=server.runs_dir)
+    catalogue = RunCatalogue(RunArchive(server.runs_dir), games, lambda: None)
+    return catalogue.list(query, sort, limit=limit, seconds=None)
 
 
 def count_text(found: RunList) -> str:

@@ -1,10 +1,34 @@
 """`attract serve`: the gateway and its dashboard, until Ctrl-C."""
 
+from attract.commands.flags import Host, Port, ProjectDir, RunsDir, flags, server_settings
 from attract.commands.output import CommandConsole
+from attract.commands.setting_flags import NO_FLAGS, ServerFlags
 from attract.processes.exit_codes import DONE
 from attract.processes.interrupt import Interrupts
-from attract.server.in_process import running_gateway
+from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
+
+
+@flags
+class ServeOptions:
+    """Flags of `attract serve`, beside those that `attract train` has as well."""
+
+    host: Host = None
+    port: Port = None
+    runs_dir: RunsDir = None
+    project_dir: ProjectDir = None
+
+
+def serve(*, options: ServeOptions = ServeOptions(), server_flags: ServerFlags = NO_FLAGS) -> int:
+    """Serve the dashboard: choose a game, train, watch, play.
+
+    Examples
+    --------
+    attract serve  # for this machine
+    attract serve --lan  # also for phones in your network
+    attract serve --port 9000 --runs-dir old-runs  # other runs, another port
+    """
+    return run_async(serve_dashboard(server_settings(options, **server_flags)))
 
 
 async def serve_dashboard(settings: ServerSettings) -> int:
@@ -12,6 +36,8 @@ async def serve_dashboard(settings: ServerSettings) -> int:
 
     Raises: ConfigurationError: when the port is busy.
     """
+    from attract.server.in_process import running_gateway
+
     console = CommandConsole(stderr=True)
     async with running_gateway(settings, port_is_fixed=True) as gateway:
         for line in gateway.addresses():

@@ -51,15 +51,15 @@ def test_a_baseline_lies_beside_a_game_that_is_a_file_of_its_own(tmp_path: Path)
 def test_the_baseline_that_is_there_is_read_and_one_that_is_named_must_be(tmp_path: Path) -> None:
     game = Chosen(str(tmp_path / "game.ts"))
     path = tmp_path / "attract-ci.json"
-    assert find_baseline(CiOptions("game.ts"), game) == (path, None)
+    assert find_baseline("game.ts", CiOptions(), game) == (path, None)
     write_baseline(path, BASELINE, Outcomes(), 256)
-    assert find_baseline(CiOptions("game.ts"), game) == (path, BASELINE)
+    assert find_baseline("game.ts", CiOptions(), game) == (path, BASELINE)
     # A new one is compared with none.
-    assert find_baseline(CiOptions("game.ts", update_baseline=True), game) == (path, None)
+    assert find_baseline("game.ts", CiOptions(update_baseline=True), game) == (path, None)
     with pytest.raises(ConfigurationError, match="there is no"):
-        find_baseline(CiOptions("game.ts", baseline=tmp_path / "other.json"), game)
+        find_baseline("game.ts", CiOptions(baseline=tmp_path / "other.json"), game)
     with pytest.raises(ConfigurationError, match="no folder of its own"):
-        find_baseline(CiOptions("snake", update_baseline=True), Chosen("snake"))
+        find_baseline("snake", CiOptions(update_baseline=True), Chosen("snake"))
 
 
 def test_the_baseline_of_another_game_is_refused(tmp_path: Path) -> None:

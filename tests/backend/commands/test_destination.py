@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.backend.playtest.test_baseline import baseline, outcomes
 
-from attract.cli.command_line import COMMANDS
+from attract.cli import COMMANDS
 from attract.commands import exported_page
 from attract.commands.check import save_checked
 from attract.commands.ci_output import Outputs, TestedGame, write_outputs

@@ -1,12 +1,14 @@
 """What `attract probe` prints and writes of a report; tests/end_to_end has a browser make one."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from attract.commands import probe
 from attract.commands.json_output import MAX_ANSWER_BYTES
 from attract.commands.new import create_project
-from attract.commands.probe import adapter_of, found_lines, json_text, missing, write_adapter
+from attract.commands.probe import ProbeOptions, adapter_of, found_lines, json_text, missing, write_adapter
 from attract.errors import ConfigurationError
 from attract.games.page_places import page_place
 from attract.schema.probe import ProbePlace, ProbeReport
@@ -127,3 +129,17 @@ def test_an_answer_is_cut_to_its_length_and_says_what_went() -> None:
     read = ProbeReport.model_validate_json(text)
     assert len(read.candidates.places) + read.left_out["places"] == 100
     assert read.candidates.places[0] == place
+
+
+def test_probe_takes_a_window_of_two_numbers(
+    attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probed: list[tuple[str, ProbeOptions]] = []
+
+    async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -> int:
+        probed.append((page, options))
+        return server.port
+
+    monkeypatch.setattr(probe, "probe_page", probe_page)
+    assert attract("probe", "./dist", "--size", "640", "480", "--out", "a.ts", "--force") == 0
+    assert probed == [("./dist", ProbeOptions(out=Path("a.ts"), size=(640, 480), force=True))]

@@ -1,5 +1,7 @@
-"""The table of `attract runs`: columns, curves, and what a narrow terminal lacks."""
+"""`attract runs`, `metrics`, `rollback` and `report`: what they print of the runs in a folder."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ from rich.console import Console
 from attract.commands.runs import BARS, count_text, curve, find_runs, shortened_to, table_of
 from attract.run.indexed_run import IndexedRun
 from attract.run.run_list import row_of
+from attract.runs.directory import RunDirectory
+from attract.runs.metrics import MetricsStore
 from attract.schema.run_list import RunLabels, RunList, RunRow
 from attract.settings.run import ServerSettings
 from indexed_runs import indexed, run_on_disk
@@ -78,3 +82,78 @@ def test_all_runs_are_read_however_long_it_takes(tmp_path: Path):
     found = find_runs(server, "", "-best", 2)
     assert ([run.run_id for run in found.runs], found.num_found) == (["run-59", "run-58"], 60)
     assert find_runs(ServerSettings.from_mapping({"runs_dir": tmp_path / "none"}), "", "id", 5).runs == []
+
+
+@pytest.fixture
+def listed_runs(tmp_path: Path) -> Path:
+    run_on_disk(tmp_path, "slow", settings={"ppo": {"learning_rate": 0.0001}}, created="2026-11-20")
+    run_on_disk(tmp_path, "best", [9.0], episode_return_mean=9.0, created="2026-11-21")
+    run_on_disk(tmp_path, "empty", [], created="2026-11-22")
+    return tmp_path
+
+
+def test_runs_prints_what_is_found_in_order(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("runs", "--sort", "-return", "--runs-dir", str(listed_runs)) == 0
+    head, best, slow, count = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["run", "game", "state", "return"]
+    assert best.split()[:5] == ["best", "Snake", "finished", "9", "9"]
+    assert "learning_rate 0.0001" in slow
+    assert count == "2 runs, 1 hidden (archived or without an update; show them by is:all)"
+
+
+def test_runs_in_json_are_the_object_of_the_api(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("runs", "lr<0.001", "is:all", "--json", "--limit", "1", "--runs-dir", str(listed_runs))
+    assert attract(*words) == 0
+    found = RunList.model_validate_json(capsys.readouterr().out)
+    assert ([row.run_id for row in found.runs], found.num_found, found.next) == (["slow"], 1, None)
+
+
+def test_hostile_a_run_from_elsewhere_moves_no_cursor(
+    attract: Callable[..., object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # CSI as one character, and a right-to-left override: JSON may have both as they are.
+    name = "\x9b31m\u202e"
+    path = run_on_disk(tmp_path, "r", title=name)
+    (path / "labels.json").write_text(json.dumps({"note": name}))
+    store = MetricsStore(path / "metrics.db")
+    store.add_metrics(1, {f"game/{name}\x1b[2J": 1.0})
+    store.close()
+    assert attract("runs", "--runs-dir", str(tmp_path)) == 0
+    assert attract("runs", "--json", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "--json", "--runs-dir", str(tmp_path)) == 0
+    assert attract("metrics", "r", "gone", "--runs-dir", str(tmp_path)) == 2
+    said = capsys.readouterr()
+    assert "\\x9b31m" in said.out and "\\x9b31m" in said.err
+    assert [mark for mark in said.out + said.err if not mark.isprintable() and mark != "\n"] == []
+
+
+def test_a_search_that_cannot_be_read_is_wrong_usage(
+    attract: Callable[..., object], listed_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("runs", "retrun>3", "--runs-dir", str(listed_runs)) == 2
+    out, error = capsys.readouterr()
+    assert (out, "character 1" in error, "did you mean return?" in error) == ("", True, True)
+
+
+def test_rollback_says_the_version_that_is_left(
+    attract: Callable[..., object], run_of_three: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("rollback", "latest", "--to-version", "1", "--runs-dir", str(run_of_three)) == 0
+    assert capsys.readouterr().out == (
+        "run walk is at version 1; continue with `attract train --resume --run-id walk`\n"
+    )
+    assert RunDirectory.view(run_of_three, "walk").versions() == [0, 1]
+
+
+def test_report_says_what_it_wrote(
+    attract: Callable[..., object], run_of_three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "trouble.zip"
+    assert attract("report", "walk", "--out", str(out), "--runs-dir", str(run_of_three)) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"wrote {out}"
+    assert out.is_file()

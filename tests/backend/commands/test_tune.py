@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,28 +16,29 @@ from attract.settings.given import Layer, join_layers
 from attract.settings.run import RunSettings, ServerSettings
 
 
-def options(game: str = "snake", **more: object) -> TuneOptions:
-    return TuneOptions(game, join_layers(Layer({})), **more)  # pyright: ignore[reportArgumentType]
+async def tuned(folder: Path, **options: Any) -> int:
+    settings = join_layers(Layer({}))
+    return await tune_game("snake", settings, TuneOptions(**options), ServerSettings(runs_dir=folder))
 
 
 def test_as_many_trials_as_have_cores_for_their_workers_and_learner():
     two = RunSettings()
-    assert [parallel_of(options(), two, cores) for cores in (1, 2, 3, 6, 16)] == [1, 1, 1, 2, 5]
-    assert parallel_of(options(parallel=7), two, 2) == 7
+    assert [parallel_of(TuneOptions(), two, cores) for cores in (1, 2, 3, 6, 16)] == [1, 1, 1, 2, 5]
+    assert parallel_of(TuneOptions(parallel=7), two, 2) == 7
 
 
 def test_the_winners_file_lies_beside_a_game_of_ones_own(tmp_path: Path):
-    assert file_of(options(str(tmp_path / "g.ts"))) == tmp_path / "g.train.yaml"
-    assert file_of(options(str(tmp_path / "g.page.ts"))) == tmp_path / "g.page.train.yaml"
-    assert file_of(options("snake")) is None
-    assert file_of(options("snake", out=Path("o.yaml"))) == Path("o.yaml")
+    assert file_of(str(tmp_path / "g.ts"), None) == tmp_path / "g.train.yaml"
+    assert file_of(str(tmp_path / "g.page.ts"), None) == tmp_path / "g.page.train.yaml"
+    assert file_of("snake", None) is None
+    assert file_of("snake", Path("o.yaml")) == Path("o.yaml")
 
 
 async def test_a_file_that_is_there_is_not_lost(tmp_path: Path):
     out = tmp_path / "o.yaml"
     out.write_text("ppo: {gamma: 0.9}\n")
     with pytest.raises(ConfigurationError, match="already exists") as refused:
-        await tune_game(options(out=out), ServerSettings(runs_dir=tmp_path))
+        await tuned(tmp_path, out=out)
     assert "--force" in str(refused.value)
     assert out.read_text() == "ppo: {gamma: 0.9}\n"
 
@@ -55,7 +57,7 @@ def test_one_that_the_study_wrote_itself_may_be_written_again(tmp_path: Path):
 async def test_a_study_that_another_process_works_at_is_refused(tmp_path: Path):
     refused = pytest.raises(ConfigurationError, match="another process")
     with locked_study(study_folder(tmp_path, "snake")), refused:
-        await tune_game(options(), ServerSettings(runs_dir=tmp_path))
+        await tuned(tmp_path)
 
 
 async def test_without_optuna_it_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -64,7 +66,7 @@ async def test_without_optuna_it_says_how_to_install_it(tmp_path: Path, monkeypa
         importlib.util, "find_spec", lambda name, *more: None if name == "optuna" else find(name, *more)
     )
     with pytest.raises(ConfigurationError, match=r"pip install 'attract\[tune\]'"):
-        await tune_game(options(), ServerSettings(runs_dir=tmp_path))
+        await tuned(tmp_path)
 
 
 def test_the_file_says_what_it_was_measured_by_and_is_read_as_settings():
