@@ -7,10 +7,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
-from attract.commands.flags import AtLeastOne, Json, RunsDir, flags, server_settings
+from attract.commands import flags
 
 
-@flags
+@flags.options
 class BenchFlags:
     """Flags of `attract bench`."""
 
@@ -18,7 +18,7 @@ class BenchFlags:
     """Figures to measure, by name or by the part before the slash."""
     peers: bool = False
     """Train with the baselines too and print the ratios."""
-    rounds: Annotated[int, AtLeastOne] = 5
+    rounds: Annotated[int, flags.AtLeastOne] = 5
     """Rounds of each figure; medians are printed."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Torch's device for the learner's figures."""
@@ -31,7 +31,7 @@ class BenchFlags:
     """Where to keep the JSON, to be compared with later."""
     list_figures: Annotated[bool, Parameter(name="--list")] = False
     """Name every figure and what it is, and measure nothing."""
-    json_output: Json = False
+    json_output: flags.Json = False
 
 
 def bench(options: BenchFlags = BenchFlags()) -> int:
@@ -59,7 +59,7 @@ def bench(options: BenchFlags = BenchFlags()) -> int:
     return run_bench(order, say, print)
 
 
-@flags
+@flags.options
 class ResultsFlags:
     """Flags of `attract results`."""
 
@@ -76,7 +76,7 @@ class ResultsFlags:
     """The table; the record of finished runs lies beside it, as .json."""
     scale: Annotated[float, Parameter(validator=Number(gt=0))] = 1.0
     """Fraction of each task's steps: below 1 it tries the command out, and the table says so."""
-    runs_dir: RunsDir = None
+    runs_dir: flags.RunsDir = None
 
 
 def results(options: ResultsFlags = ResultsFlags()) -> int:
@@ -94,7 +94,7 @@ def results(options: ResultsFlags = ResultsFlags()) -> int:
 
     order = ResultsOptions(
         options.out,
-        server_settings(options).runs_dir,
+        flags.server_settings(options).runs_dir,
         options.suite,
         options.only,
         options.seed,

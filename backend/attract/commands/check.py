@@ -9,22 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output, writing
-from attract.commands.flags import (
-    Game,
-    Include,
-    Json,
-    PageDevice,
-    ProjectDir,
-    flags,
-    served_game,
-    server_settings,
-)
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.commands.train_display import check_text
 from attract.errors import GameError
@@ -44,20 +33,20 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 """Where the bundler's picture of an error begins; its columns count from 0."""
 
 
-@flags
+@flags.options
 class CheckOptions:
     """Flags of `attract check`."""
 
     save: Path | None = None
     """Folder for the first random episode and those in which the game failed; `attract replay` plays
     them again."""
-    project_dir: ProjectDir = None
-    page_device: PageDevice = None
-    include: Include = None
-    json_output: Json = False
+    project_dir: flags.ProjectDir = None
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-def check(game: Game, /, options: CheckOptions = CheckOptions()) -> int:
+def check(game: flags.Game, /, options: CheckOptions = CheckOptions()) -> int:
     """Play GAME at random in a headless browser and report problems that keep agents from learning it.
 
     Exit code: 0 without errors, 1 with errors, 2 for wrong usage.
@@ -73,7 +62,7 @@ def check(game: Game, /, options: CheckOptions = CheckOptions()) -> int:
     attract check snake --json  # a bundled game, for scripts
     attract check src/game.ts --save checked  # keep the episodes in which it failed
     """
-    game, server = served_game(game, server_settings(options))
+    game, server = flags.served_game(game, flags.server_settings(options))
     return run_async(check_game(game, options, server))
 
 
@@ -102,7 +91,7 @@ async def check_game(game: str, options: CheckOptions, server: ServerSettings) -
     view = judged_play(view)
     saved = Saved() if options.save is None else await asyncio.to_thread(save_checked, options.save, view)
     for line in check_lines(view, saved):
-        _say(console, line)
+        say(console, line)
     if options.json_output:
         print_answer(check_answer(view, saved))
     return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
@@ -254,7 +243,3 @@ def _not_loaded(game: str, error: GameError) -> CheckView:
 
 def _count(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,9 +19,9 @@ from attract.cluster.engine import RayCluster, check_address, check_ray, connect
 from attract.cluster.keeper import Line
 from attract.cluster.plan import ClusterPlan
 from attract.cluster.supervisor import Supervisor
-from attract.commands.flags import AtLeastOne, Game, flags, server_settings
+from attract.commands import flags
 from attract.commands.help import mistake
-from attract.commands.output import GuardedOutput
+from attract.commands.output import GuardedOutput, say
 from attract.commands.setting_flags import playable_game, run_settings
 from attract.commands.train import TrainOptions, train
 from attract.errors import ConfigurationError
@@ -38,11 +38,11 @@ TOKEN_BYTES = 32
 AtLeastNone = Parameter(validator=Number(gte=0))
 
 
-@flags
+@flags.options
 class ClusterOptions:
     """Flags of `attract cluster`, beside those of `attract train`."""
 
-    cells: Annotated[int, AtLeastOne] = 1
+    cells: Annotated[int, flags.AtLeastOne] = 1
     """Ranks of the distributed training, each with its browsers on one node."""
     hosts: Annotated[int, AtLeastNone] = 0
     """Headless browsers spread over all nodes, each with --workers workers. They are assigned to the cells
@@ -69,7 +69,7 @@ class CellOrder:
 
 
 def cluster(
-    game: Game,
+    game: flags.Game,
     /,
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     options: ClusterOptions = ClusterOptions(),
@@ -93,7 +93,7 @@ def cluster(
     """
     given = _train_flags(game, words)
     train_options: TrainOptions = given.get("options", TrainOptions())
-    server = server_settings(train_options, **given.get("server_flags", {}))
+    server = flags.server_settings(train_options, **given.get("server_flags", {}))
     game, server = playable_game(game, server)
     # A run to resume may exist only on the nodes: its settings are read there.
     settings = run_settings(game, server, train_options, given.get("settings", {}))
@@ -175,9 +175,8 @@ def train_on_cluster(order: CellOrder, options: ClusterOptions, server: ServerSe
     plan = plan_of(order, options, server, os.environ, Path.cwd())
     check_ray()
     check_address(options.address)
-    say = sayer()
     with connected(options.address, plan.demand()) as cluster:
-        say(cluster_text(cluster))
+        say_of_cluster(cluster_text(cluster))
         # On a single machine other devices need no access.
         plan = dataclasses.replace(plan, lan=not cluster.is_local)
         return run_async(_train(plan, cluster))
@@ -185,7 +184,6 @@ def train_on_cluster(order: CellOrder, options: ClusterOptions, server: ServerSe
 
 async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
     output = GuardedOutput(sys.stdout)
-    say = sayer()
 
     def write(line: Line) -> None:
         stream, text = line
@@ -195,11 +193,11 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
         else:
             print(text, file=sys.stderr, flush=True)
 
-    supervisor = Supervisor(plan, cluster, write=write, say=say)
+    supervisor = Supervisor(plan, cluster, write=write, say=say_of_cluster)
     ends: list[asyncio.Future[None]] = []
 
     def on_interrupt() -> None:
-        say("stopping; Ctrl-C again exits at once")
+        say_of_cluster("stopping; Ctrl-C again exits at once")
         ends.append(asyncio.ensure_future(supervisor.end(interrupts.exit_code or INTERRUPTED)))
 
     interrupts = Interrupts(on_interrupt)
@@ -234,11 +232,6 @@ def cluster_text(cluster: RayCluster) -> str:
     return f"Ray at {cluster.address}: {size}"
 
 
-def sayer() -> Callable[[str], None]:
-    """Prints lines about the cluster, on stderr."""
-    console = Console(stderr=True)
-
-    def say(text: str) -> None:
-        console.print(f"cluster: {text}", markup=False, highlight=False, soft_wrap=True)
-
-    return say
+def say_of_cluster(text: str) -> None:
+    """Print a line about the cluster, on stderr."""
+    say(Console(stderr=True), f"cluster: {text}")

@@ -1,8 +1,8 @@
 """`attract difficulty`: how hard a game is at each value of one of its parameters."""
 
 import asyncio
-import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
@@ -11,31 +11,20 @@ from cyclopts.validators import Number
 from rich.table import Table
 
 from attract.browser.chromium import require_chromium
-from attract.commands.ci import (
-    HOST_SECONDS,
-    MAX_FRAME_BYTES,
+from attract.commands import flags
+from attract.commands.crowd_play import (
     MAX_STEPS,
-    Build,
+    crowd_gateway,
     find_build,
     find_policies,
+    play,
+    problem_of,
+    seed_of,
 )
 from attract.commands.destination import check_writable, write_output
-from attract.commands.flags import (
-    Game,
-    Include,
-    Json,
-    ProjectDir,
-    RunsDir,
-    RunWord,
-    Seconds,
-    flags,
-    served_game,
-    server_settings,
-)
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
-from attract.commands.own_host import gateway_with_host
-from attract.errors import AttractError, ConfigurationError, GameError
+from attract.commands.output import CommandConsole, say
+from attract.errors import AttractError, ConfigurationError
 from attract.playtest.difficulty import (
     DIFFICULTY,
     WON,
@@ -50,12 +39,9 @@ from attract.playtest.difficulty import (
     rank_correlation,
 )
 from attract.playtest.difficulty_page import page_of
-from attract.playtest.findings import players_of
+from attract.playtest.findings import Build, players_of
 from attract.playtest.players import crowd
-from attract.playtest.policies import is_exported
 from attract.playtest.sweep import SweepPlan, check_values, parse_over, sweep
-from attract.schema.base import Seed
-from attract.schema.playtest import GamePlaytested, PlaytestGame
 from attract.server.app_server import run_async
 from attract.settings.file import read_settings_file
 from attract.settings.run import ServerSettings
@@ -72,7 +58,7 @@ RULES: Final = {
 CAUTION: Final = "relative between settings of this game; not what people will do"
 
 
-@flags
+@flags.options
 class DifficultyOptions:
     """Flags of `attract difficulty`."""
 
@@ -80,23 +66,23 @@ class DifficultyOptions:
     """Parameter and values: speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
     bands: Path | None = None
     """YAML file with limits: `win_rate: [0.3, 0.7]`; also of difficulty, attempts, return and length."""
-    policy: Annotated[str | None, RunWord] = None
+    policy: Annotated[str | None, flags.RunWord] = None
     """A policy that was trained over the whole range: a run id, `latest`, or a folder that `attract export`
     wrote. Then no other player plays."""
     won: str | None = None
     """Metric of the game that is above 0 in a won episode; by default `won`, if the game has it."""
-    seconds: Seconds = 120.0
+    seconds: flags.Seconds = 120.0
     seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**64))] = 0
     """Seed of the episodes, the same at every value."""
     html: Path | None = None
     """Write a page with a chart into this file."""
-    project_dir: ProjectDir = None
-    include: Include = None
-    runs_dir: RunsDir = None
-    json_output: Json = False
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
 
 
-def difficulty(game: Game, /, options: DifficultyOptions) -> int:
+def difficulty(game: flags.Game, /, options: DifficultyOptions) -> int:
     """Play GAME by many players at several values of one of its parameters and report how hard each is.
 
     Exit code: 0 inside the bands, 1 outside, 2 if it could not be played.
@@ -112,7 +98,7 @@ def difficulty(game: Game, /, options: DifficultyOptions) -> int:
     attract difficulty snake --over size=8,9 --policy latest  # by a trained agent
     attract difficulty snake --over size=6:20:5 --bands bands.yaml  # exit code 1 outside a band
     """
-    game, server = served_game(game, server_settings(options))
+    game, server = flags.served_game(game, flags.server_settings(options))
     return run_async(judge_difficulty(game, options, server))
 
 
@@ -129,21 +115,15 @@ async def judge_difficulty(game: str, options: DifficultyOptions, server: Server
     console = CommandConsole(stderr=options.json_output)
     began = asyncio.get_running_loop().time()
 
-    with tempfile.TemporaryDirectory() as folder:
-        own: dict[str, Any] = {"max_frame_bytes": MAX_FRAME_BYTES}
-        if options.policy is None or is_exported(options.policy):
-            # Nothing is left behind.
-            own["runs_dir"] = Path(folder) / "runs"
-        async with gateway_with_host(server.model_copy(update=own), console) as gateway:
-            try:
-                build = await find_build(gateway, game)
-                report = await _measured(game, options, gateway, build, parameter, values, bands, console)
-            except ConfigurationError:
-                raise
-            except AttractError as error:
-                # The code of any other error is that of a game outside its bands.
-                problem = error.text if isinstance(error, GameError) else str(error)
-                report = not_played(game, parameter, problem)
+    async with crowd_gateway(server, options.policy, console) as gateway:
+        try:
+            build = await find_build(gateway, game)
+            report = await _measured(game, options, gateway, build, parameter, values, bands, console)
+        except ConfigurationError:
+            raise
+        except AttractError as error:
+            # The code of any other error is that of a game outside its bands.
+            report = not_played(game, parameter, problem_of(error))
     report = report.model_copy(update={"seconds": asyncio.get_running_loop().time() - began})
     if options.html is not None and report.values:
         write_output(options.html, page_of(report).encode())
@@ -206,17 +186,16 @@ async def _measured(
         parameter=parameter,
         values=values,
         players=[player for player in players if ":" in player] or players,
-        seed=Seed(low=options.seed & 0xFFFFFFFF, high=options.seed >> 32),
+        seed=seed_of(options.seed),
         policies=policies,
         max_steps=MAX_STEPS,
         seconds=options.seconds,
     )
 
-    async def host(asked: PlaytestGame) -> GamePlaytested:
-        return await gateway.service.membership.checker.playtest(build.module, asked, HOST_SECONDS)
-
     with console.status("playing") as status:
-        swept = await sweep(plan, host, lambda text: status.update(f"playing: {text}"))
+        swept = await sweep(
+            plan, partial(play, gateway, build), lambda text: status.update(f"playing: {text}")
+        )
     wins = Wins.of(description, options.won)
     try:
         rows, steps = measure(values, swept.played, plan.players, wins, bands)
@@ -251,7 +230,7 @@ async def _measured(
 def show(console: CommandConsole, report: DifficultyReport) -> None:
     """For people."""
     if report.verdict == "not_played":
-        _say(console, f"{report.game} could not be played: {report.problem}")
+        say(console, f"{report.game} could not be played: {report.problem}")
         return
     table = Table(title=f"{report.game}: difficulty by {report.parameter}", title_justify="left")
     names = (report.parameter, "difficulty", "win rate", "attempts", "return", "length", "new p")
@@ -261,17 +240,17 @@ def show(console: CommandConsole, report: DifficultyReport) -> None:
         table.add_row(f"{row.value:g}", *cells(row), "" if step is None else p_text(step))
     console.print(table)
     who = "trained players" if report.learned else "players without training"
-    _say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
-    _say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
+    say(console, f"{report.seeds} seeds of each of {len(report.players)} {who} at each value")
+    say(console, RULES[report.win_rule or "ended"].format(metric=report.win_metric or WON))
     if report.rank_correlation is not None:
         text = f"rank correlation of {report.parameter} and difficulty"
-        _say(console, f"{text}: {report.rank_correlation:.2f}; {CAUTION}")
+        say(console, f"{text}: {report.rank_correlation:.2f}; {CAUTION}")
     for row in report.values:
         for name, state in row.outside.items():
             low, high = report.bands[name]
             where = "is not sure to be inside" if state == "unsure" else f"is {state}"
             limits = f"{'-' if low is None else f'{low:g}'} to {'-' if high is None else f'{high:g}'}"
-            _say(console, f"{report.parameter} = {row.value:g}: {name} {where} {limits}")
+            say(console, f"{report.parameter} = {row.value:g}: {name} {where} {limits}")
 
 
 def cells(row: ValueDifficulty) -> list[str]:
@@ -307,7 +286,3 @@ def p_text(step: Step) -> str:
     if not step.differs:
         return "-"
     return f"{step.p_value:.0e}" if step.number == DIFFICULTY else f"{step.p_value:.0e} ({step.number})"
-
-
-def _say(console: CommandConsole, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.table import Table
 
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
-from attract.commands.flags import Json, flags
+from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.errors import AttractError
@@ -43,11 +43,11 @@ class Finding:
     required: bool = True
 
 
-@flags
+@flags.options
 class DoctorOptions:
     """Flags of `attract doctor`."""
 
-    json_output: Json = False
+    json_output: flags.Json = False
 
 
 def doctor(options: DoctorOptions = DoctorOptions()) -> int:

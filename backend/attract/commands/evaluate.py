@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
-from attract.commands.flags import AtLeastOne, Include, Json, ProjectDir, Run, RunsDir, flags, server_settings
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.diagnosis.verdict import Verdict, as_evaluated, as_measured, judge
 from attract.errors import AttractError, ConfigurationError, CutOffError
@@ -44,13 +44,13 @@ LINE_SHARE = 1 / 60
 """Between two lines of progress pass `LINE_SECONDS`, and this share of the time so far: as in a training."""
 
 
-@flags
+@flags.options
 class EvaluateOptions:
     """Flags of `attract eval`."""
 
     version: str | None = None
     """Version to evaluate: a number, `best`, `newest` or `first`; by default the newest."""
-    episodes: Annotated[int | None, AtLeastOne] = None
+    episodes: Annotated[int | None, flags.AtLeastOne] = None
     """Number of episodes; by default the run's `evaluation.episodes`."""
     seed: int | None = None
     """Seed of the evaluation; by default the run's `evaluation.seed`."""
@@ -60,13 +60,13 @@ class EvaluateOptions:
     """Folder for every episode, as a file each that can be played again."""
     game: Path | None = None
     """Adapter of a game in a page, or its folder; by default where it was during training."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    include: Include = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-def evaluate(run: Run, /, options: EvaluateOptions = EvaluateOptions()) -> int:
+def evaluate(run: flags.Run, /, options: EvaluateOptions = EvaluateOptions()) -> int:
     """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
 
     Examples
@@ -75,7 +75,7 @@ def evaluate(run: Run, /, options: EvaluateOptions = EvaluateOptions()) -> int:
     attract eval latest --version first --episodes 20 --seed 7  # how it began, other episodes
     attract eval latest --json  # for scripts
     """
-    return run_async(evaluate_run(run, options, server_settings(options)))
+    return run_async(evaluate_run(run, options, flags.server_settings(options)))
 
 
 async def evaluate_run(run: str, options: EvaluateOptions, server: ServerSettings) -> int:
@@ -136,20 +136,19 @@ async def evaluate_run(run: str, options: EvaluateOptions, server: ServerSetting
             )
         )
     else:
-        console.print(
+        say(
+            console,
             f"{view.episodes} episodes of {run_id} v{view.policy_version}: "
             f"return {view.return_mean:.2f} +- {view.return_std:.2f}, length {view.length_mean:.1f} steps",
-            highlight=False,
-            soft_wrap=True,
         )
         if options.save is not None:
             text = saved_text(len(recorded), view.episodes, options.save)
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, text)
         if verdict.text is not None:
-            console.print(verdict.text, highlight=False, soft_wrap=True)
+            say(console, verdict.text)
         hint = hint_of_best(view.policy_version, best)
         if hint and options.version is None:
-            console.print(hint, highlight=False, soft_wrap=True)
+            say(console, hint)
     return interrupts.exit_code or DONE
 
 

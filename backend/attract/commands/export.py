@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output, writing
 from attract.commands.episodes import chosen_of
 from attract.commands.evaluate import readable_run
@@ -24,17 +25,6 @@ from attract.commands.exported_page import (
     write_site,
 )
 from attract.commands.exported_trial import try_site
-from attract.commands.flags import (
-    RUN_HELP,
-    Include,
-    Json,
-    ProjectDir,
-    RunsDir,
-    RunWord,
-    flags,
-    served_game,
-    server_settings,
-)
 from attract.commands.json_output import print_answer
 from attract.errors import ConfigurationError
 from attract.files import check_inside
@@ -50,7 +40,7 @@ PAGE = WEB / "exported-page"
 """A page that shows a game and its agent: built from `web/exported-page`."""
 
 
-@flags
+@flags.options
 class ExportOptions:
     """Flags of `attract export`."""
 
@@ -75,14 +65,17 @@ class ExportOptions:
     game: Path | None = None
     """With --page: adapter of a game in a page, or its folder; by default where it was during training.
     With --replay: another build to play it in, as of `attract replay`."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    include: Include = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
 def export(
-    run: Annotated[str | None, RunWord, Parameter(help=RUN_HELP)] = None, /, *, options: ExportOptions
+    run: Annotated[str | None, flags.RunWord, Parameter(help=flags.RUN_HELP)] = None,
+    /,
+    *,
+    options: ExportOptions,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
@@ -95,7 +88,7 @@ def export(
     attract export latest --out policy  # only policy.onnx and policy.json
     attract export latest --out site --page  # a complete page
     """
-    server, chosen = server_settings(options), chosen_of(options)
+    server, chosen = flags.server_settings(options), chosen_of(options)
     if options.replay is not None:
         if (
             run is not None
@@ -110,7 +103,7 @@ def export(
             )
         build = None
         if options.game is not None:
-            build, server = served_game(str(options.game), server)
+            build, server = flags.served_game(str(options.game), server)
         exported = run_async(export_episode(options.replay, chosen, options.out.absolute(), server, build))
     elif run is None or chosen is not None:
         raise ConfigurationError(

@@ -23,7 +23,7 @@ SKIPPED_FOLDERS: Final = ("node_modules", "runs")
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-def flags(kind: type[Options]) -> type[Options]:
+def options(kind: type[Options]) -> type[Options]:
     """Make a class a frozen dataclass whose fields are flags of the command that takes it.
 
     The docstring of a field is the help of its flag. No flag has a `--no-` form but those that name one.

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
 
-from attract.commands.flags import Json, flags
+from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.trainer_watch import Problem
 from attract.processes.exit_codes import DONE, FAILED
@@ -18,11 +18,11 @@ HEALTH_SECONDS = 3.0
 DEFAULT_URL = f"http://{ServerSettings().host}:{ServerSettings().port}"
 
 
-@flags
+@flags.options
 class HealthOptions:
     """Flags of `attract health`."""
 
-    json_output: Json = False
+    json_output: flags.Json = False
 
 
 def health(url: str = DEFAULT_URL, /, options: HealthOptions = HealthOptions()) -> int:

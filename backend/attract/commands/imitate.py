@@ -6,20 +6,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from attract.commands.flags import (
-    AtLeastOne,
-    Game,
-    JsonAtEnd,
-    ProjectDir,
-    RunsDir,
-    flags,
-    served_game,
-    server_settings,
-)
+from attract.commands import flags
 from attract.commands.setting_flags import NO_FLAGS, RUN, RunFlags, run_settings
 
 
-@flags
+@flags.options
 class ImitateOptions:
     """Flags of `attract imitate`, beside those of settings."""
 
@@ -30,19 +21,19 @@ class ImitateOptions:
     """Name of the run's folder; by default game, time and four random digits."""
     force: bool = False
     """Replace the run named by --run-id; the old one is moved to the trash of the runs folder."""
-    epochs: Annotated[int, AtLeastOne] = 2000
+    epochs: Annotated[int, flags.AtLeastOne] = 2000
     """Maximum passes over the demonstrations."""
     held_out: Annotated[float, Parameter(validator=Number(gte=0, lt=1))] = 0.2
     """Share of the demonstrations held out to choose the best number of passes; 0: all passes are made."""
     config: Path | None = None
     """YAML file with settings; variables and flags win over it."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    json_output: JsonAtEnd = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.JsonAtEnd = False
 
 
 def imitate(
-    game: Game,
+    game: flags.Game,
     /,
     *,
     options: Annotated[ImitateOptions, Parameter(group=RUN)] = ImitateOptions(),
@@ -68,6 +59,6 @@ def imitate(
     from attract.commands.imitating import imitate_game
     from attract.server.app_server import run_async
 
-    game, server = served_game(game, server_settings(options))
+    game, server = flags.served_game(game, flags.server_settings(options))
     chosen = run_settings(game, server, options, settings)
     return run_async(imitate_game(game, chosen.run, options, server))

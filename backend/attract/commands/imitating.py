@@ -11,7 +11,7 @@ from rich.console import Console
 
 from attract.commands.imitate import ImitateOptions
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.errors import ConfigurationError
 from attract.games.kept_builds import write_start
 from attract.games.library import GameLibrary, GameModule
@@ -56,9 +56,9 @@ async def imitate_game(
     module = await games.resolve(game_path)
     source = options.source or await _recorded(module, server)
     game, played = await asyncio.to_thread(play_again, module, source)
-    _say(console, _described(game, played))
+    say(console, _described(game, played))
     if not has_trees():
-        _say(
+        say(
             console,
             "pip install 'attract[imitate]' (scikit-learn) learns more from few episodes",
         )
@@ -121,7 +121,7 @@ def _fit(
         printed_at = now
         held_out = "" if epoch.held_out is None else f", best error held out {epoch.held_out:.3g}"
         whose = "" if not settings.collection.seats else f"{policy_id}: "
-        _say(console, f"{whose}epoch {epoch.number} of {plan.epochs}: loss {epoch.loss:.3g}{held_out}")
+        say(console, f"{whose}epoch {epoch.number} of {plan.epochs}: loss {epoch.loss:.3g}{held_out}")
 
     # Without experience there is nothing to explore.
     algorithm = choose_algorithm(settings.model_copy(update={"exploration": "none"}))
@@ -235,12 +235,12 @@ def _print_result(
                 else f", held out {fit.held_out:.3g}"
             )
         whose = f"{policy_id}: " if several else ""
-        _say(console, f"{whose}{plays}{held}, after {fit.epochs} epochs")
+        say(console, f"{whose}{plays}{held}, after {fit.epochs} epochs")
     models = export_models(directory.export, list(fitted.fits))
     for model in models:
-        _say(console, f"policy: {model}")
+        say(console, f"policy: {model}")
     run_id = directory.run_id
-    _say(console, f"in {seconds:.1f} s; evaluate it: attract eval {run_id}")
+    say(console, f"in {seconds:.1f} s; evaluate it: attract eval {run_id}")
     if options.json_output:
         print_answer(
             ImitateAnswer(
@@ -254,7 +254,3 @@ def _print_result(
                 metrics=fitted.metrics(),
             )
         )
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

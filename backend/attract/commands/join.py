@@ -14,8 +14,9 @@ from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.flags import AtLeastOne, flags
+from attract.commands import flags
 from attract.commands.health import problem_of
+from attract.commands.output import say
 from attract.commands.own_host import failure_of
 from attract.commands.trainer_watch import PageStatus, TrainerWatch
 from attract.errors import AttractError, ConfigurationError
@@ -32,11 +33,11 @@ BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")
 """Chromium has certificates of its own: it may refuse what Python trusts."""
 
 
-@flags
+@flags.options
 class JoinOptions:
     """Flags of `attract join`."""
 
-    workers: Annotated[int, AtLeastOne] = 1
+    workers: Annotated[int, flags.AtLeastOne] = 1
     """Number of workers to run."""
     token: str | None = None
     """Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN."""
@@ -196,7 +197,7 @@ class _Guest:
 
     def _say(self, lines: list[str]) -> None:
         for line in lines:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(self._console, line)
 
 
 def _page_status(status: dict[str, Any] | None) -> PageStatus | None:

@@ -11,23 +11,13 @@ from cyclopts.validators import Number
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Request, Response
 from pydantic import ValidationError
-from rich.console import Console
 
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.flags import (
-    Game,
-    Include,
-    Json,
-    PageDevice,
-    ProjectDir,
-    flags,
-    page_or_game,
-    server_settings,
-)
 from attract.commands.json_output import json_text, print_answer
 from attract.commands.look_answer import shortened, text_of
 from attract.commands.look_inputs import frames_of, given_inputs
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
@@ -55,7 +45,7 @@ NAMED: Final = (
 )
 
 
-@flags
+@flags.options
 class LookOptions:
     """Flags of `attract look`."""
 
@@ -86,13 +76,13 @@ class LookOptions:
     """The pointer is a finger, and the page on a phone; an adapter has its own."""
     full: bool = False
     """Leave nothing out; by default the answer has at most 8 kB."""
-    project_dir: ProjectDir = None
-    page_device: PageDevice = None
-    include: Include = None
-    json_output: Json = False
+    project_dir: flags.ProjectDir = None
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-def look(page: Game, /, options: LookOptions = LookOptions()) -> int:
+def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
     """Open a PAGE or an adapter for some frames, press what is given, and say what is there.
 
     Prints texts, buttons and drawn things with their places, globals and which input moves them, the console,
@@ -110,7 +100,7 @@ def look(page: Game, /, options: LookOptions = LookOptions()) -> int:
     attract look dist --eval 'w.game?.score' --png page.png  # a value, and a picture
     attract look game.page.ts --action left@0-60 --json  # each step, as an adapter has it
     """
-    page, server = page_or_game(page, server_settings(options))
+    page, server = flags.page_or_game(page, flags.server_settings(options))
     report = run_async(look_at(page, options, server))
     render = json_text if options.json_output else text_of
     if not options.full:
@@ -118,7 +108,7 @@ def look(page: Game, /, options: LookOptions = LookOptions()) -> int:
     if options.json_output:
         print_answer(report)
     else:
-        _say(CommandConsole(), render(report))
+        say(CommandConsole(), render(report))
     return DONE
 
 
@@ -299,7 +289,3 @@ async def _write_picture(tab: Page, path: Path, found: PageLook) -> None:
     await tab.set_viewport_size({"width": width, "height": height})
     picture = await tab.screenshot(type="png", clip={"x": 0, "y": 0, "width": width, "height": height})
     write_output(path, picture)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

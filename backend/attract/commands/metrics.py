@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from attract.commands.flags import Json, Run, RunsDir, flags, server_settings
+from attract.commands import flags
 from attract.commands.json_output import MAX_ANSWER_BYTES, json_text, print_answer
 from attract.errors import ConfigurationError, few_names, nearest_name
 from attract.processes.exit_codes import DONE
@@ -27,18 +27,18 @@ WHOLE_POINTS: Final = 500
 """Points from which first, last and extremes are taken: of a shorter run, its updates."""
 
 
-@flags
+@flags.options
 class MetricsOptions:
     """Flags of `attract metrics`."""
 
     points: Annotated[int | None, Parameter(validator=Number(gte=0, lte=500))] = None
     """Number of values of each metric; by default 20 of those that are named. With it nothing is left out;
     else the answer has at most 8 kB."""
-    runs_dir: RunsDir = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
 
 
-def metrics(run: Run, /, *names: str, options: MetricsOptions = MetricsOptions()) -> int:
+def metrics(run: flags.Run, /, *names: str, options: MetricsOptions = MetricsOptions()) -> int:
     """Print the metrics of RUN: first, last, lowest and highest value of each, and values of those named.
 
     Parameters
@@ -52,7 +52,7 @@ def metrics(run: Run, /, *names: str, options: MetricsOptions = MetricsOptions()
     attract metrics latest rollout/ep_rew_mean --points 50  # how it went
     attract metrics latest 'rollout/*' --json  # for scripts and coding agents
     """
-    found = run_metrics(server_settings(options).runs_dir, run, names, options.points)
+    found = run_metrics(flags.server_settings(options).runs_dir, run, names, options.points)
     if options.json_output:
         print_answer(found)
     else:

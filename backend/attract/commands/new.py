@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
+from attract.commands import flags
 from attract.commands.destination import writing
-from attract.commands.flags import Json, flags
 from attract.commands.json_output import print_answer
 from attract.commands.skill import lay_skill
 from attract.errors import ConfigurationError
@@ -37,14 +37,14 @@ PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
 """Files of the SDK that a game needs; its sources are for messages of the bundler."""
 
 
-@flags
+@flags.options
 class NewOptions:
     """Flags of `attract new`."""
 
     template: Template = "pure"
     """pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
     lives in its page, and the adapter that trains it there."""
-    json_output: Json = False
+    json_output: flags.Json = False
 
 
 def new(folder: Path, /, options: NewOptions = NewOptions()) -> int:

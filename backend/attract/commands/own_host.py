@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.errors import AttractError
 from attract.settings.run import ServerSettings
 
@@ -75,7 +75,7 @@ async def gateway_with_host(
 
     def on_event(event: dict[str, Any]) -> None:
         if event.get("event") == "page_error":
-            console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
+            say(console, f"browser: {event.get('text')}")
 
     # It takes most of a second to import, and `--help` and wrong usage do without it.
     from attract.server.in_process import running_gateway

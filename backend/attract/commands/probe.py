@@ -13,13 +13,12 @@ from urllib.parse import urlsplit
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, async_playwright
 from pydantic import ValidationError
-from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium, start_failure
+from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.flags import Include, Json, PageDevice, flags, server_settings
 from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.probe_drafts import (
     EPISODES,
     LONG_PLAY_SECONDS,
@@ -64,7 +63,7 @@ CUT: Final = ("seen", "unheld", "errors", "contracts")
 """Lists of a report that are cut beside those of its candidates."""
 
 
-@flags
+@flags.options
 class ProbeOptions:
     """Flags of `attract probe`."""
 
@@ -74,9 +73,9 @@ class ProbeOptions:
     """Width and height of the page's window in pixels."""
     force: bool = False
     """Replace an existing adapter."""
-    page_device: PageDevice = None
-    include: Include = None
-    json_output: Json = False
+    page_device: flags.PageDevice = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
 def probe(page: str, /, options: ProbeOptions = ProbeOptions()) -> int:
@@ -96,7 +95,7 @@ def probe(page: str, /, options: ProbeOptions = ProbeOptions()) -> int:
     attract probe http://localhost:5173  # a development server
     attract probe dist --size 400 600 --force  # another window size; replaces the adapter
     """
-    return run_async(probe_page(page, options, server_settings(options)))
+    return run_async(probe_page(page, options, flags.server_settings(options)))
 
 
 async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -> int:
@@ -111,9 +110,9 @@ async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -
     path = _adapter_path(place, options.out, force=options.force)
     report = await draft_adapter(place, path, server, options.size, console)
     shown = shown_path(path)
-    _say(console, lay_skill(path.parent))
+    say(console, lay_skill(path.parent))
     unfinished = f"add {', '.join(missing(report.unfinished))} there and delete `unfinished`, "
-    _say(
+    say(
         console,
         f"\nwrote {shown}: {unfinished if report.unfinished else ''}review it, then run\n"
         f"  attract check {shown}\n  attract train {shown}",
@@ -133,7 +132,7 @@ async def draft_adapter(
     async with probe_tab(place.files, server) as tab:
         found = await _found(tab, {"page": place.page, **on_screen(server, size)})
         for line in found_lines(found):
-            _say(console, line)
+            say(console, line)
 
         async def write(choice: ProbeChoice, unfinished: list[str]) -> ProbeDraft:
             text = await tab.evaluate(
@@ -143,14 +142,14 @@ async def draft_adapter(
 
         draft, verified = await write(first_choice(found), []), None
         if not set(draft.unfinished) & UNPLAYABLE:
-            _say(console, "playing the adapter at random")
+            say(console, "playing the adapter at random")
             try:
                 draft, verified = await _settled(found, place, path, server, write, console)
             except AttractError as error:
-                _say(console, f"  not played: {error}")
+                say(console, f"  not played: {error}")
         write_adapter(path, place, draft.adapter)
     for line in [] if verified is None else verified_lines(verified, draft):
-        _say(console, line)
+        say(console, line)
     written = {name: getattr(draft, name) for name in ("score", "end", "restart", "taps", "unfinished")}
     if found.end == RELOADS and draft.end is not None:
         written["end"] = found.end
@@ -207,7 +206,7 @@ def page_to_play(
             fix=f"name one: {', '.join(map(shown_path, known))}",
         )
     if known:
-        _say(console, f"{given} is played with the adapter {shown_path(known[0])}")
+        say(console, f"{given} is played with the adapter {shown_path(known[0])}")
         return place, known[0]
     # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
     refuse_project(Path(given), given)
@@ -233,7 +232,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"write `page: {json.dumps(place.page)}` there, or move it away to have a new one written",
         )
-    _say(console, f"{given} has no adapter yet: probing the page")
+    say(console, f"{given} has no adapter yet: probing the page")
     report = await draft_adapter(place, path, server, SIZE, console)
     if report.unfinished:
         raise ConfigurationError(
@@ -241,7 +240,7 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"add it there and delete `unfinished`, then: attract train {shown_path(path)}",
         )
-    _say(console, f"wrote {shown_path(path)}; its score and end are guesses: review it\n")
+    say(console, f"wrote {shown_path(path)}; its score and end are guesses: review it\n")
     return path
 
 
@@ -478,7 +477,3 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
             fix="give another --out, or --force to replace it",
         )
     return path
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

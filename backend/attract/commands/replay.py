@@ -5,19 +5,10 @@ from dataclasses import replace
 from typing import Annotated, Final
 
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.episodes import Recorded, chosen_of, find_build, find_recorded, run_of
-from attract.commands.flags import (
-    Include,
-    Json,
-    ProjectDir,
-    RunsDir,
-    RunWord,
-    flags,
-    served_game,
-    server_settings,
-)
 from attract.commands.json_output import print_answer
-from attract.commands.output import CommandConsole
+from attract.commands.output import CommandConsole, say
 from attract.commands.own_host import gateway_with_host
 from attract.errors import AttractError
 from attract.games.library import GameModule
@@ -36,7 +27,7 @@ ORDER_BYTES: Final = 4 << 20
 """Base64 of the actions that one message has."""
 
 
-@flags
+@flags.options
 class ReplayOptions:
     """Flags of `attract replay`."""
 
@@ -48,13 +39,13 @@ class ReplayOptions:
     """The last episode in which the game failed."""
     game: str | None = None
     """Another build to play it in: a bundled name, a module or an adapter."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    include: Include = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    include: flags.Include = None
+    json_output: flags.Json = False
 
 
-def replay(episode: Annotated[str, RunWord], /, options: ReplayOptions = ReplayOptions()) -> int:
+def replay(episode: Annotated[str, flags.RunWord], /, options: ReplayOptions = ReplayOptions()) -> int:
     """Play a recorded EPISODE again in a headless browser and say where it differs, if it does.
 
     Exit code: 0 if it is the same, 1 if it is not, 2 if it could not be played.
@@ -70,9 +61,9 @@ def replay(episode: Annotated[str, RunWord], /, options: ReplayOptions = ReplayO
     attract replay episode.json --game game.ts  # in another build of its game
     attract replay episodes --json  # every file of a folder, for scripts
     """
-    server = server_settings(options)
+    server = flags.server_settings(options)
     if options.game is not None:
-        game, server = served_game(options.game, server)
+        game, server = flags.served_game(options.game, server)
         options = replace(options, game=game)
     return run_async(replay_episodes(episode, options, server))
 
@@ -96,12 +87,12 @@ async def replay_episodes(episode: str, options: ReplayOptions, server: ServerSe
                 problem = f"{entry.name}: {replay}"
                 break
             results.append((entry, replay))
-            _say(console, entry, replay, module)
+            _say_result(console, entry, replay, module)
     if problem is not None:
-        console.print(f"error: {problem}", markup=False, highlight=False, soft_wrap=True)
+        say(console, f"error: {problem}")
     elif len(results) > 1:
         num_equal = sum(replay.equal for _, replay in results)
-        console.print(f"{num_equal} of {len(results)} episodes are equal", highlight=False, soft_wrap=True)
+        say(console, f"{num_equal} of {len(results)} episodes are equal")
     if options.json_output:
         rows = [_row(entry, replay, module) for entry, replay in results]
         equal = problem is None and all(row.equal for row in rows)
@@ -141,13 +132,11 @@ def in_orders(recorded: Sequence[Recorded]) -> Iterator[list[Recorded]]:
     yield part
 
 
-def _say(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
-    console.print(
-        f"{entry.name}: {replay_text(entry, replay)}", markup=False, highlight=False, soft_wrap=True
-    )
+def _say_result(console: CommandConsole, entry: Recorded, replay: EpisodeReplay, module: GameModule) -> None:
+    say(console, f"{entry.name}: {replay_text(entry, replay)}")
     if not replay.equal and _is_other_build(entry, module):
         text = "  it was recorded in another build of the game than this one"
-        console.print(text, highlight=False, soft_wrap=True)
+        say(console, text)
 
 
 def replay_text(entry: Recorded, replay: EpisodeReplay) -> str:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from attract import __version__
+from attract.commands import flags
 from attract.commands.destination import writing
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
-from attract.commands.flags import Json, RunsDir, RunWord, flags, server_settings
 from attract.commands.json_output import print_answer
 from attract.errors import AttractError, ConfigurationError
 from attract.files import read_tail
@@ -54,17 +54,17 @@ PARTS = {
 }
 
 
-@flags
+@flags.options
 class ReportOptions:
     """Flags of `attract report`."""
 
     out: Path | None = None
     """Output file; by default <run>-report.zip in the current folder."""
-    runs_dir: RunsDir = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    json_output: flags.Json = False
 
 
-def report(run: Annotated[str, RunWord], /, options: ReportOptions = ReportOptions()) -> int:
+def report(run: Annotated[str, flags.RunWord], /, options: ReportOptions = ReportOptions()) -> int:
     """Pack RUN's logs, settings and metrics into a zip for a bug report, without secrets.
 
     Parameters
@@ -78,7 +78,7 @@ def report(run: Annotated[str, RunWord], /, options: ReportOptions = ReportOptio
     attract report latest --out trouble.zip  # into this file
     attract report latest --runs-dir old-runs  # from another folder
     """
-    written, parts = pack_report(run, server_settings(options).runs_dir, options.out, os.environ)
+    written, parts = pack_report(run, flags.server_settings(options).runs_dir, options.out, os.environ)
     if options.json_output:
         print_answer(ReportAnswer(file=str(written), parts=parts))
     else:

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
-from attract.commands.flags import AtLeastOne, Json, ProjectDir, RunsDir, flags, server_settings
+from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import duration
@@ -28,17 +28,17 @@ GAP: Final = 2
 """Spaces between columns."""
 
 
-@flags
+@flags.options
 class RunsOptions:
     """Flags of `attract runs`."""
 
     sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-created"
     """A field or setting, with - before it from the largest: -return, steps, learning_rate."""
-    limit: Annotated[int, AtLeastOne] = 50
+    limit: Annotated[int, flags.AtLeastOne] = 50
     """Number of runs."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    json_output: Json = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.Json = False
 
 
 def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
@@ -58,7 +58,7 @@ def runs(*query: str, options: RunsOptions = RunsOptions()) -> int:
     attract runs "game:snake return>20" --sort -return  # the best of one game
     attract runs "lr<0.001 is:all" --json  # by a setting, for scripts
     """
-    found = find_runs(server_settings(options), " ".join(query), options.sort, options.limit)
+    found = find_runs(flags.server_settings(options), " ".join(query), options.sort, options.limit)
     if options.json_output:
         print_answer(found)
         return DONE

@@ -1,7 +1,7 @@
 """`attract serve`: the gateway and its dashboard, until Ctrl-C."""
 
-from attract.commands.flags import Host, Port, ProjectDir, RunsDir, flags, server_settings
-from attract.commands.output import CommandConsole
+from attract.commands import flags
+from attract.commands.output import CommandConsole, say
 from attract.commands.setting_flags import NO_FLAGS, ServerFlags
 from attract.processes.exit_codes import DONE
 from attract.processes.interrupt import Interrupts
@@ -9,14 +9,14 @@ from attract.server.app_server import run_async
 from attract.settings.run import ServerSettings
 
 
-@flags
+@flags.options
 class ServeOptions:
     """Flags of `attract serve`, beside those that `attract train` has as well."""
 
-    host: Host = None
-    port: Port = None
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
+    host: flags.Host = None
+    port: flags.Port = None
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
 
 
 def serve(*, options: ServeOptions = ServeOptions(), server_flags: ServerFlags = NO_FLAGS) -> int:
@@ -28,7 +28,7 @@ def serve(*, options: ServeOptions = ServeOptions(), server_flags: ServerFlags =
     attract serve --lan  # also for phones in your network
     attract serve --port 9000 --runs-dir old-runs  # other runs, another port
     """
-    return run_async(serve_dashboard(server_settings(options, **server_flags)))
+    return run_async(serve_dashboard(flags.server_settings(options, **server_flags)))
 
 
 async def serve_dashboard(settings: ServerSettings) -> int:
@@ -41,7 +41,7 @@ async def serve_dashboard(settings: ServerSettings) -> int:
     console = CommandConsole(stderr=True)
     async with running_gateway(settings, port_is_fixed=True) as gateway:
         for line in gateway.addresses():
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(console, line)
         console.print("Ctrl-C ends it", markup=False, highlight=False)
         with Interrupts().listening() as interrupts:
             await interrupts.first.wait()

@@ -8,16 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from attract.commands.flags import (
-    GameWord,
-    JsonAtEnd,
-    Port,
-    ProjectDir,
-    RunsDir,
-    RunWord,
-    flags,
-    server_settings,
-)
+from attract.commands import flags
 from attract.commands.output import is_watched
 from attract.commands.setting_flags import (
     NO_FLAGS,
@@ -33,11 +24,11 @@ from attract.errors import ConfigurationError
 from attract.settings.cells import Cell
 
 
-@flags
+@flags.options
 class TrainOptions:
     """Flags of `attract train`, beside those of settings."""
 
-    run_id: Annotated[str | None, RunWord] = None
+    run_id: Annotated[str | None, flags.RunWord] = None
     """Name of the run's folder; by default game, time and four random digits."""
     resume: bool = False
     """Continue the run named by --run-id, which may be `latest`."""
@@ -45,20 +36,20 @@ class TrainOptions:
     """Also written --resume=auto: continue the run named by --run-id, or start it if it does not exist."""
     force: bool = False
     """Replace the run named by --run-id; the old one is moved to the trash of the runs folder."""
-    initialize_from: Annotated[str | None, RunWord] = None
+    initialize_from: Annotated[str | None, flags.RunWord] = None
     """Start with the policy of this run; `latest` is the newest one."""
     config: Path | None = None
     """YAML file with settings; variables and flags win over it."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    json_output: JsonAtEnd = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.JsonAtEnd = False
     json_lines: bool = False
     """As --json, with one line with a JSON object per update before it."""
     verbose: bool = False
     """Also print at the start how an update is computed."""
     exit_at_end: Annotated[bool, Parameter(name="--exit")] = False
     """Exit when the training ends. Otherwise, in a terminal, the dashboard is served until Ctrl-C."""
-    port: Annotated[Port, Parameter(group=SERVER)] = None
+    port: Annotated[flags.Port, Parameter(group=SERVER)] = None
     headless: Annotated[bool, Parameter(negative="--no-headless")] = True
     """Start headless Chromium on this machine; with --no-headless, browsers join by the dashboard or a
     link."""
@@ -75,7 +66,7 @@ class TrainOptions:
 
 
 def train(
-    game: Annotated[str | None, GameWord] = None,
+    game: Annotated[str | None, flags.GameWord] = None,
     /,
     *,
     options: Annotated[TrainOptions, Parameter(group=RUN)] = TrainOptions(),
@@ -103,7 +94,7 @@ def train(
     from attract.commands.training import finished_code, game_of, goes_on, train_game
     from attract.server.app_server import run_async
 
-    server = server_settings(options, **server_flags)
+    server = flags.server_settings(options, **server_flags)
     server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
     run_id = options.run_id
     resume = goes_on(server.runs_dir, run_id) if options.resume_auto else options.resume

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from attract.commands.output import say
 from attract.runs.plain_text import without_commands
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 
@@ -149,7 +150,7 @@ class PlainDisplay(Display):
         self._line(self._text_of(report))
 
     def _line(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
 
 class LiveDisplay(Display):

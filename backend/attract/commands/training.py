@@ -11,7 +11,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,31 +21,27 @@ from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.commands.check import checked_finding
 from attract.commands.json_output import json_text, print_answer
-from attract.commands.output import GuardedOutput, Unread
+from attract.commands.narrator import FIRST_LINE_SECONDS, Narrator
+from attract.commands.output import GuardedOutput, Unread, say
 from attract.commands.own_host import running_host
 from attract.commands.train import TrainOptions
 from attract.commands.train_display import (
     Display,
     create_display,
-    finding_text,
-    lesson_text,
-    log_text,
     printable,
 )
-from attract.commands.waiting import BeforeFirstUpdate, WaitingForWorkers
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.run.archive import RunArchive
 from attract.run.plan import policy_ids
-from attract.run.plan_text import plan_lines
 from attract.run.progress import RunResult
 from attract.run.service import RunService
 from attract.run.start_checks import trained_steps
 from attract.runs.directory import LATEST, RunDirectory, discard_unused, find_run, trained_run_ids
 from attract.runs.exports import export_models
 from attract.schema.answers import TrainAnswer, TrainLine
-from attract.schema.api import EvaluationView, Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
+from attract.schema.api import EvaluationView, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.given import LayeredSettings
@@ -246,30 +242,24 @@ async def _watch(
     """
     service = gateway.service
     lines = GuardedOutput(sys.stdout)
-    standing, plan = _Standing(display), _Plan(display, settings, verbose=options.verbose)
-    waiting = WaitingForWorkers(display, gateway.join_link, has_own=options.headless)
-    before = BeforeFirstUpdate(display, time.monotonic())
-    reported: dict[str, int] = {}
+    narrator = Narrator(
+        display,
+        settings,
+        gateway.join_link,
+        has_own=options.headless,
+        due=time.monotonic() + FIRST_LINE_SECONDS,
+        verbose=options.verbose,
+    )
 
     def on_event(kind: str, body: WireModel) -> None:
-        if isinstance(body, MetricsRow):
-            run = service.view(run_id)
-            display.updated(run, body.values)
-            if options.json_lines:
-                lines.write(json_text(train_line(body, run)) + "\n")
-                lines.flush()
-        elif isinstance(body, LessonView):
-            display.say(lesson_text(body))
-        elif isinstance(body, Finding):
-            display.say(finding_text(body))
-        elif isinstance(body, GameReport) and body.count >= 2 * reported.get(body.fault_id, 0):
-            # A game that fails in every episode is reported at 1, 2, 4, 8, ... failures.
-            reported[body.fault_id] = body.count
-            display.reported(body)
-        elif isinstance(body, LogLine):
-            display.say(log_text(body))
-        elif isinstance(body, RunView):
-            standing.update(body)
+        if not isinstance(body, MetricsRow):
+            narrator.heard(body)
+            return
+        run = service.view(run_id)
+        display.updated(run, body.values)
+        if options.json_lines:
+            lines.write(json_text(train_line(body, run)) + "\n")
+            lines.flush()
 
     unsubscribe = service.subscribe(on_event)
     finished = asyncio.ensure_future(service.wait_finished())
@@ -290,16 +280,13 @@ async def _watch(
                     (finished, second), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
                 )
                 if not finished.done():
-                    run = service.view(run_id)
-                    plan.update(run)
-                    before.update(run, time.monotonic())
                     fleet = service.fleet(run_id)
-                    waiting.update(
-                        run,
+                    narrator.looked(
+                        service.view(run_id),
+                        time.monotonic(),
                         last_left_seconds=fleet.last_left_seconds,
                         has_workers=any(host.workers for host in fleet.hosts),
                     )
-                    display.refreshed(run)
             second.cancel()
             if not finished.done():
                 display.say("stopped at once; the newest checkpoint is kept")
@@ -315,48 +302,10 @@ async def _serve_on(gateway: Gateway, console: Console) -> None:
     """Serve the dashboard of a run that is over, as `attract serve` does, until a signal."""
     with Interrupts().listening() as interrupts:
         for line in ("", "done; the dashboard stays open until Ctrl-C", *gateway.addresses()[:1]):
-            _say(console, line)
+            say(console, line)
         await interrupts.first.wait()
         if gateway.service.active is not None:
-            _say(console, "stopping: the active run is saved and exported")
-
-
-class _Plan:
-    """Prints the plan once, as soon as the first worker has described the game."""
-
-    def __init__(self, display: Display, settings: RunSettings, *, verbose: bool) -> None:
-        self._display = display
-        self._settings = settings
-        self._verbose = verbose
-        self._is_printed = False
-
-    def update(self, run: RunView) -> None:
-        """The run as it stands now."""
-        if self._is_printed or run.description is None or run.game_reference is None:
-            return
-        self._is_printed = True
-        for line in plan_lines(self._settings, run.description, run.game_reference, verbose=self._verbose):
-            self._display.say(line)
-
-
-class _Standing:
-    """Prints when a run is paused and why, and when it continues."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-        self._printed: str | None = None
-
-    def update(self, run: RunView) -> None:
-        """The run as it stands now; what was said last is not said again."""
-        if run.state == "paused":
-            now = run.error or "paused: resume it on the dashboard"
-        elif run.state in ("running", "evaluating") and self._printed is not None:
-            now = None
-        else:
-            return
-        if now != self._printed:
-            self._display.say(now or "continuing")
-        self._printed = now
+            say(console, "stopping: the active run is saved and exported")
 
 
 def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
@@ -368,10 +317,6 @@ def _host_event(display: Display, service: RunService, event: Mapping[str, Any])
     elif kind == "restart":
         service.host_restarts += 1
         display.say("browser: reopening the page")
-
-
-def _policy_ids(run: RunView) -> tuple[str, ...]:
-    return policy_ids(run.settings["collection"]["seats"])
 
 
 def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
@@ -387,44 +332,40 @@ def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunRes
     return dataclasses.replace(result, error=error or f"it ended before it had a policy; see {kept / 'logs'}")
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
 def _print_result(console: Console, result: RunResult, started: RunView, runs_dir: Path) -> None:
-    say = functools.partial(_say, console)
     goal = started.goal
     mean = result.episode_return_mean
     outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
     # Without any step the error is the whole result.
     if result.error is None or (result.updates > 0 and not result.refused):
         say(
+            console,
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
-            f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
+            f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}",
         )
     if result.verdict.text is not None:
-        say(result.verdict.text)
+        say(console, result.verdict.text)
     # A goal is confirmed by an evaluation, which is the verdict then.
     if result.verdict.is_open and not result.goal_reached and result.export is not None:
         decides = f"attract eval {result.run_id}{_runs_dir_option(runs_dir)}"
-        say(f"training episodes lag behind the final policy; an evaluation decides: {decides}")
+        say(console, f"training episodes lag behind the final policy; an evaluation decides: {decides}")
     if result.error is not None:
-        say(f"error: {result.error}")
+        say(console, f"error: {result.error}")
     if goal is not None and not result.refused:
         reached = (
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
-        say(f"goal of {goal:g} {reached}")
+        say(console, f"goal of {goal:g} {reached}")
     if result.evaluation is not None:
-        say(_evaluated(result.evaluation))
+        say(console, _evaluated(result.evaluation))
     names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
     if names:
         what = "what else was found" if result.verdict.learned else "possible reasons why it did not learn"
-        say(f"{what} (see above): {names}")
+        say(console, f"{what} (see above): {names}")
     if result.export is not None:
-        for model in export_models(Path(result.export), _policy_ids(started)):
-            say(f"policy: {model}")
-        _print_next(say, runs_dir)
+        for model in export_models(Path(result.export), policy_ids(started.settings["collection"]["seats"])):
+            say(console, f"policy: {model}")
+        _print_next(console, runs_dir)
 
 
 def _evaluated(view: EvaluationView) -> str:
@@ -435,12 +376,12 @@ def _evaluated(view: EvaluationView) -> str:
     )
 
 
-def _print_next(say: Callable[[str], None], runs_dir: Path) -> None:
+def _print_next(console: Console, runs_dir: Path) -> None:
     """The three next commands, each ready to be copied."""
     where = _runs_dir_option(runs_dir)
-    say("next:")
+    say(console, "next:")
     for command, why in NEXT_COMMANDS:
-        say(f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
+        say(console, f"  {command + where:<{NEXT_WIDTH + len(where)}}  # {why}")
 
 
 def _runs_dir_option(runs_dir: Path) -> str:

@@ -16,16 +16,8 @@ from cyclopts.validators import Number
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
+from attract.commands import flags
 from attract.commands.destination import check_writable, write_output
-from attract.commands.flags import (
-    AtLeastOne,
-    Game,
-    JsonAtEnd,
-    ProjectDir,
-    RunsDir,
-    flags,
-    server_settings,
-)
 from attract.commands.json_output import print_answer
 from attract.commands.output import GuardedOutput
 from attract.commands.setting_flags import NO_FLAGS, RUN, Alias, RunFlags, playable_game, run_settings
@@ -50,17 +42,17 @@ TRIAL_STEPS: Final = 100_000
 WINNER: Final = "winner.train.yaml"
 
 
-@flags
+@flags.options
 class TuneOptions:
     """Flags of `attract tune`, beside those of settings."""
 
     study: str | None = None
     """Name of the study's folder in tuning/ of the runs folder; by default the game's."""
-    trials: Annotated[int, AtLeastOne] = 20
+    trials: Annotated[int, flags.AtLeastOne] = 20
     """Number of trials, including the defaults."""
     minutes: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
     """Approximate time limit, including the last trial and the confirmation."""
-    parallel: Annotated[int | None, AtLeastOne] = None
+    parallel: Annotated[int | None, flags.AtLeastOne] = None
     """Parallel trials; by default as many as there are cores for all workers and one learner per trial, with
     --ray on the whole cluster."""
     seeds: Annotated[int, Parameter(validator=Number(gte=3, lte=8))] = 4
@@ -74,9 +66,9 @@ class TuneOptions:
     """Replace the file of --out."""
     config: Path | None = None
     """YAML file with settings; variables and flags win over it."""
-    runs_dir: RunsDir = None
-    project_dir: ProjectDir = None
-    json_output: JsonAtEnd = False
+    runs_dir: flags.RunsDir = None
+    project_dir: flags.ProjectDir = None
+    json_output: flags.JsonAtEnd = False
     ray: bool = False
     """Run the trials on the nodes of the Ray cluster that this machine is a node of, or that $RAY_ADDRESS
     names."""
@@ -87,7 +79,7 @@ class TuneOptions:
 
 
 def tune(
-    game: Game,
+    game: flags.Game,
     /,
     *,
     options: Annotated[TuneOptions, Parameter(group=RUN)] = TuneOptions(),
@@ -110,7 +102,7 @@ def tune(
     attract tune cartpole --until-return 475 --total-steps 300000  # settings that reach a goal first
     attract tune src/game.ts --trials 40 --out tuned.yaml  # a longer search, into a file
     """
-    game, server = playable_game(game, server_settings(options))
+    game, server = playable_game(game, flags.server_settings(options))
     chosen = run_settings(game, server, options, settings)
     if options.ray:
         return tune_on_ray(game, chosen, options, server)
@@ -141,13 +133,13 @@ def tune_on_ray(game: str, settings: LayeredSettings, options: TuneOptions, serv
     """
     from attract.cluster.engine import check_address, check_ray, connected
     from attract.cluster.trials import ClusterRunner, cpus_for, parallel_on
-    from attract.commands.cluster import cluster_text, sayer
+    from attract.commands.cluster import cluster_text, say_of_cluster
 
     check_ray()
     check_optuna()
     check_address("auto")
     with connected("auto", cpus_for(1)) as cluster:
-        sayer()(cluster_text(cluster))
+        say_of_cluster(cluster_text(cluster))
 
         def trials_of(options: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
             parallel = options.parallel or parallel_on(cluster.node_cpus(), settings.collection.num_workers)

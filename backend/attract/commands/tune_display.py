@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from attract.commands.output import say
 from attract.commands.train_display import duration, printable
 from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
 
@@ -36,7 +37,7 @@ class StudyDisplay:
 
     def say(self, text: str) -> None:
         """Print a line that stays above the live display."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
     def changed(self, view: StudyView) -> None:
         """The study as it stands now."""

@@ -1,4 +1,6 @@
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,14 +13,20 @@ from attract.commands.ci import (
     find_baseline,
     is_known,
     read_folder,
+    tested_game,
     without_dead_ends,
 )
 from attract.errors import AttractError, ConfigurationError
+from attract.games.library import GameModule
 from attract.playtest.baseline import Baseline, write_baseline
+from attract.playtest.findings import Build
 from attract.playtest.outcomes import Outcome, Outcomes
 from attract.playtest.plan import Played
+from attract.playtest.playwright_test import TestedModule, TestedPage
 from attract.playtest.report import Finding
 from attract.schema.base import Seed
+from fake_worker import counting_game
+from socket_fleet import DESCRIPTION
 
 BASELINE = Baseline(game="Snake-v1", build="a" * 64, seed=Seed(low=0, high=0), max_steps=3000)
 
@@ -112,3 +120,20 @@ def test_where_no_input_is_known_none_that_does_anything_is_no_dead_end() -> Non
     assert without_dead_ends(played, [error, locked]) == [error]
     assert "no key or click" in played.problems["soft-lock"] and not played.drilled
     assert without_dead_ends(Played(), [error]) == [error]
+
+
+def test_the_tests_of_a_build_find_it_from_their_folder(tmp_path: Path) -> None:
+    game, out = tmp_path / "src" / "game.ts", tmp_path / "attract-ci"
+    game.parent.mkdir()
+    game.touch()
+    site: Any = SimpleNamespace(adapter_folder=lambda _reference: tmp_path / "dist")
+    gateway: Any = SimpleNamespace(service=SimpleNamespace(games=site))
+
+    def found(game: str, page: str | None) -> object:
+        description = DESCRIPTION.model_copy(update={"page": page})
+        return tested_game(gateway, Build(GameModule(counting_game(), b"", None), description), game, out)
+
+    assert found(str(game), None) == TestedModule("../src/game.ts")
+    assert found("snake", None) is None, "it is bundled"
+    assert found("g.page.ts", "index.html") == TestedPage("../dist", "index.html")
+    assert found("g.page.ts", "http://localhost:5173/") == TestedPage("http://localhost:5173/", "")

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands.ci_output import Outputs, TestedGame, write_outputs
+from attract.commands.ci_output import Outputs, write_outputs
 from attract.errors import ConfigurationError
 from attract.games.library import GameModule
 from attract.playtest.findings import Build
+from attract.playtest.playwright_test import TestedModule
 from attract.playtest.report import Report
 from attract.runs.episode_files import read_episode
 from fake_worker import counting_game
@@ -21,7 +22,7 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
     out = tmp_path / "attract-ci"
     finding = found(recorded(), id="changed:return:lower", episode_file=None, test_file=None)
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
-    game = TestedGame(tmp_path / "src" / "game.ts", None, [])
+    game = TestedModule("../src/game.ts")
     whole, lines = write_outputs(Outputs(out), failed(finding, error), BUILD, game)
     first, second = whole.findings
     assert first.episode_file == "01-changed-return-lower.episode.json"
@@ -35,18 +36,17 @@ def test_a_finding_is_an_episode_and_a_test_beside_it(tmp_path: Path) -> None:
 def test_the_report_of_the_last_build_is_kept_beside_its_episodes(tmp_path: Path) -> None:
     out = tmp_path / "attract-ci"
     error = found(recorded(error="gone"), episode_file=None, test_file=None)
-    game = TestedGame(None, None, [])
-    written, _ = write_outputs(Outputs(out), failed(error), BUILD, game)
+    written, _ = write_outputs(Outputs(out), failed(error), BUILD)
     kept = Report.model_validate_json((out / "report.json").read_text())
     assert kept.version == 1
     assert [finding.episode_file for finding in kept.findings] == ["01-error.episode.json"]
     assert kept.model_dump() == written.model_dump()
-    _, lines = write_outputs(Outputs(out), report(), BUILD, game)
+    _, lines = write_outputs(Outputs(out), report(), BUILD)
     assert Report.model_validate_json((out / "report.json").read_text()).verdict == "plays"
     assert lines[-1] == "plays: no finding"
     # A game that cannot be loaded has no build.
     stopped = Report(game="game.ts", build="", verdict="not_played", problem="no browser")
-    write_outputs(Outputs(out), stopped, None, game)
+    write_outputs(Outputs(out), stopped, None)
     assert Report.model_validate_json((out / "report.json").read_text()).problem == "no browser"
 
 
@@ -54,9 +54,7 @@ def test_every_form_that_is_asked_for_is_written(tmp_path: Path, monkeypatch: py
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     outputs = Outputs(tmp_path / "o", tmp_path / "new" / "junit.xml", tmp_path / "report.html", github=True)
-    _, lines = write_outputs(
-        outputs, failed(found(recorded(error="gone"))), BUILD, TestedGame(None, None, [])
-    )
+    _, lines = write_outputs(outputs, failed(found(recorded(error="gone"))), BUILD)
     suite = ElementTree.parse(tmp_path / "new" / "junit.xml").getroot()
     assert len(list(suite.iter("failure"))) == 1
     assert "<html" in (tmp_path / "report.html").read_text()
