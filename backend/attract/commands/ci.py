@@ -182,7 +182,7 @@ async def play_build(game: str, options: CiOptions, server: ServerSettings) -> i
                 # A wrong option is said before anything is played.
                 policies = await find_policies(gateway, options.policy)
                 build = await find_build(gateway, chosen.game, chosen.place)
-                tested = tested_game(gateway, build, chosen.game, outputs.folder)
+                tested = game_for_tests(gateway, build, chosen.game, outputs.folder)
                 if baseline is not None:
                     known_errors = [each.text for each in baseline.known if each.id == "error"]
                 given = Given(chosen, policies, recorded, baseline, path, began)
@@ -296,7 +296,7 @@ def read_folder(folder: Path) -> list[RecordedEpisode]:
     return [read_episode(file, folder) for file in files]
 
 
-def tested_game(
+def game_for_tests(
     gateway: "Gateway", build: Build, game: str, folder: Path
 ) -> TestedModule | TestedPage | None:
     """Where tests in `folder` find this build; None: it is bundled with Attract, or in no folder."""

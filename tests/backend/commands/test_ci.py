@@ -11,9 +11,9 @@ from attract.commands.ci import (
     check_moved,
     check_played,
     find_baseline,
+    game_for_tests,
     is_known,
     read_folder,
-    tested_game,
     without_dead_ends,
 )
 from attract.errors import AttractError, ConfigurationError
@@ -131,7 +131,7 @@ def test_the_tests_of_a_build_find_it_from_their_folder(tmp_path: Path) -> None:
 
     def found(game: str, page: str | None) -> object:
         description = DESCRIPTION.model_copy(update={"page": page})
-        return tested_game(gateway, Build(GameModule(counting_game(), b"", None), description), game, out)
+        return game_for_tests(gateway, Build(GameModule(counting_game(), b"", None), description), game, out)
 
     assert found(str(game), None) == TestedModule("../src/game.ts")
     assert found("snake", None) is None, "it is bundled"
