@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
 from attract.commands.json_output import json_text, print_answer
-from attract.commands.look_answer import shortened, text_of
+from attract.commands.look_answer import short_look, text_of
 from attract.commands.look_inputs import frames_of, given_inputs
 from attract.commands.output import CommandConsole, say
 from attract.commands.probe import SIZE, on_screen, probe_tab, said_of
@@ -104,7 +104,7 @@ def look(page: flags.Game, /, options: LookOptions = LookOptions()) -> int:
     report = run_async(look_at(page, options, server))
     render = json_text if options.json_output else text_of
     if not options.full:
-        report = shortened(report, render)
+        report = short_look(report, render)
     if options.json_output:
         print_answer(report)
     else:

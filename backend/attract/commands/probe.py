@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from attract.browser.chromium import launch_switches, require_chromium, start_failure
 from attract.commands import flags
 from attract.commands.destination import check_writable, shown_path, write_output
-from attract.commands.json_output import MAX_ANSWER_BYTES, MAX_ERROR_LENGTH, plain_json
+from attract.commands.json_output import MAX_ERROR_LENGTH, json_text, print_answer, shortened
 from attract.commands.output import CommandConsole, say
 from attract.commands.probe_drafts import (
     EPISODES,
@@ -38,7 +38,14 @@ from attract.playtest.unadapted import playable
 from attract.processes.exit_codes import DONE
 from attract.schema.api import CheckView
 from attract.schema.devices import DEVICES
-from attract.schema.probe import PageProbe, ProbeChoice, ProbeDraft, ProbeReport, ProbeVerified
+from attract.schema.probe import (
+    PageProbe,
+    ProbeCandidates,
+    ProbeChoice,
+    ProbeDraft,
+    ProbeReport,
+    ProbeVerified,
+)
 from attract.server.app_server import run_async, serving_app
 from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
@@ -59,8 +66,10 @@ WANTED: Final = {
 UNPLAYABLE: Final = {"keys", "observe"}
 """Without these an adapter is not played."""
 RELOADS: Final = "the page reloads itself"
-CUT: Final = ("seen", "unheld", "errors", "contracts")
-"""Lists of a report that are cut beside those of its candidates."""
+CUT: Final = {name: (name,) for name in ("seen", "unheld", "errors", "contracts")} | {
+    name: ("candidates", name) for name in ProbeCandidates.model_fields
+}
+"""Lists of a report that are cut to keep its JSON short."""
 
 
 @flags.options
@@ -118,7 +127,7 @@ async def probe_page(page: str, options: ProbeOptions, server: ServerSettings) -
         f"  attract check {shown}\n  attract train {shown}",
     )
     if options.json_output:
-        print(json_text(report).replace("##[", "#\\u0023["))
+        print_answer(shortened(report, json_text, CUT))
     return DONE
 
 
@@ -416,34 +425,6 @@ def verified_lines(verified: ProbeVerified, draft: ProbeDraft) -> list[str]:
 def missing(unfinished: list[str]) -> list[str]:
     """The missing parts of the adapter, in words."""
     return [WANTED.get(name, name) for name in unfinished]
-
-
-def json_text(report: ProbeReport) -> str:
-    """The report as one line of JSON of at most `MAX_ANSWER_BYTES`; `left_out` counts what went."""
-
-    def render(cut: dict[str, int]) -> str:
-        lists: dict[str, Any] = {**found, "candidates": {**candidates}}
-        for name, count in cut.items():
-            holder: dict[str, Any] = lists["candidates"] if name in candidates else lists
-            holder[name] = holder[name][: len(holder[name]) - count]
-        return json.dumps({**lists, "left_out": cut}, separators=(",", ":"))
-
-    found: dict[str, Any] = plain_json(report.model_dump(mode="json"))
-    candidates: dict[str, Any] = found["candidates"]
-    cut: dict[str, int] = {}
-    while len(text := render(cut)) > MAX_ANSWER_BYTES:
-        sizes = {
-            name: len(json.dumps(entries[: len(entries) - cut.get(name, 0)]))
-            for name, entries in [*candidates.items(), *((name, found[name]) for name in CUT)]
-            if len(entries) > cut.get(name, 0)
-        }
-        if not sizes:
-            break
-        longest = max(sizes, key=lambda name: sizes[name])
-        entries = candidates.get(longest, found.get(longest, []))
-        left = len(entries) - cut.get(longest, 0)
-        cut[longest] = cut.get(longest, 0) + max(1, left // 4)
-    return text
 
 
 def write_adapter(path: Path, place: PagePlace, text: str) -> None:

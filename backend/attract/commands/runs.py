@@ -10,7 +10,7 @@ from rich.text import Text
 from attract.commands import flags
 from attract.commands.json_output import print_answer
 from attract.commands.output import CommandConsole
-from attract.commands.train_display import duration
+from attract.commands.train_display import duration, number
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE
 from attract.run.archive import RunArchive
@@ -136,10 +136,6 @@ def _state(row: RunRow) -> str:
     return f"{row.state} {row.progress:.0%}" if is_live else row.state
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
 def _labels(row: RunRow) -> str:
     star = ["*"] if row.starred else []
     name = [row.name[:MAX_NAME]] if row.name else []
@@ -158,9 +154,9 @@ COLUMNS: Final[Mapping[str, Callable[[RunRow], str]]] = {
     "run": lambda row: row.run_id,
     "game": lambda row: row.title or row.game,
     "state": _state,
-    "return": lambda row: _number(row.episode_return_mean),
-    "best": lambda row: _number(row.return_best),
-    "eval": lambda row: _number(row.return_eval),
+    "return": lambda row: number(row.episode_return_mean),
+    "best": lambda row: number(row.return_best),
+    "eval": lambda row: number(row.return_eval),
     "curve": lambda row: curve(row.sparkline),
     "steps": lambda row: f"{row.agent_steps:,}",
     "time": lambda row: duration(row.elapsed_seconds),

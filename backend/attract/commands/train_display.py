@@ -198,7 +198,7 @@ class LiveDisplay(Display):
         goal = "" if run.goal is None else f" of {run.goal:g}"
         ended = run.episode_return_mean is not None
         cells = [
-            _labelled("return", f"{_number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
+            _labelled("return", f"{number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
             _labelled("steps/s", f"{run.steps_per_second:,.0f}"),
             _labelled("elapsed", duration(run.elapsed_seconds)),
             Text() if left is None else _labelled("remaining", duration(left)),
@@ -356,8 +356,9 @@ def _labelled(label: str, value: str) -> Text:
 
 def _return(run: RunView) -> str:
     mean = run.episode_return_mean
-    return NO_EPISODE if mean is None else f"return {_number(mean)}"
+    return NO_EPISODE if mean is None else f"return {number(mean)}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Four digits; `-` for None."""
     return "-" if value is None else f"{value:.4g}"
