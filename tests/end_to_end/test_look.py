@@ -111,7 +111,7 @@ async def test_a_page_that_runs_no_script_says_so(
 ) -> None:
     (tmp_path / "index.html").write_text(f"<!doctype html><title>Game</title>{html}")
     (tmp_path / "game.js").write_text("let score = 0;")
-    (note,) = (await look_at(str, LookOptions(tmp_path), server)).notes
+    (note,) = (await look_at(str(tmp_path), LookOptions(), server)).notes
     assert note.startswith("runs no script, so there is no game: ")
     assert why in note
 
@@ -218,7 +218,7 @@ async def test_a_build_with_threads_shares_its_memory(tmp_path: Path, server: Se
         new Worker("worker.js").postMessage(memory.buffer); const cell = new Int32Array(memory.buffer);
         setInterval(() => { if (cell[0] && seen.length < 2) seen.push(cell[0]); }, 16);</script>"""
     )
-    report = await look_at(str, LookOptions((tmp_path), frames=200, expression="seen"), server)
+    report = await look_at(str(tmp_path), LookOptions(frames=200, expression="seen"), server)
     assert report.eval is not None and report.eval.value[0] is True
     assert any("web worker, which reads real time" in note for note in report.notes)
 
@@ -340,7 +340,7 @@ async def test_a_hostile_page_is_refused_by_name(
     script = f"const ESCAPE = '{ESCAPE}'; {mischief}"
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
     with pytest.raises(GameError, match=said) as caught:
-        await look_at(str, LookOptions(tmp_path), server)
+        await look_at(str(tmp_path), LookOptions(), server)
     assert caught.value.exit_code == 2
     assert CONTROL.search(str(caught.value)) is None
 
@@ -360,7 +360,7 @@ async def test_a_page_without_its_usual_parts_is_looked_at_all_the_same(
     mischief: str, tmp_path: Path, server: ServerSettings
 ) -> None:
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{mischief}</script>")
-    report = await look_at(str, LookOptions(tmp_path), server)
+    report = await look_at(str(tmp_path), LookOptions(), server)
     assert report.frames == 60
 
 
