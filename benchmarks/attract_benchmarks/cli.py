@@ -12,8 +12,6 @@ from attract.commands import flags
 
 @flags.options
 class BenchFlags:
-    """Flags of `attract bench`."""
-
     only: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None
     """Figures to measure, by name or by the part before the slash."""
     peers: bool = False
@@ -61,8 +59,6 @@ def bench(options: BenchFlags = BenchFlags()) -> int:
 
 @flags.options
 class ResultsFlags:
-    """Flags of `attract results`."""
-
     suite: Literal["bundled", "defaults", "pages"] = "bundled"
     """`bundled`: the games that come with Attract, with their settings; `defaults`: simple games without;
     `pages`: the bundled games that live in a page, random play beside them."""

@@ -35,8 +35,6 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 
 @flags.options
 class CheckOptions:
-    """Flags of `attract check`."""
-
     save: Path | None = None
     """Folder for the first random episode and those in which the game failed; `attract replay` plays
     them again."""

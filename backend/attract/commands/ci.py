@@ -68,8 +68,6 @@ NO_INPUT: Final = "no key or click that was tried changes anything in this page"
 
 @flags.options
 class CiOptions:
-    """Flags of `attract ci`."""
-
     baseline: Path | None = None
     """File with the outcomes of a build that plays well; by default `attract-ci.json` beside the game."""
     update_baseline: bool = False

@@ -60,8 +60,6 @@ CAUTION: Final = "relative between settings of this game; not what people will d
 
 @flags.options
 class DifficultyOptions:
-    """Flags of `attract difficulty`."""
-
     over: str
     """Parameter and values: speed=0.5:2:7 (7 values from 0.5 to 2) or speed=0.5,1,2."""
     bands: Path | None = None

@@ -45,8 +45,6 @@ class Finding:
 
 @flags.options
 class DoctorOptions:
-    """Flags of `attract doctor`."""
-
     json_output: flags.Json = False
 
 

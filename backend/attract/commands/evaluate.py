@@ -46,8 +46,6 @@ LINE_SHARE = 1 / 60
 
 @flags.options
 class EvaluateOptions:
-    """Flags of `attract eval`."""
-
     version: str | None = None
     """Version to evaluate: a number, `best`, `newest` or `first`; by default the newest."""
     episodes: Annotated[int | None, flags.AtLeastOne] = None

@@ -42,8 +42,6 @@ PAGE = WEB / "exported-page"
 
 @flags.options
 class ExportOptions:
-    """Flags of `attract export`."""
-
     out: Path
     """Output folder; created if needed."""
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx"

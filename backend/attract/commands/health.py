@@ -20,8 +20,6 @@ DEFAULT_URL = f"http://{ServerSettings().host}:{ServerSettings().port}"
 
 @flags.options
 class HealthOptions:
-    """Flags of `attract health`."""
-
     json_output: flags.Json = False
 
 

@@ -35,8 +35,6 @@ BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")
 
 @flags.options
 class JoinOptions:
-    """Flags of `attract join`."""
-
     workers: Annotated[int, flags.AtLeastOne] = 1
     """Number of workers to run."""
     token: str | None = None

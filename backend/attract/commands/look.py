@@ -47,8 +47,6 @@ NAMED: Final = (
 
 @flags.options
 class LookOptions:
-    """Flags of `attract look`."""
-
     press: list[str] | None = None
     """Key and frame: Enter@10. It is down for 4 frames. Keys are those of KeyboardEvent.code."""
     hold: list[str] | None = None

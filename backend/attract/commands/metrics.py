@@ -29,8 +29,6 @@ WHOLE_POINTS: Final = 500
 
 @flags.options
 class MetricsOptions:
-    """Flags of `attract metrics`."""
-
     points: Annotated[int | None, Parameter(validator=Number(gte=0, lte=500))] = None
     """Number of values of each metric; by default 20 of those that are named. With it nothing is left out;
     else the answer has at most 8 kB."""

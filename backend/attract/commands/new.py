@@ -39,8 +39,6 @@ PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
 
 @flags.options
 class NewOptions:
-    """Flags of `attract new`."""
-
     template: Template = "pure"
     """pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
     lives in its page, and the adapter that trains it there."""

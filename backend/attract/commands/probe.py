@@ -74,8 +74,6 @@ CUT: Final = {name: (name,) for name in ("seen", "unheld", "errors", "contracts"
 
 @flags.options
 class ProbeOptions:
-    """Flags of `attract probe`."""
-
     out: Path | None = None
     """Adapter to write; by default game.page.ts in the page's folder, or next to a build folder."""
     size: tuple[int, int] = SIZE

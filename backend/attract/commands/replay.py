@@ -29,8 +29,6 @@ ORDER_BYTES: Final = 4 << 20
 
 @flags.options
 class ReplayOptions:
-    """Flags of `attract replay`."""
-
     worst: bool = False
     """The episode with the lowest return that the run keeps."""
     best: bool = False

@@ -56,8 +56,6 @@ PARTS = {
 
 @flags.options
 class ReportOptions:
-    """Flags of `attract report`."""
-
     out: Path | None = None
     """Output file; by default <run>-report.zip in the current folder."""
     runs_dir: flags.RunsDir = None

@@ -9,8 +9,6 @@ from attract.schema.answers import RollbackAnswer
 
 @flags.options
 class RollbackOptions:
-    """Flags of `attract rollback`."""
-
     to_version: int
     """The last version to keep. If it no longer exists: the next older one, or else the oldest."""
     runs_dir: flags.RunsDir = None

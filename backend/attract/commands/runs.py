@@ -30,8 +30,6 @@ GAP: Final = 2
 
 @flags.options
 class RunsOptions:
-    """Flags of `attract runs`."""
-
     sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-created"
     """A field or setting, with - before it from the largest: -return, steps, learning_rate."""
     limit: Annotated[int, flags.AtLeastOne] = 50
