@@ -282,6 +282,32 @@ async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(addres
         assert await page.evaluate(ICON) == own
 
 
+async def test_play_by_keyboard_and_by_touch(address: str) -> None:
+    async with chromium() as browser:
+        async with open_page(browser, f"{address}&run=p", scheme="dark") as (page, _):
+            await page.get_by_role("button", name="Play yourself").click()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
+            assert "stage=play" in page.url
+            await page.keyboard.press("ArrowLeft")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, PICTURES / "play-desktop-dark.png", full_page=False)
+            # Held to the left the pole falls.
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
+            await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
+            await page.keyboard.press("ArrowRight")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            run_url = page.url
+        async with open_page(browser, address, device="phone") as (page, _):
+            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+            await page.goto(run_url)
+            up = page.locator(".touch-keys").get_by_role("button", name="←")
+            await up.tap()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, PICTURES / "play-phone-light.png", full_page=False)
+
+
 async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, own):
         # A card of Home may play the game that warns.
@@ -303,6 +329,9 @@ async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(a
             points = await wait_for_more(guest, RETURN_CHART, "data-points", 1)
             await wait_for_more(guest, RETURN_CHART, "data-points", points + 1)
             await wait_for_more(guest, '[data-testid="watch"]', "data-version", 0)
+            # What follows needs no game that is played.
+            await page.get_by_role("button", name="Pause training").click()
+            await expect(guest.locator(".run-head .state-pill")).to_have_text("Paused")
             for name in ("Stop", "Pause training", "Resume", "Share", "Record", "Train again"):
                 await expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
             await check_accessible(guest, "a run for a viewer")
