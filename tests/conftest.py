@@ -4,12 +4,9 @@ import json
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from learner_zygote import LearnerZygote
 
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
@@ -42,14 +39,6 @@ _rerun: dict[str, list[str]] = {}
 DURATIONS = TESTS.parent / "build" / "durations.pytest.json"
 _durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
 """Seconds by test and by phase (setup, call, teardown): `make slowest` reads them."""
-
-
-@pytest.fixture(scope="session")
-def zygote() -> Iterator[LearnerZygote]:
-    """Forks learners for all tests of this worker of pytest: torch is imported once."""
-    zygote = LearnerZygote()
-    yield zygote
-    zygote.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

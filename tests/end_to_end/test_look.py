@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import BrowserType
 
 import attract.commands.look as look_module
 from attract.commands.json_output import MAX_ANSWER_BYTES
@@ -17,6 +18,7 @@ from attract.errors import GameError
 from attract.schema.look import LookGlobal, LookReport
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
+from shared_chromium import connect
 
 PAGE = """<!doctype html><title>Ship</title><link rel="stylesheet" href="../../styles.css">
 <button id="start" onclick="begin()">PLAY</button><canvas width="300" height="100"></canvas>
@@ -88,7 +90,8 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> ServerSettings:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerSettings:
+    monkeypatch.setattr(BrowserType, "launch", connect)
     return ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path)
 
 
@@ -305,7 +308,7 @@ def test_no_escape_code_of_a_page_reaches_the_terminal(tmp_path: Path) -> None:
       window[told] = told; document.createElement("canvas").getContext("2d").fillText(told, 1, 1);
       setTimeout(() => {{ throw new Error(told); }}); fetch("/" + told + "\\n.json");"""
     (tmp_path / "index.html").write_text(f"<!doctype html><body><script>{script}</script>")
-    for more in ((), ("--json",), ("--full", "--eval", f'"{ESCAPE}"'), ("--eval", f'throwing("{ESCAPE}")')):
+    for more in (("--json", "--eval", f'throwing("{ESCAPE}")'), ("--full", "--eval", f'"{ESCAPE}"')):
         result = run_attract("look", ".", *more, runs_dir=tmp_path / "runs", folder=tmp_path)
         assert result.code == 0, result.stderr
         assert "owned" in result.stdout

@@ -57,7 +57,11 @@ async def _joined(runs_dir: Path, pages: OldPages) -> AsyncGenerator[str]:
 
 async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) -> None:
     pages = OldPages(num_old=1)
-    async with _joined(tmp_path, pages) as link, chromium() as browser, open_page(browser, link) as (page, _):
+    async with (
+        _joined(tmp_path, pages) as link,
+        chromium() as browser,
+        open_page(browser, link, moves=True) as (page, _),
+    ):
         await asyncio.wait_for(pages.second.wait(), 60)
         await wait_until(page, "() => window.attractHost?.status?.connected === true")
         assert pages.greetings == [PROTOCOL_VERSION - 1, PROTOCOL_VERSION]
@@ -69,7 +73,11 @@ async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) ->
 
 async def test_a_page_that_a_reload_does_not_mend_says_why_and_is_left_alone(tmp_path: Path) -> None:
     pages = OldPages(num_old=float("inf"))
-    async with _joined(tmp_path, pages) as link, chromium() as browser, open_page(browser, link) as (page, _):
+    async with (
+        _joined(tmp_path, pages) as link,
+        chromium() as browser,
+        open_page(browser, link, moves=True) as (page, _),
+    ):
         await asyncio.wait_for(pages.second.wait(), 60)
         await wait_until(page, "() => window.attractHost?.status?.ended === true")
         await page.evaluate(LOOK_AGAIN)

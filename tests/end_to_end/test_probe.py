@@ -216,7 +216,7 @@ async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path
 async def test_a_probe_that_hangs_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<script>for (;;);</script>")
     place = page_place(str(tmp_path), tmp_path / "runs")
-    assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 6.0) is None
+    assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 4.0) is None
 
 
 # Boards, alerts and pages that reload are probed in tests/web/page-probe/ as well.

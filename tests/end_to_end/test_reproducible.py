@@ -17,7 +17,7 @@ from frame_proxy import FrameProxy, delaying
 from free_port import free_port
 from gateway_world import SMALL, gateway
 from killed_trainer import rows_of
-from learner_zygote import LearnerZygote
+from zygote import fork_learner
 
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
@@ -126,27 +126,24 @@ async def _checkpoints(
 class ZygoteLearners:
     """What `GatewayWorld` takes for a learner: the real one, forked from one that has torch imported."""
 
-    def __init__(self, zygote: LearnerZygote) -> None:
-        self._zygote = zygote
-
     async def start(self) -> Any:
-        connection, _pid = self._zygote.start()
+        connection, _pid = fork_learner()
         connection.setblocking(False)
         return await open_link(LEARNER, connection)
 
 
 async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_that_was_not(
-    zygote: LearnerZygote, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    whole = await _paused_at(tmp_path / "whole", zygote, [])
-    paused = await _paused_at(tmp_path / "paused", zygote, [3, 7])
+    whole = await _paused_at(tmp_path / "whole", [])
+    paused = await _paused_at(tmp_path / "paused", [3, 7])
     assert len(whole) == 13 and len(set(whole)) == 13
     assert paused == whole
 
 
-async def _paused_at(folder: Path, zygote: LearnerZygote, updates: list[int]) -> list[str]:
+async def _paused_at(folder: Path, updates: list[int]) -> list[str]:
     """Hash of the weights of each of 12 updates of a run that is paused after these."""
-    async with gateway(folder, ZygoteLearners(zygote)) as world, world.fleet(plays=True).joined():  # type: ignore[arg-type]
+    async with gateway(folder, ZygoteLearners()) as world, world.fleet(plays=True).joined():  # type: ignore[arg-type]
         collection = {**SMALL["collection"], "schedule": "sync"}
         view = await world.start(total_steps=12 * 64, collection=collection)
         for update in updates:

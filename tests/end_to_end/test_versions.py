@@ -117,7 +117,7 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
     address: str, runs_dir: Path
 ) -> None:
     versions = RunDirectory(runs_dir / "demo", None).versions()
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
         await open_run(page, "demo")
         newest = await wait_for_more(page, WATCH, "data-version", 0)
         assert newest == versions[-1]
@@ -194,7 +194,7 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
 
 async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as url:
-        async with chromium() as browser, open_page(browser, url) as (page, _):
+        async with chromium() as browser, open_page(browser, url, moves=True) as (page, _):
             await start_training(page, "CartPole")
             watch = page.locator(WATCH)
             skip = page.get_by_role("button", name="Skip to the newest version and lesson")
