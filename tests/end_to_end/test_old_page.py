@@ -12,6 +12,7 @@ from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from dashboard_page import chromium, open_page, wait_until
 from frame_proxy import FrameProxy, Message, changed
+from zygote import start_learner
 
 REASON = f"this page speaks protocol {PROTOCOL_VERSION - 1}, the server {PROTOCOL_VERSION}"
 HOW_LOADED = "() => performance.getEntriesByType('navigation')[0].type"
@@ -46,7 +47,7 @@ class OldPages:
 async def _joined(runs_dir: Path, pages: OldPages) -> AsyncGenerator[str]:
     """A join link of a gateway behind `pages`."""
     settings = ServerSettings(port=0, runs_dir=runs_dir, worker_token=secrets.token_hex(32))
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), pages.decide)
         port = await proxy.start()
         try:

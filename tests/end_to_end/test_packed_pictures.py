@@ -23,6 +23,7 @@ from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message
 from started_run import start_run
+from zygote import start_learner
 
 LIMIT_SECONDS = 120.0
 SEGMENTS = 8
@@ -80,7 +81,7 @@ async def played(
     (folder / "meteors.page.ts").write_text(ADAPTER % extra)
     settings = ServerSettings(port=0, runs_dir=folder / "runs", project_dir=folder)
     found = Played()
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         await start_run(gateway.service, "meteors.page.ts", CONFIG)
         run: Any = gateway.service.active
 

@@ -14,6 +14,7 @@ from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message, changed
 from started_run import start_run
+from zygote import start_learner
 
 GOAL = 475.0
 """95 % of what a clean run reaches: no episode of CartPole brings more than 500."""
@@ -48,7 +49,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
     liar = Liar()
     hosts: list[HostProcess] = []
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), liar.decide)
         proxy_url = f"http://127.0.0.1:{await proxy.start()}"
         view = await start_run(

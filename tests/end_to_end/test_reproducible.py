@@ -4,20 +4,19 @@ import asyncio
 import json
 import secrets
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.processes.learner import LEARNER
-from attract.processes.link import open_link
 from attract_command import AttractCommand
 from frame_proxy import FrameProxy, delaying
 from free_port import free_port
 from gateway_world import SMALL, gateway
 from killed_trainer import rows_of
-from zygote import fork_learner
+from zygote import start_learner
 
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
@@ -123,15 +122,6 @@ async def _checkpoints(
     return found
 
 
-class ZygoteLearners:
-    """What `GatewayWorld` takes for a learner: the real one, forked from one that has torch imported."""
-
-    async def start(self) -> Any:
-        connection, _pid = fork_learner()
-        connection.setblocking(False)
-        return await open_link(LEARNER, connection)
-
-
 async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_that_was_not(
     tmp_path: Path,
 ) -> None:
@@ -143,7 +133,10 @@ async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_
 
 async def _paused_at(folder: Path, updates: list[int]) -> list[str]:
     """Hash of the weights of each of 12 updates of a run that is paused after these."""
-    async with gateway(folder, ZygoteLearners()) as world, world.fleet(plays=True).joined():  # type: ignore[arg-type]
+    async with (
+        gateway(folder, SimpleNamespace(start=start_learner)) as world,
+        world.fleet(plays=True).joined(),
+    ):  # type: ignore[arg-type]
         collection = {**SMALL["collection"], "schedule": "sync"}
         view = await world.start(total_steps=12 * 64, collection=collection)
         for update in updates:

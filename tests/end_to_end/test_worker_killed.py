@@ -21,6 +21,7 @@ from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message
 from started_run import start_run
+from zygote import start_learner
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
 SERVER_POINTS = ("before_an_observe", "before_an_act")
@@ -133,7 +134,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
     token = secrets.token_hex(32)
     settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token, worker_tier="local")
     victim = Victim(point, seed=CASES.index((point, inference)))
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         port = int(gateway.url.rpartition(":")[2])
         proxy = FrameProxy("127.0.0.1", port, victim.decide)
         proxy_port = await proxy.start()

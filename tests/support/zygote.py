@@ -22,6 +22,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from attract.processes.learner import LEARNER as LEARNER_PEER
+from attract.processes.learner import LearnerLink
+from attract.processes.link import open_link
+
 LEARNER = "attract.learner"
 COMMANDS = ("check", "ci", "difficulty", "evaluate", "export", "look", "probe", "replay", "serve", "train")
 IMPORTED = {
@@ -67,6 +71,12 @@ def fork_learner(*, die_at_write: int = 0) -> tuple[socket.socket, int]:
     theirs.close()
     os.close(status)
     return ours, pid
+
+
+async def start_learner() -> LearnerLink:
+    """As `spawn_learner`, for gateways of this process."""
+    connection, _pid = fork_learner()
+    return await open_link(LEARNER_PEER, connection)
 
 
 def _control_of(module: str) -> socket.socket:
