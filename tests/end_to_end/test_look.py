@@ -291,7 +291,10 @@ async def test_texts_of_kaplay_are_seen_where_they_stand(server: ServerSettings)
 
 
 @pytest.mark.alone
-@EACH_GAME
+# `make test` looks at the one with the most to draw.
+@pytest.mark.parametrize(
+    "game", ["juggler", *(pytest.param(game, marks=pytest.mark.long) for game in GAMES if game != "juggler")]
+)
 def test_a_look_takes_at_most_three_seconds(game: str, tmp_path: Path) -> None:
     words = ("look", game, "--action", f"{GAMES[game][0]}@0-16", "--hold", "ArrowRight@30-50", "--json")
     result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path, is_forked=False)
