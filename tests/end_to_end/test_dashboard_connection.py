@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 from attract.games.library import PACKAGE_DIR
 from dashboard_page import check_accessible, chromium, photograph
 from gateway_world import GatewayWorld, gateway
-from tcp_proxy import TcpProxy
+from proxy import TcpProxy
 from waiting import WAIT_SECONDS, until
 
 expect.set_options(timeout=60_000)

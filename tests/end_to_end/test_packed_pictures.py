@@ -21,7 +21,7 @@ from attract.schema.frames import encode
 from attract.schema.messages import Block
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from frame_proxy import FrameProxy, Message
+from proxy import FrameProxy, Message
 from started_run import start_run
 from zygote import start_learner
 
@@ -90,7 +90,7 @@ async def played(
                 await asyncio.sleep(len(message.raw) / bytes_per_second)
             return message.raw
 
-        proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), slowly)
+        proxy = FrameProxy(int(gateway.url.rpartition(":")[2]), slowly)
         url = f"http://127.0.0.1:{await proxy.start()}"
         host = await HostProcess.start(join_url(url, gateway.guard.issue("worker"), 1), lambda _event: None)
         try:
@@ -104,7 +104,7 @@ async def played(
             found.deflates = any(worker.deflates for host in run.fleet().hosts for worker in host.workers)
         finally:
             await host.stop()
-            await proxy.stop()
+            await proxy.cut()
     return found
 
 

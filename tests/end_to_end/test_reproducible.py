@@ -12,10 +12,10 @@ import pytest
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract_command import AttractCommand
-from frame_proxy import FrameProxy, delaying
 from free_port import free_port
 from gateway_world import SMALL, gateway
 from killed_trainer import rows_of
+from proxy import FrameProxy, delaying
 from zygote import start_learner
 
 UPDATES = 20
@@ -105,14 +105,14 @@ async def _checkpoints(
         *arguments, runs_dir=runs_dir,
         environment={"ATTRACT_WORKER_TOKEN": token, "ATTRACT_WORKER_TIER": "local"},
     )  # fmt: skip
-    proxy = FrameProxy("127.0.0.1", port, delaying(delay_seed, 0.02))
+    proxy = FrameProxy(port, delaying(delay_seed, 0.02))
     proxy_port = await proxy.start()
     host = await HostProcess.start(join_url(f"http://127.0.0.1:{proxy_port}", token, 2), lambda _event: None)
     try:
         outcome = await asyncio.to_thread(command.wait, 240)
     finally:
         await host.stop()
-        await proxy.stop()
+        await proxy.cut()
     assert outcome.code == 0, outcome.stderr
     found: dict[int, dict[str, Any]] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):

@@ -19,7 +19,7 @@ from attract.collection.inputs import BlockDecided
 from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
-from frame_proxy import FrameProxy, Message
+from proxy import FrameProxy, Message
 from started_run import start_run
 from zygote import start_learner
 
@@ -136,7 +136,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
     victim = Victim(point, seed=CASES.index((point, inference)))
     async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         port = int(gateway.url.rpartition(":")[2])
-        proxy = FrameProxy("127.0.0.1", port, victim.decide)
+        proxy = FrameProxy(port, victim.decide)
         proxy_port = await proxy.start()
         view = await start_run(
             gateway.service, "cartpole", {"collection": {"num_workers": 2, "inference": inference}}
@@ -167,7 +167,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
         finally:
             for host in hosts:
                 await host.stop()
-            await proxy.stop()
+            await proxy.cut()
     assert max(keys.trained.values()) == 1
     assert max(keys.accepted.values()) == 1
     assert set(keys.trained) <= set(keys.accepted)

@@ -13,8 +13,8 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from attract_command import AttractCommand
 from free_port import free_port
+from proxy import TcpProxy
 from shared_chromium import SHARED_CHROMIUM
-from tcp_proxy import TcpProxy
 
 URL = re.compile(r"dashboard: (\S+)")
 DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")
