@@ -41,6 +41,15 @@ _durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
 """Seconds by test and by phase (setup, call, teardown): `make slowest` reads them."""
 
 
+@pytest.fixture
+def one_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in the test's process connect to the worker's Chromium: to start one takes a second of CPU."""
+    # Most tests need no browser.
+    from shared_chromium import connect_launches
+
+    connect_launches(monkeypatch)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A test of these that fails is run again, and the summary says so; one that fails thrice is red.
 

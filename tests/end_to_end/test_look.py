@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserType
 
 import attract.commands.look as look_module
 from attract.commands.json_output import MAX_ANSWER_BYTES
@@ -18,7 +17,6 @@ from attract.errors import GameError
 from attract.schema.look import LookGlobal, LookReport
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
-from shared_chromium import connect
 
 PAGE = """<!doctype html><title>Ship</title><link rel="stylesheet" href="../../styles.css">
 <button id="start" onclick="begin()">PLAY</button><canvas width="300" height="100"></canvas>
@@ -90,8 +88,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerSettings:
-    monkeypatch.setattr(BrowserType, "launch", connect)
+def server(tmp_path: Path, one_browser: None) -> ServerSettings:
     return ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path)
 
 

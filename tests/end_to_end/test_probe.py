@@ -203,6 +203,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
         ]
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES["variables"])
     place = page_place(str(tmp_path), tmp_path / "runs")
@@ -213,6 +214,7 @@ async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path
     assert "page: " in found["adapter"]
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_probe_that_hangs_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<script>for (;;);</script>")
     place = page_place(str(tmp_path), tmp_path / "runs")

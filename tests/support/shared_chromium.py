@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, BrowserType
 
 from attract.browser.chromium import launch_switches, require_chromium
@@ -59,6 +60,10 @@ class SharedChromium:
 SHARED_CHROMIUM = SharedChromium()
 
 
-async def connect(chromium: BrowserType, **_switches: object) -> Browser:
-    """In the place of `BrowserType.launch`, a second of CPU each, for tests of no switch."""
-    return await chromium.connect(SHARED_CHROMIUM.address())
+def connect_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `BrowserType.launch` connect to it, whatever the switches."""
+
+    async def connect(chromium: BrowserType, **_switches: object) -> Browser:
+        return await chromium.connect(SHARED_CHROMIUM.address())
+
+    monkeypatch.setattr(BrowserType, "launch", connect)

@@ -16,6 +16,8 @@ from playtest_reports import failed, found
 from recorded_episodes import recorded
 from socket_fleet import DESCRIPTION
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 PAGE = """\
 <!doctype html><title>Dusk</title><body style="margin:0">
 <script>

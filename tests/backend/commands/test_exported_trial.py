@@ -9,6 +9,8 @@ from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
 from attract.games.page_files import PageFolder
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 AGENT = {
     "game.js": "export default {};",
     "agent.js": "export const loadAgent = async () => ({ act: () => 0, reset() {} });",
