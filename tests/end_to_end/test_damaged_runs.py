@@ -23,7 +23,7 @@ from attract.runs.checkpoint_document import sealed
 from attract.server.app import build_app
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
-from started_run import start_run
+from gateway_world import start_run
 from zygote import start_learner
 
 SECONDS = 30.0

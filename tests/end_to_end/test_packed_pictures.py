@@ -21,8 +21,8 @@ from attract.schema.frames import encode
 from attract.schema.messages import Block
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
+from gateway_world import start_run
 from proxy import FrameProxy, Message
-from started_run import start_run
 from zygote import start_learner
 
 LIMIT_SECONDS = 120.0

@@ -16,8 +16,8 @@ from attract.collection.leases import Lease
 from attract.collection.state import CollectionState
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
+from gateway_world import start_run
 from served_page import served_page
-from started_run import start_run
 from zygote import start_learner
 
 LIMIT_SECONDS = 60.0

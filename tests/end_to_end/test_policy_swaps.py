@@ -21,7 +21,7 @@ from attract.browser.host import join_url
 from attract.processes.learner import LearnerLink, spawn_learner
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from started_run import start_run
+from gateway_world import start_run
 
 LISTENING = "DevTools listening on "
 ANSWER_SECONDS = 20.0

@@ -12,8 +12,8 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
+from gateway_world import start_run
 from proxy import FrameProxy, Message, changed
-from started_run import start_run
 from zygote import start_learner
 
 GOAL = 475.0

@@ -19,8 +19,8 @@ from attract.collection.inputs import BlockDecided
 from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
+from gateway_world import start_run
 from proxy import FrameProxy, Message
-from started_run import start_run
 from zygote import start_learner
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")

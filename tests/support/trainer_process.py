@@ -17,8 +17,7 @@ from typing import Any
 from attract.processes.learner import LEARNER
 from attract.processes.link import open_link
 from attract.schema.learner import Train
-from gateway_world import SMALL, gateway
-from started_run import start_run
+from gateway_world import SMALL, gateway, start_run
 from zygote import ForkedProcess, fork_learner
 
 RUN_ID = "killed"

@@ -23,11 +23,10 @@ from attract.schema.learner import Dropped
 from attract.schema.messages import Policy
 from attract.settings.run import RunSettings
 from driven_core import small_config
-from gateway_world import gateway
+from gateway_world import finished, gateway, until_update
 from policies import create_policy, randomise
 from run_simulation import RunSimulation
 from saved_versions import save_version
-from service_run import finished, until_update
 
 RETURNS = {0: None, 3: 1.5, 9: 4.0, 12: 3.5}
 
