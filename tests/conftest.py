@@ -4,12 +4,9 @@ import json
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from learner_zygote import LearnerZygote
 
 # Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
 # other by spinning took half as much time again. What is measured or trained sets its own number.
@@ -44,12 +41,13 @@ _durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
 """Seconds by test and by phase (setup, call, teardown): `make slowest` reads them."""
 
 
-@pytest.fixture(scope="session")
-def zygote() -> Iterator[LearnerZygote]:
-    """Forks learners for all tests of this worker of pytest: torch is imported once."""
-    zygote = LearnerZygote()
-    yield zygote
-    zygote.close()
+@pytest.fixture
+def one_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in the test's process connect to the worker's Chromium: to start one takes a second of CPU."""
+    # Most tests need no browser.
+    from shared_chromium import connect_launches
+
+    connect_launches(monkeypatch)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

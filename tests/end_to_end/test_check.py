@@ -14,6 +14,7 @@ from attract.run.service import RunService
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
+from zygote import start_learner
 
 GAME = """\
 import { box, defineGame, discrete } from "attract";
@@ -317,7 +318,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def service(folder: Path) -> AsyncIterator[RunService]:
     """Checks games of `folder` in one headless browser."""
     settings = ServerSettings(port=0, project_dir=folder, runs_dir=folder / "runs")
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), 1)
         host = await HostProcess.start(url, lambda event: None)
         try:

@@ -13,7 +13,7 @@ TRAIN = ("train", "cartpole", "--workers", "1")
 
 @pytest.mark.long
 def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
-    command = AttractCommand(*TRAIN, "--run-id", "piped", runs_dir=tmp_path)
+    command = AttractCommand(*TRAIN, "--run-id", "piped", runs_dir=tmp_path, is_forked=False)
     stdout, stderr = command.process.stdout, command.process.stderr
     assert stdout is not None and stderr is not None
     try:

@@ -18,6 +18,7 @@ from attract.schema.playtest import GamePlaytested, PlaytestEpisode, PlaytestGam
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
+from zygote import start_learner
 
 MODULE = """\
 import { box, defineGame, discrete } from "attract";
@@ -94,7 +95,7 @@ ANY_GAME = GameReference(name="any", sha256="0" * 64, url="any")
 async def browser(folder: Path, game: str) -> AsyncIterator[tuple[GameChecker, GameModule]]:
     """A headless browser that plays `game` of `folder`."""
     settings = ServerSettings(port=0, project_dir=folder, runs_dir=folder / "runs")
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         url = join_url(gateway.url, gateway.guard.issue("worker"), 0)
         host = await HostProcess.start(url, lambda event: None)
         try:

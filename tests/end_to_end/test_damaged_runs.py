@@ -17,14 +17,14 @@ from attract.commands.report import pack_report
 from attract.commands.training import finished_code, game_of
 from attract.errors import AttractError
 from attract.learner.checkpoints.checkpoint import load_checkpoint
-from attract.processes.learner import spawn_learner
 from attract.runs.archive import RunArchive
 from attract.runs.checkpoint_document import sealed
 from attract.runs.index import RunIndex
 from attract.server.app import build_app
 from attract.settings.run import ServerSettings
 from attract_command import run_attract
-from started_run import start_run
+from gateway_world import start_run
+from zygote import start_learner
 
 SECONDS = 30.0
 """Longer than any refusal takes on a busy machine: it is to be seen that nothing hangs."""
@@ -97,7 +97,7 @@ def checkpoint(run: Path) -> Path:
 
 
 async def resumed(run: Path) -> Any:
-    service = build_app(server(run), spawn_learner).state.service
+    service = build_app(server(run), start_learner).state.service
     try:
         return await start_run(service, "", {"total_steps": 2000}, run_id=RUN, resume=True)
     finally:

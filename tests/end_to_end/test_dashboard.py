@@ -1,7 +1,7 @@
 """The dashboard with the real server, in a real browser: start, watch, play, join, pause, stop, pictures."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,6 +34,7 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 HERE = ".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])"
+ADDRESS = "(link) => link.href"
 DRAWN = """(index) => {
   const canvas = document.querySelectorAll('.game-card canvas')[index];
   const blank = document.createElement('canvas');
@@ -82,6 +83,16 @@ def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+async def prefixed_address(address: str) -> AsyncIterator[str]:
+    """The same server behind a proxy that strips a prefix, as a notebook server has it."""
+    parts = urlsplit(address)
+    proxy = PrefixProxy(int(parts.port or 0), "user/me/proxy/8000")
+    port = await proxy.start()
+    yield f"http://127.0.0.1:{port}/user/me/proxy/8000/#{parts.fragment}"
+    await proxy.cut()
+
+
 @pytest.fixture(scope="module")
 def shared_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """For the tests that start no run."""
@@ -97,8 +108,10 @@ async def picture_of(page: Page, test_id: str) -> str:
     return await page.locator(f'[data-testid="{test_id}"] canvas').evaluate("(canvas) => canvas.toDataURL()")
 
 
-async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Path) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+async def test_a_run_from_the_first_click_to_the_last_behind_a_proxy(
+    prefixed_address: str, pictures: Path
+) -> None:
+    async with chromium() as browser, open_page(browser, prefixed_address, moves=True) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
         assert "token" not in page.url
         await start_training(page, "CartPole")
@@ -121,6 +134,8 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
             "(first) => document.querySelector('[data-testid=watch] canvas').toDataURL() !== first",
             first,
         )
+        # The newest takes over with the next episode.
+        await page.get_by_label("Speed of the game").select_option("8")
         assert await wait_for_more(page, '[data-testid="watch"]', "data-version", version + 1) > version
 
         # A reload loses nothing that was drawn; the tab itself has left and comes back with two workers.
@@ -152,15 +167,15 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         await stop_run(page)
         await expect(state_pill(page)).to_have_text("Stopped")
-        link = await page.get_by_role("link", name="Get policy", exact=True).get_attribute("href")
-        answer = await page.request.get(str(link))
+        link = await page.get_by_role("link", name="Get policy", exact=True).evaluate(ADDRESS)
+        answer = await page.request.get(link)
         assert answer.ok
         assert len(await answer.body()) > 1000
         ship = page.get_by_test_id("ship")
         await expect(ship).to_contain_text('await loadAgent("./policy/")')
         for name, begins in (("agent.js", b"var "), ("policy.onnx", b"\x08"), ("policy.json", b"{")):
-            link = await ship.get_by_role("link", name=name, exact=True).get_attribute("href")
-            answer = await page.request.get(str(link))
+            link = await ship.get_by_role("link", name=name, exact=True).evaluate(ADDRESS)
+            answer = await page.request.get(link)
             assert answer.ok and (await answer.body()).startswith(begins), name
         await check_accessible(page, "a run that is over")
         await ship.scroll_into_view_if_needed()
@@ -174,33 +189,6 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
         # A past run's policy is there to be watched.
         assert await wait_for_more(page, '[data-testid="watch"]', "data-version", 1) >= 1
-
-
-async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> None:
-    async with chromium() as browser:
-        async with open_page(browser, address, scheme="dark") as (page, _):
-            await start_training(page, "Snake")
-            await page.get_by_role("button", name="Play yourself").click()
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
-            assert "stage=play" in page.url
-            await page.keyboard.press("ArrowLeft")
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
-            await photograph(page, pictures / "play-desktop-dark.png", full_page=False)
-            # Held to the left the snake meets the wall.
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
-            await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
-            await page.keyboard.press("ArrowUp")
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            run_url = page.url
-        async with open_page(browser, address, device="phone") as (page, _):
-            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
-            await page.goto(run_url)
-            up = page.locator(".touch-keys").get_by_role("button", name="↑")
-            await up.tap()
-            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
-            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
-            await photograph(page, pictures / "play-phone-light.png", full_page=False)
 
 
 @pytest.mark.long
@@ -274,26 +262,12 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
         await expect(console).to_contain_text('a hundred ticks {"crack":0.16666666666666666}')
 
 
-async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
-    parts = urlsplit(address)
-    proxy = PrefixProxy(int(parts.port or 0), "user/me/proxy/8000")
-    port = await proxy.start()
-    try:
-        prefixed = f"http://127.0.0.1:{port}/user/me/proxy/8000/#{parts.fragment}"
-        async with chromium() as browser, open_page(browser, prefixed) as (page, _):
-            await start_training(page, "CartPole")
-            await wait_for_more(page, RETURN_CHART, "data-points", 3)
-            await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
-    finally:
-        await proxy.cut()
-
-
 @pytest.mark.long
 async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
     async with chromium() as browser:
         for device in ("desktop", "phone"):
             for scheme in ("light", "dark"):
-                async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
+                async with open_page(browser, address, device=device, scheme=scheme, moves=True) as (page, _):
                     await expect(page.locator(".game-card")).to_have_count(15)
                     # A picture that is out of sight is not drawn.
                     # Among games in a page only a chosen one moves.
@@ -331,7 +305,7 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(share
         await expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
 
 
-# `make test` plays by keyboard and touch below; demonstrations are kept in backend/server/routes.
+# `make test` plays in test_run_page.py; demonstrations are kept in backend/server/routes.
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("title", "name", "key", "episodes"),

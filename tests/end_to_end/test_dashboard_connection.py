@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 from attract.games.project import PACKAGE_DIR
 from dashboard_page import check_accessible, chromium, photograph
 from gateway_world import GatewayWorld, gateway
-from tcp_proxy import TcpProxy
+from proxy import TcpProxy
 from waiting import WAIT_SECONDS, until
 
 expect.set_options(timeout=60_000)
@@ -84,7 +84,7 @@ async def have_same_charts(one: Page, other: Page) -> bool:
     return len(charts[0]) > 10 and charts[0] == charts[1]
 
 
-# `make test` has what follows a cut in backend/run/test_event_stream.py, and a shorter one below.
+# `make test` has what follows a cut in backend/run/test_events.py, and a shorter one below.
 @pytest.mark.long
 async def test_after_a_long_cut_the_charts_are_those_of_a_page_loaded_then(tmp_path: Path) -> None:
     async with behind_proxy(tmp_path) as (world, proxy), world.fleet().joined():

@@ -34,9 +34,9 @@ CIRCLE = [3, 1, 2, 0]
 ZIGZAG = [3, 3, 1, 2, 2, 0]
 NUM_STEPS = 600
 """A minute of snake."""
-MAX_OPEN_SECONDS = 6
-"""For a page at a second of its episode. The aim is 1.5 s; a busy machine takes longer."""
-MAX_SEEK_SECONDS = 4
+MAX_OPEN_SECONDS = 8
+"""For a page at a second of its episode, the best of three. The aim is 1.5 s; a busy machine takes longer."""
+MAX_SEEK_SECONDS = 6
 """To second 50. The aim is 1 s."""
 PICTURE = "document.querySelector('.theatre canvas').toDataURL()"
 
@@ -121,6 +121,7 @@ async def signed_in(address: str) -> AsyncGenerator[Page]:
     """A page that has traded the address's token for its session."""
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        await page.emulate_media(reduced_motion="no-preference")
         yield page
 
 
@@ -166,7 +167,6 @@ async def content(download: Download, folder: Path) -> bytes:
     return await asyncio.to_thread(path.read_bytes)
 
 
-@pytest.mark.alone
 async def test_a_link_opens_an_episode_at_its_second(
     address: str, episodes: dict[str, dict[str, Any]]
 ) -> None:
@@ -187,7 +187,6 @@ async def test_a_link_opens_an_episode_at_its_second(
         await expect(page.locator(".ended")).to_have_text("Stopped")
 
 
-@pytest.mark.alone
 async def test_seeking_and_stepping_by_keys_alone(address: str, episodes: dict[str, dict[str, Any]]) -> None:
     async with signed_in(address) as page:
         circle = await keep(page, address, episodes["circle"])

@@ -95,7 +95,7 @@ async def test_it_plays_the_record_is_steered_and_says_how_it_ended(exported_pol
     assert sum((site / name).stat().st_size for name in ("index.html", "page.js")) < OWN_BYTES
     with served_folder(site.parents[2], STRICT) as address:
         # Leaving the block fails on whatever the policy reported or the console said.
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, _):
+        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
             await expect(page.locator("#players")).to_have_text("Played by a script, seed 3.")
             # By itself, to the end.
@@ -137,7 +137,7 @@ async def test_another_play_than_the_record_is_said(pole: dict[str, Any], tmp_pa
     _, printed = export(tmp_path, saved(tmp_path, other), "--game", "cartpole")
     assert f"played to its end. {difference}" in printed
     with served_folder(tmp_path, STRICT) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, _):
+        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await expect(page.locator("#status")).to_contain_text(difference)
 
 
@@ -155,7 +155,7 @@ async def test_a_failure_is_shown_with_its_error(tmp_path: Path) -> None:
     _, printed = export(tmp_path, "cracked", "--failed")
     assert EQUAL in printed
     with served_folder(tmp_path, STRICT) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, _):
+        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await page.keyboard.press("End")
             await expect(page.locator("#end")).to_contain_text("The game failed: ")
             await expect(page.locator("#end")).to_contain_text("the glass broke")
@@ -213,7 +213,7 @@ async def test_a_game_in_a_page_is_seen_in_its_page(tmp_path: Path) -> None:
     own = [site / "index.html", site / "page.js", site / "game" / "page-clock.js"]
     assert sum(path.stat().st_size for path in own) < OWN_BYTES
     with served_folder(tmp_path) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, _):
+        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/", moves=True) as (page, _):
             await page.keyboard.press("End")
             await expect(page.locator("#end")).to_have_text("Game over")
             await expect(page.locator("#status")).to_have_text(EQUAL)
@@ -240,6 +240,9 @@ async def test_a_folder_that_is_not_whole_says_so(
     site = Path(shutil.copytree(exported_pole[0], tmp_path / SITE))
     (site / missing).unlink()
     with served_folder(tmp_path, STRICT) as address:
-        async with chromium() as browser, open_page(browser, f"{address}/{SITE}/") as (page, said):
+        async with (
+            chromium() as browser,
+            open_page(browser, f"{address}/{SITE}/", moves=True) as (page, said),
+        ):
             said.expected += ["404", missing, "Failed to fetch"]
             await expect(page.locator("#status")).to_have_text(re.compile("cannot be played: .*" + missing))

@@ -53,7 +53,7 @@ async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
     PICTURES.mkdir(parents=True, exist_ok=True)
     with served_folder(site, STRICT) as address:
         # Leaving the block fails on whatever the policy reported or the console said.
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await expect(page.get_by_role("button", name="Watch the agent")).to_have_attribute(
@@ -84,7 +84,7 @@ async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_po
     site = export_page(tmp_path, *words)
     assert {"scout.onnx", "heavy.onnx"} <= {path.name for path in site.iterdir()}
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await page.get_by_role("button", name="Play with the agent").click()
             await page.keyboard.press("ArrowLeft")
@@ -97,7 +97,7 @@ async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path
     # The other paddle is the agent's; nobody touches a key, and the first one stands still.
     site = export_page(tmp_path, str(ROOT / "web" / "suite" / "duel.ts"), "--total-steps", "100000")
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("button", name="Play with the agent").click()
             await expect(page.locator("#status")).to_have_text("You play by keyboard.")
             scores = score_of(page, "You and the agent")
@@ -123,7 +123,7 @@ async def test_the_agent_of_each_bundled_game_plays_its_page(game: str, tmp_path
 async def watched(site: Path) -> None:
     """The agent plays an episode to its end in the page, and nothing is reported."""
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await expect(page.locator("#status")).to_have_text("The agent plays.")
             await expect(score_of(page, "The agent")).to_have_text(re.compile(r"-?\d+\.\d"), timeout=120_000)
             await page.get_by_role("button", name="Play yourself").click()
@@ -135,7 +135,7 @@ async def test_a_folder_that_is_not_whole_says_so(missing: str, cartpole: Path, 
     site = Path(shutil.copytree(cartpole, tmp_path / "site"))
     (site / missing).unlink()
     with served_folder(site, STRICT) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, said):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", missing, "Failed to fetch"]
             await expect(page.locator("#status")).to_have_text(re.compile("cannot start"))
             await expect(page.locator("#status")).to_have_text(re.compile(missing.replace(".", r"\.")))

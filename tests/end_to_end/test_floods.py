@@ -23,7 +23,7 @@ from gateway_world import gateway
 from killed_trainer import STEPS
 from mutants_of_frames import golden_frames, mutants
 from socket_fleet import SocketFleet
-from trainer_zygote import TrainerZygote
+from trainer_process import start_trainer
 
 SEED = 20261122
 MAX_MORE_BYTES = 64 << 20
@@ -82,28 +82,27 @@ async def flooded(
     folder: Path, *, idle: int, active: int, slow: int, deaf: int, windows: int, seconds: float
 ) -> Flooded:
     """Run an honest fleet in quiet, beside a flood, beside a burner, and in quiet again."""
-    with TrainerZygote() as zygote:
-        trainer = await asyncio.to_thread(zygote.start, folder, {"total_steps": STEPS})
-        origin = f"http://127.0.0.1:{trainer.port}"
-        fleet = SocketFleet(
-            url=f"ws://127.0.0.1:{trainer.port}/ws", token=trainer.token, origin=origin, plays=True
-        )
-        gateway = psutil.Process(trainer.pid)
-        async with fleet.joined():
-            await _versions(fleet, 20)
-            quiet = [await _window(fleet, gateway, seconds) for _ in range(windows)]
-            before = _own_bytes(gateway)
-            numbers = tuple(map(str, (idle, active, slow, deaf)))
-            async with _beside(str(trainer.port), trainer.token, *numbers) as flooder:
-                await _versions(fleet, 5)
-                flood = [await _window(fleet, gateway, seconds, flooder) for _ in range(windows)]
-                last = await _asked(flooder)
-                more = _own_bytes(gateway) - before
-            share = _sum(flood).flooder_seconds / _sum(flood).seconds
-            async with _beside("burn", f"{min(share, 1):.3f}"):
-                control = [await _window(fleet, gateway, seconds) for _ in range(windows)]
-            quiet += [await _window(fleet, gateway, seconds) for _ in range(windows)]
-            trainer.kill()
+    trainer = await asyncio.to_thread(start_trainer, folder, {"total_steps": STEPS})
+    origin = f"http://127.0.0.1:{trainer.port}"
+    fleet = SocketFleet(
+        url=f"ws://127.0.0.1:{trainer.port}/ws", token=trainer.token, origin=origin, plays=True
+    )
+    gateway = psutil.Process(trainer.pid)
+    async with fleet.joined():
+        await _versions(fleet, 20)
+        quiet = [await _window(fleet, gateway, seconds) for _ in range(windows)]
+        before = _own_bytes(gateway)
+        numbers = tuple(map(str, (idle, active, slow, deaf)))
+        async with _beside(str(trainer.port), trainer.token, *numbers) as flooder:
+            await _versions(fleet, 5)
+            flood = [await _window(fleet, gateway, seconds, flooder) for _ in range(windows)]
+            last = await _asked(flooder)
+            more = _own_bytes(gateway) - before
+        share = _sum(flood).flooder_seconds / _sum(flood).seconds
+        async with _beside("burn", f"{min(share, 1):.3f}"):
+            control = [await _window(fleet, gateway, seconds) for _ in range(windows)]
+        quiet += [await _window(fleet, gateway, seconds) for _ in range(windows)]
+        trainer.kill()
     seen = Flooded(quiet, flood, control, active / STATUS_SECONDS)
     print(
         f"{idle} idle, {active} active, {slow} slow, {deaf} that never read: {last['open']} open at the end, "

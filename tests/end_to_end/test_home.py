@@ -84,7 +84,7 @@ async def heard(page: Page) -> str:
 @pytest.mark.long
 @WIDTHS
 async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, widths: tuple[int, ...]) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
         await expect(page.get_by_role("heading", name="Train an agent to play a game")).to_be_visible()
         # Every game says its aim, its keys and how soon it is learned, and has an agent to watch.
         cards = page.locator(".game-place")
@@ -134,7 +134,7 @@ async def test_a_first_visitor_watches_an_agent_and_trains_one(address: str, wid
 async def test_a_policy_with_memory_and_one_of_numbers_play_as_they_learned(
     shared_address: str, game: str, good: float
 ) -> None:
-    async with chromium() as browser, open_page(browser, shared_address) as (page, _):
+    async with chromium() as browser, open_page(browser, shared_address, moves=True) as (page, _):
         await page.evaluate(f"location.hash = '#/games/{game}'")
         best = page.get_by_test_id("hud-best")
         await expect(best).not_to_have_text("–", timeout=90_000)
@@ -170,7 +170,7 @@ async def test_a_game_that_is_not_there_is_said(shared_address: str) -> None:
 # keys in test_runs_table.py.
 @pytest.mark.long
 async def test_a_run_is_started_opened_and_stopped_by_keyboard(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
         await expect(page.get_by_role("form", name="Train CartPole")).to_be_visible()
         # One stop for all games; the arrows choose, and what the chosen one offers comes next.
         await tab_to(page, "CartPole")

@@ -108,7 +108,7 @@ async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(t
         project = tmp_path / "project"
         write_game(project, foreign)
         with serve(tmp_path / "runs", "--project-dir", str(project)) as address:
-            async with chromium() as browser, open_page(browser, address) as (page, complaints):
+            async with chromium() as browser, open_page(browser, address, moves=True) as (page, complaints):
                 # The browser says of each try that it was refused.
                 complaints.expected.append("")
                 await page.evaluate(

@@ -22,7 +22,7 @@ def _wait_for_updates(runs_dir: Path, count: int) -> None:
 
 
 def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Path) -> None:
-    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
+    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path, is_forked=False)
     _wait_for_updates(tmp_path, 3)
     family = command.family()
     assert any("chrom" in process.name() for process in family)
@@ -94,7 +94,7 @@ def test_ctrl_c_before_an_episode_has_ended_is_an_error_with_a_fix(tmp_path: Pat
 
 @pytest.mark.long
 def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) -> None:
-    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
+    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path, is_forked=False)
     _wait_for_updates(tmp_path, 1)
     family = command.family()
     deadline = time.monotonic() + 30

@@ -128,7 +128,7 @@ def test_as_many_seats_as_agents_are_named(runs_dir: Path) -> None:
 @pytest.mark.soak
 async def test_the_dashboard_starts_watches_and_gives_away_every_policy(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Foragers")).click()
             form = page.get_by_role("form", name="Train Foragers")
             await form.get_by_label("Workers", exact=True).fill("1")

@@ -149,9 +149,9 @@ async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_play
     build(folder)
     with served_folder(folder / "dist") as address:
         async with chromium() as browser:
-            async with open_page(browser, address) as (page, _):
+            async with open_page(browser, address, moves=True) as (page, _):
                 assert await page.evaluate(LOADED_AGENTS) == 0
-            async with open_page(browser, f"{address}?agent") as (page, _):
+            async with open_page(browser, f"{address}?agent", moves=True) as (page, _):
                 assert await page.evaluate("game.state") == "menu"
                 await wait_until(page, "(enough) => game.score > enough", ENOUGH_REBOUNDS)
                 assert await page.evaluate(LOADED_AGENTS) == 1

@@ -11,7 +11,8 @@ from attract.schema import PROTOCOL_VERSION
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 from dashboard_page import chromium, open_page, wait_until
-from frame_proxy import FrameProxy, Message, changed
+from proxy import FrameProxy, Message, changed
+from zygote import start_learner
 
 REASON = f"this page speaks protocol {PROTOCOL_VERSION - 1}, the server {PROTOCOL_VERSION}"
 HOW_LOADED = "() => performance.getEntriesByType('navigation')[0].type"
@@ -46,18 +47,22 @@ class OldPages:
 async def _joined(runs_dir: Path, pages: OldPages) -> AsyncGenerator[str]:
     """A join link of a gateway behind `pages`."""
     settings = ServerSettings(port=0, runs_dir=runs_dir, worker_token=secrets.token_hex(32))
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
-        proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), pages.decide)
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
+        proxy = FrameProxy(int(gateway.url.rpartition(":")[2]), pages.decide)
         port = await proxy.start()
         try:
             yield join_url(f"http://127.0.0.1:{port}", gateway.guard.issue("worker"), 1)
         finally:
-            await proxy.stop()
+            await proxy.cut()
 
 
 async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) -> None:
     pages = OldPages(num_old=1)
-    async with _joined(tmp_path, pages) as link, chromium() as browser, open_page(browser, link) as (page, _):
+    async with (
+        _joined(tmp_path, pages) as link,
+        chromium() as browser,
+        open_page(browser, link, moves=True) as (page, _),
+    ):
         await asyncio.wait_for(pages.second.wait(), 60)
         await wait_until(page, "() => window.attractHost?.status?.connected === true")
         assert pages.greetings == [PROTOCOL_VERSION - 1, PROTOCOL_VERSION]
@@ -69,7 +74,11 @@ async def test_a_page_of_the_version_before_reloads_and_is_in(tmp_path: Path) ->
 
 async def test_a_page_that_a_reload_does_not_mend_says_why_and_is_left_alone(tmp_path: Path) -> None:
     pages = OldPages(num_old=float("inf"))
-    async with _joined(tmp_path, pages) as link, chromium() as browser, open_page(browser, link) as (page, _):
+    async with (
+        _joined(tmp_path, pages) as link,
+        chromium() as browser,
+        open_page(browser, link, moves=True) as (page, _),
+    ):
         await asyncio.wait_for(pages.second.wait(), 60)
         await wait_until(page, "() => window.attractHost?.status?.ended === true")
         await page.evaluate(LOOK_AGAIN)

@@ -21,8 +21,9 @@ from attract.schema.frames import encode
 from attract.schema.messages import Block
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from frame_proxy import FrameProxy, Message
-from started_run import start_run
+from gateway_world import start_run
+from proxy import FrameProxy, Message
+from zygote import start_learner
 
 LIMIT_SECONDS = 120.0
 SEGMENTS = 8
@@ -80,7 +81,7 @@ async def played(
     (folder / "meteors.page.ts").write_text(ADAPTER % extra)
     settings = ServerSettings(port=0, runs_dir=folder / "runs", project_dir=folder)
     found = Played()
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         await start_run(gateway.service, "meteors.page.ts", CONFIG)
         run: Any = gateway.service.active
 
@@ -89,7 +90,7 @@ async def played(
                 await asyncio.sleep(len(message.raw) / bytes_per_second)
             return message.raw
 
-        proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), slowly)
+        proxy = FrameProxy(int(gateway.url.rpartition(":")[2]), slowly)
         url = f"http://127.0.0.1:{await proxy.start()}"
         host = await HostProcess.start(join_url(url, gateway.guard.issue("worker"), 1), lambda _event: None)
         try:
@@ -103,7 +104,7 @@ async def played(
             found.deflates = any(worker.deflates for host in run.fleet().hosts for worker in host.workers)
         finally:
             await host.stop()
-            await proxy.stop()
+            await proxy.cut()
     return found
 
 

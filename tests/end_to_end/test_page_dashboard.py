@@ -112,7 +112,7 @@ async def colours_at(page: Page, screen: str, places: list[Place]) -> list[tuple
 async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Meteors")
             version = await wait_for_more(page, WATCH, "data-version", 0)
             await wait_for_more(page, WATCH, "data-version", version + 1)
@@ -134,7 +134,7 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
     PICTURES.mkdir(parents=True, exist_ok=True)
     size = (400, 440)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Moles")).click()
             card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("own restart")
@@ -182,7 +182,7 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
 async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_back(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Moles")
             await wait_for_more(page, WATCH, "data-version", 0)
             screen = page.get_by_test_id("watch")
@@ -241,7 +241,7 @@ async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_
 
 async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await start_training(page, "Moles")
             await page.get_by_role("button", name="Play yourself").click()
             play = page.get_by_test_id("play")
@@ -264,7 +264,7 @@ async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) 
 async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, said):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
             # A warning of a browser without a GPU, of which a screenshot is taken.
             said.expected.append("GPU stall due to ReadPixels")
             place = page.locator(".game-place", has_text="Juggler")
@@ -298,7 +298,7 @@ async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(
     (tmp_path / "flash.page.ts").write_text(SHORT_GAME)
     (tmp_path / "flash.html").write_text(SHORT_PAGE)
     with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("radio", name=re.compile("^Flash")).click()
             card = ".game-card:has(:checked)"
             await expect(page.locator(card)).to_contain_text("fresh page")

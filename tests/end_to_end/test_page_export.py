@@ -76,7 +76,7 @@ async def test_the_exported_page_plays_itself_until_somebody_does(
         "agent.js", "game.js", "main.js", "page.js", "policy.json", "policy.onnx",
     }  # fmt: skip
     with served_folder(site, POLICY) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, said):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", "favicon"]
             assert (await page.evaluate(READ[game]))[0] != "playing"
             assert await best_of(page, game, MORE_THAN_CHANCE[game]) > MORE_THAN_CHANCE[game]

@@ -77,7 +77,7 @@ async def test_the_exported_page_is_played_by_what_its_canvas_shows(folder: Path
     exported = run_attract(*words, runs_dir=folder / "runs", folder=folder)
     assert exported.code == 0, exported.stderr
     with served_folder(site, POLICY) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, said):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, said):
             said.expected += ["404", "favicon"]
             # After ten seconds without anybody; who sees nothing is right as often as not.
             best = 0

@@ -16,8 +16,9 @@ from attract.collection.leases import Lease
 from attract.collection.state import CollectionState
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
+from gateway_world import start_run
 from served_page import served_page
-from started_run import start_run
+from zygote import start_learner
 
 LIMIT_SECONDS = 60.0
 HERE, NETWORK = "127.0.0.1", "127.0.0.2"
@@ -104,7 +105,7 @@ async def visiting(link: str, profile: Path) -> AsyncGenerator[Page]:
 async def training(game: str, address: str, folder: Path) -> AsyncGenerator[Gateway]:
     """A run with a worker of the server's own, which plays again what guests say they played."""
     settings = ServerSettings(host=address, port=0, runs_dir=folder / "runs", project_dir=folder)
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         await start_run(gateway.service, game, SHORT)
         key = gateway.guard.issue("worker")
         own = await HostProcess.start(join_url(gateway.url, key, 1), lambda _event: None)
@@ -150,7 +151,7 @@ async def test_a_visitor_is_told_where_a_page_is_not_for_them(tmp_path: Path) ->
     with served_page("<!doctype html><title>A server of the developer's own</title>") as address:
         (tmp_path / "own.page.ts").write_text(ELSEWHERE % f"{address}/")
         settings = ServerSettings(host=NETWORK, port=0, runs_dir=tmp_path / "runs", project_dir=tmp_path)
-        async with running_gateway(settings, port_is_fixed=False) as gateway:
+        async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
             await start_run(gateway.service, "own.page.ts", SHORT)
             async with visiting(
                 join_url(gateway.url, gateway.guard.issue("worker"), 1), tmp_path / "profile"

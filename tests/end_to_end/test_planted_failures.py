@@ -54,7 +54,7 @@ def test_of_a_game_that_learns_nothing_is_said(runs_dir: Path) -> None:
 async def test_the_runs_page_shows_it_with_what_to_try(unpaid: Outcome, runs_dir: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(runs_dir) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.goto(f"{address.split('#')[0]}#/runs/no-reward")
             card = page.get_by_test_id("findings")
             await expect(card).to_contain_text("Reward constant")

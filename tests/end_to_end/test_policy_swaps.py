@@ -21,7 +21,7 @@ from attract.browser.host import join_url
 from attract.processes.learner import LearnerLink, spawn_learner
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from started_run import start_run
+from gateway_world import start_run
 
 LISTENING = "DevTools listening on "
 ANSWER_SECONDS = 20.0
@@ -144,7 +144,7 @@ async def _address(process: asyncio.subprocess.Process) -> str:
     raise AssertionError(f"Chromium did not start: {''.join(lines)}")
 
 
-PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"
+PUBLISHER = Path(__file__).with_name("swap_publisher.py")
 NUM_SAMPLES = 6
 SWAP_SECONDS = 0.5
 """A swap takes no longer on a busy machine."""

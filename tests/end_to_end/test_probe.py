@@ -191,7 +191,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     assert ("advanceTime" in text) == (kind == "contract")
     if kind != "environment":
         assert {"left", "right"} <= set(found["moves"])
-    words = ("train", ".", "--headless", "--total-steps", "8000", "--json")
+    words = ("train", ".", "--headless", "--total-steps", "2000", "--json")
     trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     assert trained.code == 0, trained.stderr
     assert "is played with the adapter game.page.ts" in trained.stderr
@@ -203,6 +203,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
         ]
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES["variables"])
     place = page_place(str(tmp_path), tmp_path / "runs")
@@ -213,10 +214,11 @@ async def test_a_probe_that_has_no_time_left_looks_for_no_restart(tmp_path: Path
     assert "page: " in found["adapter"]
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_probe_that_hangs_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<script>for (;;);</script>")
     place = page_place(str(tmp_path), tmp_path / "runs")
-    assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 6.0) is None
+    assert await found_in_time(place, ServerSettings(), SIZE, 1.0, 4.0) is None
 
 
 # Boards, alerts and pages that reload are probed in tests/web/page-probe/ as well.
@@ -336,7 +338,7 @@ def test_a_server_of_this_machine_is_trained_by_its_address(tmp_path: Path) -> N
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://localhost:{server.server_address[1]}/"
-        words = ("train", address, "--headless", "--total-steps", "8000", "--json")
+        words = ("train", address, "--headless", "--total-steps", "2000", "--json")
         trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=project)
         server.shutdown()
     assert trained.code == 0, trained.stderr

@@ -12,8 +12,9 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
-from frame_proxy import FrameProxy, Message, changed
-from started_run import start_run
+from gateway_world import start_run
+from proxy import FrameProxy, Message, changed
+from zygote import start_learner
 
 GOAL = 475.0
 """95 % of what a clean run reaches: no episode of CartPole brings more than 500."""
@@ -48,8 +49,8 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
     liar = Liar()
     hosts: list[HostProcess] = []
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
-        proxy = FrameProxy("127.0.0.1", int(gateway.url.rpartition(":")[2]), liar.decide)
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
+        proxy = FrameProxy(int(gateway.url.rpartition(":")[2]), liar.decide)
         proxy_url = f"http://127.0.0.1:{await proxy.start()}"
         view = await start_run(
             gateway.service, "cartpole", {"collection": {"num_workers": 3}, "until_return": GOAL, "seed": 1}
@@ -67,7 +68,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
         finally:
             for host in hosts:
                 await host.stop()
-            await proxy.stop()
+            await proxy.cut()
         ended = gateway.service.view(view.run_id)
         audit = run.runner.collection._state.described.audit
         first_versions = run.runner.collection.first_versions

@@ -4,20 +4,19 @@ import asyncio
 import json
 import secrets
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.processes.learner import LEARNER
-from attract.processes.link import open_link
 from attract_command import AttractCommand
-from frame_proxy import FrameProxy, delaying
 from free_port import free_port
 from gateway_world import SMALL, gateway
 from killed_trainer import rows_of
-from learner_zygote import LearnerZygote
+from proxy import FrameProxy, delaying
+from zygote import start_learner
 
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
@@ -106,14 +105,14 @@ async def _checkpoints(
         *arguments, runs_dir=runs_dir,
         environment={"ATTRACT_WORKER_TOKEN": token, "ATTRACT_WORKER_TIER": "local"},
     )  # fmt: skip
-    proxy = FrameProxy("127.0.0.1", port, delaying(delay_seed, 0.02))
+    proxy = FrameProxy(port, delaying(delay_seed, 0.02))
     proxy_port = await proxy.start()
     host = await HostProcess.start(join_url(f"http://127.0.0.1:{proxy_port}", token, 2), lambda _event: None)
     try:
         outcome = await asyncio.to_thread(command.wait, 240)
     finally:
         await host.stop()
-        await proxy.stop()
+        await proxy.cut()
     assert outcome.code == 0, outcome.stderr
     found: dict[int, dict[str, Any]] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):
@@ -123,30 +122,21 @@ async def _checkpoints(
     return found
 
 
-class ZygoteLearners:
-    """What `GatewayWorld` takes for a learner: the real one, forked from one that has torch imported."""
-
-    def __init__(self, zygote: LearnerZygote) -> None:
-        self._zygote = zygote
-
-    async def start(self) -> Any:
-        connection, _pid = self._zygote.start()
-        connection.setblocking(False)
-        return await open_link(LEARNER, connection)
-
-
 async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_that_was_not(
-    zygote: LearnerZygote, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    whole = await _paused_at(tmp_path / "whole", zygote, [])
-    paused = await _paused_at(tmp_path / "paused", zygote, [3, 7])
+    whole = await _paused_at(tmp_path / "whole", [])
+    paused = await _paused_at(tmp_path / "paused", [3, 7])
     assert len(whole) == 13 and len(set(whole)) == 13
     assert paused == whole
 
 
-async def _paused_at(folder: Path, zygote: LearnerZygote, updates: list[int]) -> list[str]:
+async def _paused_at(folder: Path, updates: list[int]) -> list[str]:
     """Hash of the weights of each of 12 updates of a run that is paused after these."""
-    async with gateway(folder, ZygoteLearners(zygote)) as world, world.fleet(plays=True).joined():  # type: ignore[arg-type]
+    async with (
+        gateway(folder, SimpleNamespace(start=start_learner)) as world,
+        world.fleet(plays=True).joined(),
+    ):  # type: ignore[arg-type]
         collection = {**SMALL["collection"], "schedule": "sync"}
         view = await world.start(total_steps=12 * 64, collection=collection)
         for update in updates:

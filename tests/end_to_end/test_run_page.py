@@ -15,14 +15,18 @@ from dashboard_page import (
     open_part,
     photograph,
     photograph_all,
+    read_number,
     serve,
     start_training,
     stop_run,
     wait_for_more,
+    wait_until,
 )
 
 expect.set_options(timeout=60_000)
 
+WATCH = '[data-testid="watch"]'
+NEWER = "(least) => Number(document.querySelector('[data-testid=version]').textContent) >= least"
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 MIDDLES = """(elements) => elements.map((element) => {
   const { y, height } = element.getBoundingClientRect();
@@ -282,13 +286,75 @@ async def test_title_icon_and_a_notification_say_from_afar_how_the_run_is(addres
         assert await page.evaluate(ICON) == own
 
 
-async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, own):
+async def test_play_by_keyboard_and_by_touch(address: str) -> None:
+    async with chromium() as browser:
+        async with open_page(browser, f"{address}&run=p", scheme="dark") as (page, _):
+            await page.get_by_role("button", name="Play yourself").click()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
+            assert "stage=play" in page.url
+            await page.keyboard.press("ArrowLeft")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, PICTURES / "play-desktop-dark.png", full_page=False)
+            # Held to the left the pole falls.
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
+            await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
+            await page.keyboard.press("ArrowRight")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            run_url = page.url
+        async with open_page(browser, address, device="phone") as (page, _):
+            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+            await page.goto(run_url)
+            up = page.locator(".touch-keys").get_by_role("button", name="←")
+            await up.tap()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, PICTURES / "play-phone-light.png", full_page=False)
+
+
+async def plays_an_older_version_until_the_newest_is_chosen(page: Page) -> None:
+    """What the page of a live run does with its versions."""
+    slider = page.get_by_role("slider", name="Version that plays")
+    watch = page.locator(WATCH)
+    skip = page.get_by_role("button", name="Skip to the newest version and lesson")
+    await wait_for_more(page, WATCH, "data-version", 0)
+    # The episode of a game that stands still never ends: no other version plays by itself.
+    await page.get_by_role("button", name="Pause the game", exact=True).click()
+    old = await read_number(page, WATCH, "data-version")
+    await wait_until(page, NEWER, old + 2)
+    await expect(skip).to_be_enabled()
+    await expect(watch).to_have_attribute("data-version", str(old))
+    # An episode with the newest begins at once.
+    await skip.click()
+    await wait_for_more(page, WATCH, "data-version", old + 2)
+
+    await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
+    await slider.press("Home")
+    await expect(watch).to_have_attribute("data-version", "0")
+    count = await page.get_by_test_id("version").inner_text()
+    await expect(page.get_by_test_id("version")).not_to_have_text(count)
+    await expect(watch).to_have_attribute("data-version", "0")
+    await check_accessible(page, "an older version of a live run")
+    await page.get_by_role("button", name="Play the newest", exact=True).click()
+    await wait_for_more(page, WATCH, "data-version", int(count))
+
+    # From a version that was chosen `Skip` leads back to the newest, too.
+    await slider.press("Home")
+    await expect(watch).to_have_attribute("data-version", "0")
+    await skip.click()
+    await wait_for_more(page, WATCH, "data-version", old + 2)
+    await expect(page).not_to_have_url(re.compile("version="))
+
+
+async def test_a_live_run_plays_each_version_and_a_viewer_has_no_button_that_would_be_refused(
+    address: str,
+) -> None:
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, own):
         # A card of Home may play the game that warns.
         own.expected.append("the ball left the field")
         await start_training(page, "CartPole")
-        await wait_for_more(page, RETURN_CHART, "data-points", 1)
         run_id = page.url.rsplit("/", 1)[1]
+        await plays_an_older_version_until_the_newest_is_chosen(page)
         await page.get_by_role("button", name="Share").click()
         await page.get_by_role("button", name="Make a link for viewers").click()
         link = await page.get_by_test_id("viewer-url").inner_text()
@@ -303,6 +369,9 @@ async def test_a_viewer_looks_at_a_run_and_has_no_button_that_would_be_refused(a
             points = await wait_for_more(guest, RETURN_CHART, "data-points", 1)
             await wait_for_more(guest, RETURN_CHART, "data-points", points + 1)
             await wait_for_more(guest, '[data-testid="watch"]', "data-version", 0)
+            # What follows needs no game that is played.
+            await page.get_by_role("button", name="Pause training").click()
+            await expect(guest.locator(".run-head .state-pill")).to_have_text("Paused")
             for name in ("Stop", "Pause training", "Resume", "Share", "Record", "Train again"):
                 await expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
             await check_accessible(guest, "a run for a viewer")

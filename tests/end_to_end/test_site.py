@@ -31,7 +31,7 @@ async def run_make_docs() -> str:
 async def test_it_is_built_and_a_trained_agent_plays_on_its_first_page() -> None:
     await run_make_docs()
     with served_folder(BUILT) as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await expect(page.get_by_role("heading", name="An agent for your browser game")).to_be_visible()
             frame = page.frame_locator("iframe")
             await page.locator("iframe").scroll_into_view_if_needed()

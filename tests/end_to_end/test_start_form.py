@@ -287,7 +287,7 @@ async def test_empty_fields_read_what_the_run_will_use(address: str) -> None:
 
 @pytest.mark.long
 async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(address: str) -> None:
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
         card = page.locator(".game-card").first
         await expect(card).to_contain_text("Sized")
         # Drawn without a colour of its own it is light on the dark stage.

@@ -9,7 +9,7 @@ import pytest
 
 from killed_trainer import KilledTrainer
 from socket_fleet import SocketFleet
-from trainer_zygote import Trainer, TrainerZygote
+from trainer_process import Trainer
 
 SEED = 20261122
 VERSIONS = (1, 0, 2, 5, 1, 9)
@@ -19,19 +19,18 @@ VERSIONS = (1, 0, 2, 5, 1, 9)
 async def killed(folder: Path, num_kills: int) -> None:
     print(f"seed {SEED}")
     draws = random.Random(SEED)
-    with TrainerZygote() as zygote:
-        run = KilledTrainer(zygote, folder)
+    run = KilledTrainer(folder)
 
-        async def course(trainer: Trainer, fleet: SocketFleet) -> None:
-            await run.versions(fleet, VERSIONS[number % len(VERSIONS)])
-            await asyncio.sleep(draws.uniform(0.0, 0.08))
-            # Now and then the gateway alone: its learner must follow by itself.
-            trainer.kill(whole=draws.random() < 0.5)
+    async def course(trainer: Trainer, fleet: SocketFleet) -> None:
+        await run.versions(fleet, VERSIONS[number % len(VERSIONS)])
+        await asyncio.sleep(draws.uniform(0.0, 0.08))
+        # Now and then the gateway alone: its learner must follow by itself.
+        trainer.kill(whole=draws.random() < 0.5)
 
-        for number in range(num_kills):  # noqa: B007, `course` reads it
-            await run.life(course)
-        await run.life(lambda _trainer, fleet: run.versions(fleet, 1))
-        run.judge()
+    for number in range(num_kills):  # noqa: B007, `course` reads it
+        await run.life(course)
+    await run.life(lambda _trainer, fleet: run.versions(fleet, 1))
+    run.judge()
     assert run.announced >= num_kills, "the kills came all too early"
     assert run.stale_refused > num_kills / 2, "no fleet sent a block of an earlier life"
     seconds = sorted(run.seconds_to_train)

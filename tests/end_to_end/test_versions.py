@@ -17,9 +17,7 @@ from dashboard_page import (
     chromium,
     open_page,
     photograph,
-    read_number,
     serve,
-    start_training,
     wait_for_more,
     wait_until,
 )
@@ -28,7 +26,6 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "versions"
 WATCH = '[data-testid="watch"]'
-NEWER = "(least) => Number(document.querySelector('[data-testid=version]').textContent) >= least"
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +114,7 @@ async def test_a_dragged_slider_and_its_keys_play_other_versions_of_a_run_that_i
     address: str, runs_dir: Path
 ) -> None:
     versions = RunDirectory(runs_dir / "demo", None).versions()
-    async with chromium() as browser, open_page(browser, address) as (page, _):
+    async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
         await open_run(page, "demo")
         newest = await wait_for_more(page, WATCH, "data-version", 0)
         assert newest == versions[-1]
@@ -190,38 +187,3 @@ async def test_a_damaged_version_is_said_and_a_run_without_an_export_plays(
         await expect(alert).to_be_hidden()
         await slider(page).press("End")
         await expect(page.locator(WATCH)).to_have_attribute("data-version", str(versions[-1]))
-
-
-async def test_a_live_run_plays_an_older_version_until_the_newest_is_chosen(tmp_path: Path) -> None:
-    with serve(tmp_path / "runs") as url:
-        async with chromium() as browser, open_page(browser, url) as (page, _):
-            await start_training(page, "CartPole")
-            watch = page.locator(WATCH)
-            skip = page.get_by_role("button", name="Skip to the newest version and lesson")
-            await wait_for_more(page, WATCH, "data-version", 0)
-            # The episode of a game that stands still never ends: no other version plays by itself.
-            await page.get_by_role("button", name="Pause the game", exact=True).click()
-            old = await read_number(page, WATCH, "data-version")
-            await wait_until(page, NEWER, old + 2)
-            await expect(skip).to_be_enabled()
-            await expect(watch).to_have_attribute("data-version", str(old))
-            # An episode with the newest begins at once.
-            await skip.click()
-            await wait_for_more(page, WATCH, "data-version", old + 2)
-
-            await wait_for_more(page, '[data-testid="versions"]', "data-count", 3)
-            await slider(page).press("Home")
-            await expect(watch).to_have_attribute("data-version", "0")
-            count = await page.get_by_test_id("version").inner_text()
-            await expect(page.get_by_test_id("version")).not_to_have_text(count)
-            await expect(watch).to_have_attribute("data-version", "0")
-            await check_accessible(page, "an older version of a live run")
-            await page.get_by_role("button", name="Play the newest", exact=True).click()
-            await wait_for_more(page, WATCH, "data-version", int(count))
-
-            # From a version that was chosen `Skip` leads back to the newest, too.
-            await slider(page).press("Home")
-            await expect(watch).to_have_attribute("data-version", "0")
-            await skip.click()
-            await wait_for_more(page, WATCH, "data-version", old + 2)
-            await expect(page).not_to_have_url(re.compile("version="))

@@ -146,7 +146,7 @@ async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
     assert names == {"agent.js", "policy.json", "policy.onnx"}
     await _typed("npm run build", folder)
     with served_folder(folder / "dist") as address:
-        async with chromium() as browser, open_page(browser, address) as (page, _):
+        async with chromium() as browser, open_page(browser, address, moves=True) as (page, _):
             await page.get_by_role("button", name="Let the agent play").click()
             # It may take over in the middle of an episode, of which a ball may be lost already.
             await expect(page.get_by_role("status")).to_contain_text("The agent scored 5.0", timeout=60_000)

@@ -19,8 +19,9 @@ from attract.collection.inputs import BlockDecided
 from attract.schema.learner import Train
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
-from frame_proxy import FrameProxy, Message
-from started_run import start_run
+from gateway_world import start_run
+from proxy import FrameProxy, Message
+from zygote import start_learner
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
 SERVER_POINTS = ("before_an_observe", "before_an_act")
@@ -133,9 +134,9 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
     token = secrets.token_hex(32)
     settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token, worker_tier="local")
     victim = Victim(point, seed=CASES.index((point, inference)))
-    async with running_gateway(settings, port_is_fixed=False) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start_learner) as gateway:
         port = int(gateway.url.rpartition(":")[2])
-        proxy = FrameProxy("127.0.0.1", port, victim.decide)
+        proxy = FrameProxy(port, victim.decide)
         proxy_port = await proxy.start()
         view = await start_run(
             gateway.service, "cartpole", {"collection": {"num_workers": 2, "inference": inference}}
@@ -152,7 +153,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
             victim.armed = True
             await _until(gateway, lambda: victim.killed_at is not None)
             updates = gateway.service.view(view.run_id).updates
-            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 5)
+            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 2)
             # Whatever the worker held is given up, and its browser comes back with another.
             await _until(gateway, lambda: _held_by_nobody(gateway) == [])
             await _until(gateway, lambda: keys.accepted_of.keys() - earlier)
@@ -160,13 +161,13 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
             (new,) = keys.accepted_of.keys() - earlier
             keys.accepted_of.clear()
             updates = gateway.service.view(view.run_id).updates
-            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 10)
+            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 6)
             assert 4 * keys.accepted_of[new] > keys.accepted_of.total() > 0, keys.accepted_of
             await gateway.service.stop(view.run_id)
         finally:
             for host in hosts:
                 await host.stop()
-            await proxy.stop()
+            await proxy.cut()
     assert max(keys.trained.values()) == 1
     assert max(keys.accepted.values()) == 1
     assert set(keys.trained) <= set(keys.accepted)

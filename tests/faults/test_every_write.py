@@ -16,7 +16,7 @@ import pytest
 
 from killed_trainer import KilledTrainer
 from socket_fleet import SocketFleet
-from trainer_zygote import Trainer, TrainerZygote
+from trainer_process import Trainer
 
 CALLS = ("write", "pwrite64", "fsync", "fdatasync", "rename", "symlink", "mkdir", "ftruncate")
 LINE = re.compile(r"^(\w+)\((?:\d+<([^>]*)>)?")
@@ -144,24 +144,23 @@ async def broken_everywhere(
     folder: Path, choose: Callable[[list[Call]], Iterable[tuple[Call, Outcome]]]
 ) -> None:
     """Break the calls of an update that `choose` picks of all, each in a life of its own."""
-    with TrainerZygote() as zygote:
-        run = KilledTrainer(zygote, folder)
+    run = KilledTrainer(folder)
 
-        async def life(call: Call | None, outcome: Outcome | None) -> list[Call]:
-            course = TracedUpdates(run, folder / "strace.log", call, outcome)
-            await run.life(course)
-            return course.calls
+    async def life(call: Call | None, outcome: Outcome | None) -> list[Call]:
+        course = TracedUpdates(run, folder / "strace.log", call, outcome)
+        await run.life(course)
+        return course.calls
 
-        calls = await life(None, None)
-        print(*calls, sep="\n")
-        assert {"fsync", "rename"} <= {call.name for call in calls if call.process == "learner"}
-        assert "pwrite64" in {call.name for call in calls if call.process == "gateway"}
-        broken = list(choose(calls))
-        for call, outcome in broken:
-            print(call, outcome, flush=True)
-            await life(call, outcome)
-        await run.life(lambda _trainer, fleet: run.versions(fleet, 1))
-        run.judge()
+    calls = await life(None, None)
+    print(*calls, sep="\n")
+    assert {"fsync", "rename"} <= {call.name for call in calls if call.process == "learner"}
+    assert "pwrite64" in {call.name for call in calls if call.process == "gateway"}
+    broken = list(choose(calls))
+    for call, outcome in broken:
+        print(call, outcome, flush=True)
+        await life(call, outcome)
+    await run.life(lambda _trainer, fleet: run.versions(fleet, 1))
+    run.judge()
     print(f"{len(calls)} calls of an update, {len(broken)} times one of them was killed or refused")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from command_zygote import ForkedCommand
+from zygote import ForkedProcess
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class AttractCommand:
             environment: variables beside those of this process; with any it is not forked.
             prefix: a command that runs the rest of its arguments in its own place; with one it is not forked.
             folder: its own.
-            is_forked: from a process that has imported its modules, which saves a second; False: as a user
-                starts it.
+            is_forked: from a process that has imported its modules, as its learner is, which is then no child
+                of it: that saves three seconds of CPU; False: as a user starts it.
         """
         self._began = time.monotonic()
         # Variables may be read while modules are imported.
         is_forked &= sys.platform == "linux" and not prefix and not environment
-        start = ForkedCommand if is_forked else subprocess.Popen[str]
+        start = ForkedProcess if is_forked else subprocess.Popen[str]
         self.process = start(
-            arguments if is_forked else [*prefix, sys.executable, "-m", "attract", *arguments],
+            [*prefix, sys.executable, "-m", "attract", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -13,8 +13,8 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from attract_command import AttractCommand
 from free_port import free_port
+from proxy import TcpProxy
 from shared_chromium import SHARED_CHROMIUM
-from tcp_proxy import TcpProxy
 
 URL = re.compile(r"dashboard: (\S+)")
 DRIVER_REMARK = re.compile(r"GL Driver Message \(OpenGL, Performance,")
@@ -98,12 +98,17 @@ async def open_page(
     *,
     device: Literal["desktop", "phone"] = "desktop",
     scheme: Literal["light", "dark"] = "light",
+    moves: bool = False,
 ) -> AsyncGenerator[tuple[Page, Complaints]]:
-    """A page at `url`; leaving the block checks that there were no complaints."""
+    """A page at `url`; leaving the block checks that there were no complaints.
+
+    Games on it move only where it `moves`: that is half of what it costs to open Home.
+    """
     width, height = VIEWPORTS[device]
     context = await browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme=scheme,
+        reduced_motion="no-preference" if moves else "reduce",
         has_touch=device == "phone",
         is_mobile=device == "phone",
     )

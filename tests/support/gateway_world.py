@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from attract.run.progress import RunResult
 from attract.run.service import RunService
-from attract.schema.api import RunView
+from attract.schema import learner as ipc
+from attract.schema.api import MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.app import build_app
 from attract.server.guard import Guard
@@ -17,7 +19,6 @@ from attract.settings.run import ServerSettings
 from fake_learner import FakeLearner
 from running_server import running_server
 from socket_fleet import SocketFleet
-from started_run import start_run
 from waiting import WAIT_SECONDS
 
 SMALL: dict[str, Any] = {
@@ -91,3 +92,43 @@ async def gateway(
         ) as client:
             world.client = client
             yield world
+
+
+async def start_run(
+    service: RunService,
+    game: str,
+    given: Mapping[str, Any],
+    *,
+    run_id: str | None = None,
+    resume: bool = False,
+    **more: Any,
+) -> RunView:
+    """Check `given` and start the run, or go on with it; `more`: as `RunService.start_run`."""
+    settings = service.settings_of(game, given, resumed=run_id if resume else None)
+    return await service.start_run(game, settings, run_id=run_id, resume=resume, **more)
+
+
+async def finished(world: GatewayWorld) -> RunResult:
+    return await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
+
+
+def trained(learner: FakeLearner) -> list[ipc.Train]:
+    """Every order to train that it heard."""
+    return [message for message in learner.heard if isinstance(message, ipc.Train)]
+
+
+async def until_update(world: GatewayWorld, update: int) -> None:
+    """Until that update's row was announced to pages."""
+    reached = asyncio.Event()
+
+    def hear(kind: str, body: Any) -> None:
+        if isinstance(body, MetricsRow) and body.update >= update:
+            reached.set()
+
+    unsubscribe = world.service.subscribe(hear)
+    await asyncio.wait_for(reached.wait(), WAIT_SECONDS)
+    unsubscribe()
+
+
+def kinds(world: GatewayWorld, kind: str) -> list[Any]:
+    return [body for name, body in world.events if name == kind]

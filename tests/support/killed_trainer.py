@@ -16,7 +16,7 @@ from attract.learner.checkpoints.checkpoint import load_checkpoint, versions_in
 from gateway_world import SMALL
 from learner_world import has_exited
 from socket_fleet import SocketFleet
-from trainer_zygote import RUN_ID, Trainer, TrainerZygote
+from trainer_process import RUN_ID, Trainer, start_trainer
 
 WAIT_SECONDS = 120.0
 EXIT_SECONDS = 10.0
@@ -32,14 +32,13 @@ Course = Callable[[Trainer, SocketFleet], Awaitable[None]]
 class KilledTrainer:
     """One run in `folder`; checks after each life, and at the end, what rules C1 and D1 promise."""
 
-    def __init__(self, zygote: TrainerZygote, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.announced = -1
         """The newest version that a worker was given, in any life."""
         self.seconds_to_train: list[float] = []
         """From each kill to the next new version at a worker."""
         self.stale_refused = 0
         """Blocks of an earlier life that were sent again, and refused."""
-        self._zygote = zygote
         self._folder = folder
         self._run = folder / "runs" / RUN_ID
         self._stale: list[bytes] = []
@@ -49,7 +48,7 @@ class KilledTrainer:
 
     async def life(self, course: Course) -> None:
         """Start, let `course` happen, kill what is left of it, and look at what it leaves."""
-        trainer = await asyncio.to_thread(self._zygote.start, self._folder, {"total_steps": STEPS})
+        trainer = await asyncio.to_thread(start_trainer, self._folder, {"total_steps": STEPS})
         fleet = SocketFleet(
             url=f"ws://127.0.0.1:{trainer.port}/ws",
             token=trainer.token,

@@ -1,5 +1,6 @@
 """One headless Chromium for all tests of a pytest worker; each test connects to it, with its own contexts."""
 
+import atexit
 import json
 import os
 import signal
@@ -7,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, BrowserType
 
 from attract.browser.chromium import launch_switches, require_chromium
 
@@ -50,6 +54,16 @@ class SharedChromium:
             assert self._process.stdout is not None
             self._address = self._process.stdout.readline().strip()
         assert self._address.startswith("ws://"), "Playwright started no browser"
+        atexit.register(self.close)
 
 
 SHARED_CHROMIUM = SharedChromium()
+
+
+def connect_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `BrowserType.launch` connect to it, whatever the switches."""
+
+    async def connect(chromium: BrowserType, **_switches: object) -> Browser:
+        return await chromium.connect(SHARED_CHROMIUM.address())
+
+    monkeypatch.setattr(BrowserType, "launch", connect)

@@ -189,6 +189,7 @@ async def gray(page: Page) -> int:
     )
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path) -> None:
     server = ServerSettings(project_dir=folder, runs_dir=folder / "runs")
     games = GameLibrary(folder, runs_dir=server.runs_dir)
@@ -206,7 +207,7 @@ async def test_pictures_are_of_the_seconds_around_the_moment(folder: Path) -> No
 
     report = folder / "report.html"
     report.write_text(report_page(failed(*findings), ShownGame("Dusk", None, taken)))
-    async with chromium() as browser, open_page(browser, report.as_uri()) as (page, _):
+    async with chromium() as browser, open_page(browser, report.as_uri(), moves=True) as (page, _):
         card = page.locator("#finding-1-error")
         await expect(card.locator("output")).to_have_text("when it happens")
         # Two ticks a step, a shade a tick.

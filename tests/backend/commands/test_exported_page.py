@@ -224,6 +224,7 @@ def exported(tmp_path: Path, page: str = PAGE, include: tuple[str, ...] = ("lib"
     return ExportedPage(out, "index.html", source, frozenset({out}), files, [])
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_what_the_page_asks_for_is_copied_until_it_plays(tmp_path: Path) -> None:
     site = exported(tmp_path, PAGE.replace("<script src", "<script>window.engine = true</script><script src"))
     (note,) = await try_site(site)
@@ -232,6 +233,7 @@ async def test_what_the_page_asks_for_is_copied_until_it_plays(tmp_path: Path) -
     assert (site.out / "lib" / "second.js").is_file()
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_what_lies_above_and_is_not_listed_is_refused_and_named_with_its_flag(tmp_path: Path) -> None:
     (tmp_path / "project" / ".git").mkdir(parents=True)
     site = exported(tmp_path, PAGE.replace("</head>", "<script>engine = 1</script></head>"), include=())
@@ -241,11 +243,13 @@ async def test_what_lies_above_and_is_not_listed_is_refused_and_named_with_its_f
     assert not (site.out / "lib").exists()
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_what_a_page_that_plays_asks_for_in_vain_is_said(tmp_path: Path) -> None:
     page = PAGE.replace("lib/first.js", "gone.js").replace("</head>", "<script>engine = 1</script></head>")
     assert await try_site(exported(tmp_path, page)) == ["it requests /gone.js, which does not exist"]
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_page_that_lacks_a_file_and_throws_is_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +261,7 @@ async def test_a_page_that_lacks_a_file_and_throws_is_dead(
     assert "state is not defined" in str(refused.value)
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_a_page_that_only_takes_long_is_not_called_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +271,7 @@ async def test_a_page_that_only_takes_long_is_not_called_dead(
     assert note == "the agent played no step within 1 s: open the page to see why"
 
 
+@pytest.mark.usefixtures("one_browser")
 async def test_without_a_browser_the_page_is_not_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

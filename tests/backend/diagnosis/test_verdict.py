@@ -1,6 +1,130 @@
+"""What is said of a run as a whole, from facts to a verdict."""
+
+from pathlib import Path
+
 import pytest
 
+from attract.diagnosis.advice import advice_for
+from attract.diagnosis.history import History
+from attract.diagnosis.sign import is_like_random, percent
+from attract.diagnosis.symptoms import SYMPTOMS
 from attract.diagnosis.verdict import MIN_EPISODES, UNMEASURED, Measured, Verdict, judge, number_text
+from attract.settings.presets import PRESET_HELP
+from attract.settings.run import ALGORITHM_SETTINGS
+from planted_failures import PLANTED, table
+from run_facts import run_facts
+
+VECTOR = {"kind": "box", "shape": [2]}
+LESSON = {"curriculum": {"lessons": [{"name": "one"}]}}
+
+
+def test_the_kind_of_actions_is_the_games_own():
+    assert run_facts().action == "discrete"
+    assert run_facts(action="continuous").action == "continuous"
+
+
+def test_they_say_what_the_run_adds_to_the_game():
+    assert not run_facts().explores and not run_facts().has_page
+    assert run_facts({"exploration": "rnd"}).explores
+    assert run_facts(page="index.html").has_page
+
+
+def test_returns_are_comparable_where_one_agent_plays_one_task_from_scratch():
+    assert run_facts(num_numbers=2).is_comparable
+    assert not run_facts(num_agents=2).is_comparable
+    assert not run_facts(LESSON).is_comparable
+    assert not run_facts(starts_untrained=False).is_comparable
+
+
+def test_numbers_of_small_vectors_have_names_in_the_learners_order():
+    assert run_facts(num_numbers=2).observation_names == ("observation[0]", "observation[1]")
+    entries = {"b": {"kind": "box", "shape": [1]}, "a": VECTOR}
+    named = run_facts(observation={"kind": "dict", "spaces": entries}).observation_names
+    assert named == ("observation.a[0]", "observation.a[1]", "observation.b[0]")
+    for large in (
+        {"kind": "box", "shape": [33]},
+        {"kind": "box", "shape": [4, 4]},
+        {"kind": "box", "shape": [8], "dtype": "uint8"},
+        {"kind": "dict", "spaces": {"a": VECTOR, "b": {"kind": "discrete", "n": 2}}},
+    ):
+        assert run_facts(observation=large).observation_names == ()
+
+
+def test_a_share_of_the_run_has_a_most():
+    assert run_facts({"total_steps": 80_000}).share_of_steps(8, 50_000) == 10_000
+    assert run_facts({"total_steps": 800_000}).share_of_steps(8, 50_000) == 50_000
+    assert run_facts({"total_steps": None}).share_of_steps(8, 50_000) == 50_000
+
+
+def late(first: float, now: float, share: float) -> History:
+    """Short episodes end at once, long ones after the policy has changed; then `now` for a while."""
+    history = History()
+    common = {"rollout/ep_rew_std": 1.0, "rollout/episodes": 50.0, "fleet/instances": 100}
+    history.add(1, 1_000, {"rollout/ep_rew_mean": first, "rollout/ep_len_mean": 10.0, **common})
+    for update in range(2, 40):
+        row = {"rollout/ep_rew_mean": now, "rollout/ep_len_mean": 100.0, "train/entropy_share": share}
+        history.add(update, 1_000 * update, {**row, **common})
+    return history
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "share", "expected"),
+    [
+        (-10.0, -500.0, 0.01, True),  # stuck, and worse than what ended first
+        (-10.0, 500.0, 0.01, False),  # decided and better than what ended first: it has learned
+        (-10.0, -500.0, 0.95, True),  # as undecided as at first
+        (-10.0, -500.0, 0.5, False),  # on its way: unknown
+    ],
+)
+def test_a_late_first_return_counts_as_untrained_only_under_a_telling_policy(first, now, share, expected):
+    assert is_like_random(late(first, now, share), run_facts()) is expected
+
+
+def test_nothing_is_like_random_where_returns_cannot_be_compared():
+    assert not is_like_random(late(-10.0, -500.0, 0.95), run_facts(starts_untrained=False))
+    assert not is_like_random(History(), run_facts())
+
+
+def test_a_share_is_read_as_percent():
+    assert [percent(share) for share in (0.0, 0.004, 0.123, 1.0)] == ["0 %", "under 1 %", "12 %", "100 %"]
+
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+GUIDE = DOCS / "not-learning.md"
+WITHOUT_A_RUN = {
+    *("return-fell", "no-improvement", "not-above-random", "evaluation-differs"),
+    *("few-decisions", "values-too-high", "explores-long", "still-random", "buffer-small"),
+}
+"""They come of several faults, of a page or of a replay buffer, and stand in the tests of their signs."""
+
+
+def test_names_are_unique_and_advised_upon() -> None:
+    names = [symptom.finding_id for symptom in SYMPTOMS]
+    assert len(set(names)) == len(names)
+    advised = {key.partition("/")[0] for algorithm in ALGORITHM_SETTINGS for key in advice_for(algorithm)}
+    assert advised == set(names)
+
+
+def test_each_is_planted_in_a_real_game() -> None:
+    planted = {finding_id for run in PLANTED for finding_id in run.expected}
+    assert planted == {symptom.finding_id for symptom in SYMPTOMS} - WITHOUT_A_RUN
+
+
+def test_the_notebook_shows_what_recorded_runs_say() -> None:
+    notebook = DOCS / "notebook" / "diagnosis.md"
+    assert table() in notebook.read_text(), "run `benchmarks/experiments/planted_failures.py --table`"
+
+
+def test_the_guide_lists_every_preset() -> None:
+    text = GUIDE.read_text()
+    for name, when in PRESET_HELP.items():
+        assert f"| `{name}` | {when} |" in text
+
+
+def test_each_is_explained_in_the_guide() -> None:
+    text = GUIDE.read_text()
+    for symptom in SYMPTOMS:
+        assert f"`{symptom.finding_id}`" in text
 
 
 def verdict(trained: Measured | None, random: Measured | None, *, num_agents: int = 1) -> Verdict:

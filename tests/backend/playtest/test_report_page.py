@@ -39,7 +39,10 @@ async def test_the_episode_of_a_finding_plays_in_its_card(pole: RecordedEpisode,
     file = tmp_path / "report.html"
     file.write_text(page_text)
     for scheme in ("light", "dark"):
-        async with chromium() as browser, open_page(browser, file.as_uri(), scheme=scheme) as (page, said):
+        async with (
+            chromium() as browser,
+            open_page(browser, file.as_uri(), scheme=scheme, moves=True) as (page, said),
+        ):
             await expect(page.get_by_role("heading", name="error")).to_be_visible()
             await expect(page.locator(".verdict")).to_have_text("2 findings: error, slow")
             await expect(page.locator("#finding-1-error")).to_contain_text(

@@ -7,9 +7,8 @@ from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
 from attract.schema.api import GameReport, LessonView
 from fake_learner import FakeLearner
-from gateway_world import GatewayWorld, gateway
+from gateway_world import GatewayWorld, gateway, start_run
 from socket_fleet import SocketFleet
-from started_run import start_run
 from waiting import WAIT_SECONDS
 
 LESSONS: dict[str, Any] = {

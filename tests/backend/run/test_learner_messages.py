@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from attract.schema.api import MetricsRow
-from gateway_world import GatewayWorld, gateway
-from started_run import start_run
+from gateway_world import GatewayWorld, gateway, start_run
 from waiting import WAIT_SECONDS
 
 OF_THE_MOMENT = ("time/", "fleet/", "rollout/episodes", "rollout/time_limit_share")

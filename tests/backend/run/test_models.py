@@ -1,4 +1,4 @@
-"""Models that can be had: a run's own while it is active, what was exported, and those of its checkpoints."""
+"""Models of versions that a run gives out."""
 
 import asyncio
 import json
@@ -9,17 +9,24 @@ import pytest
 
 from attract.errors import UnknownRunError
 from attract.policy.export import OnnxPatcher
+from attract.run import effects, inputs
 from attract.run import models as module
+from attract.run.life import PauseReason
 from attract.run.models import RunModels
+from attract.run.policy_cache import KEPT, PolicyCache
 from attract.runs.archive import RunArchive
 from attract.runs.directory import RunDirectory
 from attract.runs.exports import model_file
 from attract.runs.metrics import MetricsStore, UpdateRow
+from attract.schema.frames import decode_to_browser
+from attract.schema.learner import Dropped
+from attract.schema.messages import Policy
 from attract.settings.run import RunSettings
-from gateway_world import gateway
+from driven_core import small_config
+from gateway_world import finished, gateway, until_update
 from policies import create_policy, randomise
+from run_simulation import RunSimulation
 from saved_versions import save_version
-from service_run import finished, until_update
 
 RETURNS = {0: None, 3: 1.5, 9: 4.0, 12: 3.5}
 
@@ -225,3 +232,38 @@ async def test_other_work_goes_on_while_a_model_is_made(tmp_path: Path, monkeypa
     asking = asyncio.create_task(models_of(tmp_path).model("a", 3))
     loop.call_later(0.05, others.set)
     assert await asking == b"made"
+
+
+def test_a_version_is_encoded_once_and_its_bytes_are_the_message():
+    cache = PolicyCache("r")
+    cache.keep(3, b"onnx 3")
+    frame = cache.frame("main", 3)
+    assert cache.frame("main", 3) is frame
+    assert decode_to_browser(frame) == Policy(run_id="r", policy_version=3, onnx=b"onnx 3")
+    assert cache.onnx(3) == b"onnx 3"
+
+
+def test_only_the_newest_are_kept_per_policy():
+    cache = PolicyCache("r")
+    cache.keep(0, b"other", policy_id="other")
+    for version in range(KEPT + 3):
+        cache.keep(version, b"onnx")
+    assert cache.onnx(2) is None
+    assert cache.onnx(3) == b"onnx"
+    assert cache.onnx(0, policy_id="other") == b"other"
+    with pytest.raises(KeyError):
+        cache.frame("main", 2)
+
+
+def test_P8_the_third_undone_update_in_a_row_pauses_and_the_second_does_not() -> None:
+    core = RunSimulation(small_config()).run_core
+    core.handle(Dropped(batch_id=1, reason="nan", consecutive=2), 1.0)
+    assert PauseReason.DROPPED_UPDATES not in core.progress.life.reasons
+    core.handle(Dropped(batch_id=1, reason="nan", consecutive=3), 2.0)
+    assert PauseReason.DROPPED_UPDATES in core.progress.life.reasons
+    assert "3 updates in a row were undone" in (core.progress.life.error or "")
+
+
+def test_D1_nothing_is_announced_of_a_row_that_was_not_asked_for() -> None:
+    core = RunSimulation(small_config()).run_core
+    assert effects.PublishRow() not in core.handle(inputs.RowCommitted(), 1.0)

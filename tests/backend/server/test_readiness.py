@@ -9,8 +9,7 @@ import httpx
 from attract.schema.api import ReadyView
 from attract.server.readiness import PROBE_SECONDS, Readiness, try_write
 from fake_learner import FakeLearner
-from gateway_world import SMALL, GatewayWorld, gateway
-from started_run import start_run
+from gateway_world import SMALL, GatewayWorld, gateway, start_run
 from waiting import WAIT_SECONDS
 
 

@@ -1,10 +1,14 @@
-"""Shapes and dtypes of a game's slots, as the store has them."""
+"""The layout of games that step in groups, and their trace."""
+
+import json
 
 import pytest
 
 from attract.errors import ConfigurationError
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiDiscreteSpace
 from attract.vector.layout import VectorLayout
+from attract.vector.parts import even_parts
+from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 from fake_worker import counting_description
 
 GAME = counting_description(num_agents=3)
@@ -42,3 +46,42 @@ def test_continuous_actions_travel_as_floats():
 def test_a_horizon_of_nothing_is_refused():
     with pytest.raises(ConfigurationError):
         VectorLayout.for_game(GAME, 0)
+
+
+def test_I2_games_are_cut_into_ranges_as_even_as_can_be():
+    parts = [(part.group, part.worker_id, part.instance_ids.tolist()) for part in even_parts(10, 2, 2)]
+    assert parts == [(0, 0, [0, 1]), (0, 1, [2, 3, 4]), (1, 0, [5, 6]), (1, 1, [7, 8, 9])]
+
+
+def test_I2_one_game_of_each_part_is_enough():
+    assert [part.instance_ids.tolist() for part in even_parts(6, 3, 2)] == [[0], [1], [2], [3], [4], [5]]
+
+
+@pytest.mark.parametrize(("games", "groups", "workers", "least"), [(5, 3, 2, 6), (4, 0, 2, 2), (0, 1, 1, 1)])
+def test_I2_fewer_games_than_parts_are_refused_with_how_many_would_do(
+    games: int, groups: int, workers: int, least: int
+):
+    with pytest.raises(ConfigurationError, match=f"I2: {games} games") as refused:
+        even_parts(games, groups, workers)
+    assert refused.value.setting == "num_games"
+    assert f"at least {least} games" in str(refused.value)
+
+
+def test_spans_are_complete_events_in_microseconds_on_named_tracks():
+    timeline = Timeline()
+    timeline.span(games_track(1), "step 1", 1.0, 1.5, game_seconds=0.25)
+    timeline.span(POLICY_TRACK, "policy, group 0", 1.25, 1.375, group=0)
+    trace = json.loads(json.dumps(timeline.to_json()))
+    names = {event["tid"]: event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
+    assert names == {1: "games of group 1", 2: "policy"}
+    spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert [(span["tid"], span["ts"], span["dur"]) for span in spans] == [(1, 1e6, 5e5), (2, 1.25e6, 1.25e5)]
+    assert spans[0]["args"] == {"game_seconds": 0.25}
+
+
+def test_only_the_first_spans_are_kept():
+    timeline = Timeline(max_events=2)
+    for place in range(5):
+        timeline.span(POLICY_TRACK, str(place), place, place + 1)
+    spans = [event["name"] for event in timeline.to_json()["traceEvents"] if event["ph"] == "X"]
+    assert spans == ["0", "1"]

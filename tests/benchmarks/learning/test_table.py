@@ -1,14 +1,14 @@
-"""The page says what each run gave, judges bars over all seeds, and hides nothing that is missing."""
+"""The table of results."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from attract_benchmarks.learning.plan import Run, plan_runs
+from attract_benchmarks.learning.plan import Run, Variant, plan_runs
 from attract_benchmarks.learning.record import Record, Row
 from attract_benchmarks.learning.table import render
-from attract_benchmarks.learning.table_cells import states
+from attract_benchmarks.learning.table_cells import returns, states, verdict
 
 
 def row(run: Run, mean: float, *, seconds: float = 10.0, speed: float = 1000.0) -> Row:
@@ -89,3 +89,17 @@ def test_the_page_names_the_states_of_the_code_that_made_our_rows(tmp_path: Path
             record.put(run, replace(row(run, 500.0), code="of another"), "2 cores")
     said = "Our rows by the state of the code: abc (2), an older state, not kept (1)."
     assert said in render(record, runs)
+
+
+ROW = Row(100, [], 100, 1.0, 12.0, 3.0, 9, 100.0)
+"""Its standard error is 3 / sqrt(9) = 1."""
+
+
+def test_a_mean_has_its_standard_error_and_a_gap_says_so() -> None:
+    assert returns([ROW, None]) == "12.0 +- 1.0, not run"
+
+
+def test_a_bar_is_open_until_all_are_run_and_missed_by_one() -> None:
+    assert verdict(Variant("mlp", "MLP", 12), [ROW]) == "yes"
+    assert verdict(Variant("mlp", "MLP", 12), [ROW, None]) == "open"
+    assert verdict(Variant("mlp", "MLP", 12.1), [ROW, None]) == "no"

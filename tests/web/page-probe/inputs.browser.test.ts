@@ -259,7 +259,8 @@ test("a wall after a step says nothing of whether keys are tapped", { tags: ["lo
   expect(taps).toBe(true);
 });
 
-test("all cards of a board are clicked, not only those of one colour", async () => {
+// `make test` has cells that are clicked in a shadow root below.
+test("all cards of a board are clicked, not only those of one colour", { tags: ["long"] }, async () => {
   const colours = ["red", "blue", "green", "red", "blue", "green"];
   const { moves, adapter } = await found(
     `

@@ -15,7 +15,7 @@ from attract.learner.group.store import KeyValueStore
 from attract.schema.learner import Failed, FromLearner, Noted, Published, Ready, Shutdown, Warmup
 from free_port import free_port
 from learner_world import GatewayEnd, SignsFleet, begin_for, train_message
-from learner_zygote import LearnerZygote
+from zygote import fork_learner
 
 HORIZON, SLOTS = 16, 4
 WAIT_SECONDS = 60.0
@@ -26,8 +26,7 @@ LOST_SECONDS = 3.0
 class Trainer:
     """One trainer: its learner process, its own games and run directory."""
 
-    def __init__(self, zygote: LearnerZygote, tmp_path: Path, rank: int, world_size: int) -> None:
-        self._zygote = zygote
+    def __init__(self, tmp_path: Path, rank: int, world_size: int) -> None:
         self.rank = rank
         self.world_size = world_size
         self.notes: list[str] = []
@@ -38,7 +37,7 @@ class Trainer:
         self._start()
 
     def _start(self) -> None:
-        connection, self.pid = self._zygote.start()
+        connection, self.pid = fork_learner()
         self.end = GatewayEnd(connection)
 
     def begin(
@@ -103,8 +102,8 @@ class Trainer:
 
 
 @contextlib.contextmanager
-def group(zygote: LearnerZygote, tmp_path: Path, world_size: int = 2) -> Iterator[list[Trainer]]:
-    trainers = [Trainer(zygote, tmp_path, rank, world_size) for rank in range(world_size)]
+def group(tmp_path: Path, world_size: int = 2) -> Iterator[list[Trainer]]:
+    trainers = [Trainer(tmp_path, rank, world_size) for rank in range(world_size)]
     try:
         yield trainers
     finally:
@@ -142,10 +141,8 @@ def seen(trainer: Trainer) -> float:
     return float(checkpoint.policy["observation_statistics.count"])
 
 
-def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
-    zygote: LearnerZygote, tmp_path: Path
-):
-    with group(zygote, tmp_path) as trainers:
+def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(tmp_path: Path):
+    with group(tmp_path) as trainers:
         ready = warmed_up(trainers, free_port())
         # Different seeds; they begin with the weights of trainer 0 all the same.
         assert ready[0].weights_sha256 == ready[1].weights_sha256
@@ -169,10 +166,8 @@ def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
 
 
 @pytest.mark.parametrize("leaving", [0, 1])
-def test_the_other_trains_on_when_one_has_ended_in_good_order(
-    zygote: LearnerZygote, tmp_path: Path, leaving: int
-):
-    with group(zygote, tmp_path) as trainers:
+def test_the_other_trains_on_when_one_has_ended_in_good_order(tmp_path: Path, leaving: int):
+    with group(tmp_path) as trainers:
         warmed_up(trainers, free_port())
         meet(trainers, [1])
         trainers[leaving].shut_down()
@@ -184,10 +179,8 @@ def test_the_other_trains_on_when_one_has_ended_in_good_order(
         assert "ended" in other.notes[0]
 
 
-def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_back(
-    zygote: LearnerZygote, tmp_path: Path
-):
-    with group(zygote, tmp_path, 3) as trainers:
+def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_back(tmp_path: Path):
+    with group(tmp_path, 3) as trainers:
         port = free_port()
         warmed_up(trainers, port)
         assert len({version for version, _ in meet(trainers, [1])}) == 1
@@ -228,10 +221,8 @@ def first_of(trainers: list[Trainer]) -> str:
     return trainers[0].last.weights_sha256
 
 
-def test_scale_12_each_goes_on_alone_while_trainer_0_is_dead_and_they_meet_again(
-    zygote: LearnerZygote, tmp_path: Path
-):
-    with group(zygote, tmp_path) as (first, other):
+def test_scale_12_each_goes_on_alone_while_trainer_0_is_dead_and_they_meet_again(tmp_path: Path):
+    with group(tmp_path) as (first, other):
         port = free_port()
         warmed_up([first, other], port)
         first.kill()
@@ -255,8 +246,8 @@ def test_scale_12_each_goes_on_alone_while_trainer_0_is_dead_and_they_meet_again
         assert left[1] == 2.0
 
 
-def test_trainers_of_different_networks_are_told_so(zygote: LearnerZygote, tmp_path: Path):
-    with group(zygote, tmp_path) as trainers:
+def test_trainers_of_different_networks_are_told_so(tmp_path: Path):
+    with group(tmp_path) as trainers:
         port = free_port()
         trainers[0].begin(port)
         trainers[1].begin(port, policy={"hidden_sizes": [9]})
@@ -267,8 +258,8 @@ def test_trainers_of_different_networks_are_told_so(zygote: LearnerZygote, tmp_p
             assert "another game or network" in failed.text
 
 
-def test_a_trainer_alone_at_the_rendezvous_gives_up(zygote: LearnerZygote, tmp_path: Path):
-    with group(zygote, tmp_path) as trainers:
+def test_a_trainer_alone_at_the_rendezvous_gives_up(tmp_path: Path):
+    with group(tmp_path) as trainers:
         trainers[1].begin(free_port(), timeout=1.0)
         failed = trainers[1].receive()
         assert isinstance(failed, Failed)

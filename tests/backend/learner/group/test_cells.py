@@ -1,7 +1,7 @@
 import torch
 
 from attract.learner.group.cells import SINGLE_PROCESS, any_rank, ordered_sum, weighted_mean
-from other_cells import Beside
+from cell_processes import Beside
 
 
 def test_a_learner_alone_gets_back_what_it_gave():

@@ -7,9 +7,8 @@ from attract.errors import GroupError
 from attract.learner.checkpoints.checkpoint import Snapshot, versions_in
 from attract.learner.group.leading import broadcast_state, join_update
 from attract.schema.learner import Counters, Export, Train, Warmup
-from cell_processes import part, start_cells
+from cell_processes import Beside, part, start_cells
 from learner_world import LearnerHere, SignsFleet, begin_for, train_message
-from other_cells import Beside
 
 HORIZON, SLOTS = 8, 4
 

@@ -3,7 +3,7 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.group.cells import SINGLE_PROCESS
 from attract.learner.group.moments import merged, variance
-from other_cells import Beside
+from cell_processes import Beside
 
 
 def test_0064_moments_are_those_of_all_rows_together():

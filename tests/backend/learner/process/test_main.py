@@ -14,7 +14,7 @@ import pytest
 from attract.learner.checkpoints.checkpoint import find_newest
 from attract.schema.learner import Failed, Published, Ready, Shutdown, Warmup
 from learner_world import GatewayEnd, LearnerProcess, SignsFleet, begin_for, has_exited, train_message
-from learner_zygote import LearnerZygote
+from zygote import fork_learner
 
 HORIZON, SLOTS = 16, 8
 
@@ -71,15 +71,13 @@ def test_a_learner_that_cannot_go_on_says_why_and_exits_1(fleet: SignsFleet, tmp
         assert "learner of " in said and "there is no such setting" in said and "Traceback" not in said
 
 
-def learner_of(zygote: LearnerZygote, die_at_write: int = 0) -> tuple[GatewayEnd, int]:
-    connection, pid = zygote.start(die_at_write=die_at_write)
+def learner_of(die_at_write: int = 0) -> tuple[GatewayEnd, int]:
+    connection, pid = fork_learner(die_at_write=die_at_write)
     return GatewayEnd(connection), pid
 
 
-def test_D1_a_failing_disk_ends_the_learner_with_a_reason(
-    zygote: LearnerZygote, fleet: SignsFleet, tmp_path: Path
-):
-    learner, pid = learner_of(zygote)
+def test_D1_a_failing_disk_ends_the_learner_with_a_reason(fleet: SignsFleet, tmp_path: Path):
+    learner, pid = learner_of()
     with learner:
         learner.send(begin_for(fleet, tmp_path / "run"))
         learner.receive()
@@ -90,8 +88,8 @@ def test_D1_a_failing_disk_ends_the_learner_with_a_reason(
         assert has_exited(pid, 10)
 
 
-def test_nonsense_on_the_socket_ends_the_learner_with_a_reason(zygote: LearnerZygote):
-    connection, pid = zygote.start()
+def test_nonsense_on_the_socket_ends_the_learner_with_a_reason():
+    connection, pid = fork_learner()
     connection.sendall(b"\x01\x00\x00\x00\xc1")
     with GatewayEnd(connection) as learner:
         failed = learner.receive()
@@ -99,8 +97,8 @@ def test_nonsense_on_the_socket_ends_the_learner_with_a_reason(zygote: LearnerZy
         assert has_exited(pid, 10)
 
 
-def test_a_first_message_that_is_not_begin_is_refused(zygote: LearnerZygote):
-    learner, pid = learner_of(zygote)
+def test_a_first_message_that_is_not_begin_is_refused():
+    learner, pid = learner_of()
     with learner:
         learner.send(Warmup(rows=[]))
         failed = learner.receive()
@@ -108,20 +106,16 @@ def test_a_first_message_that_is_not_begin_is_refused(zygote: LearnerZygote):
         assert has_exited(pid, 10)
 
 
-def test_a_closed_socket_ends_an_idle_learner_at_once(
-    zygote: LearnerZygote, fleet: SignsFleet, tmp_path: Path
-):
-    learner, pid = learner_of(zygote)
+def test_a_closed_socket_ends_an_idle_learner_at_once(fleet: SignsFleet, tmp_path: Path):
+    learner, pid = learner_of()
     with learner:
         learner.send(begin_for(fleet, tmp_path / "run"))
         learner.receive()
     assert has_exited(pid, 2)
 
 
-def test_a_closed_socket_ends_a_learner_in_the_middle_of_a_long_update(
-    zygote: LearnerZygote, fleet: SignsFleet, tmp_path: Path
-):
-    learner, pid = learner_of(zygote)
+def test_a_closed_socket_ends_a_learner_in_the_middle_of_a_long_update(fleet: SignsFleet, tmp_path: Path):
+    learner, pid = learner_of()
     with learner:
         learner.send(
             begin_for(
@@ -184,8 +178,7 @@ def test_a_learner_dies_with_its_parent_within_two_seconds(
 class KilledRun:
     """One run, gone on with by learner after learner, each killed; checks that nothing announced is lost."""
 
-    def __init__(self, zygote: LearnerZygote, fleet: SignsFleet, run_dir: Path) -> None:
-        self._zygote = zygote
+    def __init__(self, fleet: SignsFleet, run_dir: Path) -> None:
         self._fleet = fleet
         self._run_dir = run_dir
         self.announced: dict[int, str] = {}
@@ -202,7 +195,7 @@ class KilledRun:
             die_at_write: killed at this fsync or rename.
             kill_after_seconds: killed this long after the last of its updates was asked for.
         """
-        learner, pid = learner_of(self._zygote, die_at_write)
+        learner, pid = learner_of(die_at_write)
         try:
             learner.send(begin_for(self._fleet, self._run_dir, resume=bool(self.announced)))
             last = learner.receive()
@@ -243,9 +236,9 @@ class KilledRun:
 
 
 def test_D1_an_announced_version_survives_a_kill_at_every_write_of_an_update(
-    zygote: LearnerZygote, fleet: SignsFleet, tmp_path: Path
+    fleet: SignsFleet, tmp_path: Path
 ):
-    run = KilledRun(zygote, fleet, tmp_path / "run")
+    run = KilledRun(fleet, tmp_path / "run")
     assert not run.life(2)
     # A checkpoint is 6 writes: three files, their folder, the rename, the folder above. Two updates are hit.
     deaths = [run.life(2, die_at_write=number) for number in range(1, 14)]
@@ -253,13 +246,11 @@ def test_D1_an_announced_version_survives_a_kill_at_every_write_of_an_update(
     assert not run.life(1)
 
 
-def test_D1_an_announced_version_survives_kills_at_random_moments(
-    zygote: LearnerZygote, fleet: SignsFleet, tmp_path: Path
-):
+def test_D1_an_announced_version_survives_kills_at_random_moments(fleet: SignsFleet, tmp_path: Path):
     seed = 20261121
     print(f"seed {seed}")
     moments = random.Random(seed)
-    run = KilledRun(zygote, fleet, tmp_path / "run")
+    run = KilledRun(fleet, tmp_path / "run")
     assert not run.life(5)
     # Sets `update_seconds` to what the first update of a life takes: longer than those after it.
     assert not run.life(1)

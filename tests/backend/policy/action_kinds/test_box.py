@@ -6,7 +6,7 @@ import torch
 from attract.errors import ConfigurationError
 from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.policy.action_kinds.table import resolve_distribution
-from distribution_reference import assert_as_reference, normal_numbers
+from policies import assert_as_reference, normal_numbers
 
 
 def test_P6_the_density_is_torchs_at_what_was_sampled_however_far_outside():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attract.policy.action_kinds.multi_binary import Bernoulli
-from distribution_reference import assert_as_reference, normal_numbers
+from policies import assert_as_reference, normal_numbers
 
 
 def test_bits_agree_with_torchs():

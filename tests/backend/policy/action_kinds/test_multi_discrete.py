@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attract.policy.action_kinds.multi_discrete import MultiCategorical
-from distribution_reference import assert_as_reference, normal_numbers
+from policies import assert_as_reference, normal_numbers
 
 NVEC = [2, 5, 3]
 

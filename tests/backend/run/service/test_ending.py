@@ -7,9 +7,7 @@ from typing import Any
 from attract.runs.lock import is_locked
 from attract.schema import learner as ipc
 from fake_learner import FakeLearner
-from gateway_world import gateway
-from service_run import WAIT_SECONDS, finished, kinds, trained, until_update
-from started_run import start_run
+from gateway_world import WAIT_SECONDS, finished, gateway, kinds, start_run, trained, until_update
 
 
 async def test_the_goal_is_confirmed_by_an_evaluation_of_one_version(tmp_path: Path):

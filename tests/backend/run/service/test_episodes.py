@@ -10,10 +10,8 @@ import pytest
 from attract.runs.episodes import FOLDER, EpisodeStore, NewEpisode
 from attract.schema.game_messages import GameFailed
 from attract.schema.recorded_episode import EpisodeEntry, RecordedEpisode
-from gateway_world import SMALL, GatewayWorld, gateway
+from gateway_world import SMALL, WAIT_SECONDS, GatewayWorld, finished, gateway, kinds, start_run
 from recorded_episodes import recorded
-from service_run import WAIT_SECONDS, finished, kinds
-from started_run import start_run
 
 RETURNS = [4.0, 1.0, 9.0]
 

@@ -9,8 +9,7 @@ from attract.schema import learner as ipc
 from attract.schema.api import GameReport, RunView
 from attract.schema.messages import GameFailed
 from fake_learner import FakeLearner
-from gateway_world import gateway
-from service_run import WAIT_SECONDS, finished, kinds, until_update
+from gateway_world import WAIT_SECONDS, finished, gateway, kinds, until_update
 
 BROKEN = GameFailed(
     run_id="set by the host",

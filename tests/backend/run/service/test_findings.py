@@ -4,10 +4,8 @@ from pathlib import Path
 
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import RandomPlay, RunView
-from gateway_world import GatewayWorld, gateway
-from service_run import finished, kinds, until_update
+from gateway_world import GatewayWorld, finished, gateway, kinds, start_run, until_update
 from socket_fleet import DESCRIPTION, random_play
-from started_run import start_run
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 """Rewards of every step of the fake learner's updates."""

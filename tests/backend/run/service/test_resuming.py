@@ -12,10 +12,8 @@ from attract.errors import ConfigurationError
 from attract.runs.metrics import MetricsStore
 from attract.schema.philox import derive_seed
 from attract.schema.spaces import DiscreteSpace
-from gateway_world import GatewayWorld, gateway
-from service_run import finished, until_update
+from gateway_world import GatewayWorld, finished, gateway, start_run, until_update
 from socket_fleet import DESCRIPTION
-from started_run import start_run
 
 
 async def test_D2_a_resumed_run_goes_on_with_its_own_settings_and_counters(tmp_path: Path):

@@ -10,9 +10,7 @@ import pytest
 from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.schema import learner as ipc
 from attract.schema.api import EvaluationView
-from gateway_world import SMALL, gateway
-from service_run import WAIT_SECONDS, finished
-from started_run import start_run
+from gateway_world import SMALL, WAIT_SECONDS, finished, gateway, start_run
 
 
 async def test_one_run_at_a_time(tmp_path: Path):

@@ -10,8 +10,7 @@ from attract.runs.lock import is_locked
 from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
 from attract.schema.api import PolicyView
-from gateway_world import gateway
-from service_run import WAIT_SECONDS, finished, trained
+from gateway_world import WAIT_SECONDS, finished, gateway, trained
 
 
 @pytest.mark.alone  # Two workers that are equally fast get equal leases.

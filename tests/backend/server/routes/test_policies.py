@@ -5,8 +5,7 @@ from pathlib import Path
 
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
-from gateway_world import GatewayWorld
-from service_run import until_update
+from gateway_world import GatewayWorld, until_update
 
 
 async def test_a_run_says_which_models_can_be_had_and_is_listed_without_its_settings(world: GatewayWorld):

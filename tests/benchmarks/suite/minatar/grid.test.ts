@@ -6,13 +6,10 @@ import breakout from "../../../../benchmarks/suite/minatar/breakout.ts";
 import { FIRE, LEFT, RIGHT, StickyActions } from "../../../../benchmarks/suite/minatar/grid.ts";
 import spaceInvaders from "../../../../benchmarks/suite/minatar/space-invaders.ts";
 import { checkGame } from "../../../../web/sdk/src/check.ts";
+import type { GameDefinition } from "../../../../web/sdk/src/index.ts";
 import { drawing } from "./given-draws.ts";
 
-test.each([
-  ["breakout", breakout, [10, 10, 4]],
-  ["asterix", asterix, [10, 10, 4]],
-  ["space-invaders", spaceInvaders, [10, 10, 6]],
-])("%s conforms", (_, game, shape) => {
+function conforms(game: GameDefinition, shape: number[]): void {
   const report = checkGame(game, {
     steps: 500,
     now: performance.now.bind(performance),
@@ -21,6 +18,14 @@ test.each([
   // Actions without effect are MinAtar's: each game has all six.
   expect(report.findings.filter(({ id }) => id !== "action-without-effect")).toEqual([]);
   expect(report.description!.observation).toMatchObject({ shape, dtype: "uint8" });
+}
+
+test("breakout conforms", () => conforms(breakout, [10, 10, 4]));
+
+// `make test` has their kind above.
+test("asterix and space-invaders conform", { tags: ["long"] }, () => {
+  conforms(asterix, [10, 10, 4]);
+  conforms(spaceInvaders, [10, 10, 6]);
 });
 
 test("one action in ten is the last one again", () => {

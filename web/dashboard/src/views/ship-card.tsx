@@ -11,7 +11,7 @@ export function ShipCard({ run }: { run: RunView }) {
   const command = commandOf(run);
   const snippet = command ?? snippetOf(run);
   const files = [
-    { name: "agent.js", path: "/agent.js" },
+    { name: "agent.js", path: "agent.js" },
     ...policyIdsOf(seatsOf(run)).map((policyId) => ({
       name: modelFileOf(policyId),
       path: policyPath(run.run_id, "latest", policyId),
