@@ -75,6 +75,7 @@ WRONG = [
     ("train --resume --run-id gone", "there is no run gone in "),
     ("train cartpole --seed -1", "--seed: must be a whole number, at least 0 (got -1)"),
     ("train cartpole --ppo.gamma 1.5", "--ppo.gamma: must be a number from 0 to 1 (got 1.5)"),
+    ("train cartpole --ppo 3", "--ppo: has settings of its own: "),
     ("train cartpole --preset nonsense", "--preset: must be default, "),
     ("train cartpole --until-return abc", "--until-return: must be a number, or none (got 'abc')"),
     ("train cartpole --resume --run-id gone", "there is no run gone in "),

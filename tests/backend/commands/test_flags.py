@@ -49,10 +49,10 @@ def _is_nullable(schema: Mapping[str, Any]) -> bool:
 
 
 def test_a_flag_takes_none() -> None:
-    words = "train cartpole --ppo.target-kl none --max-workers none --workers 3"
+    words = "train cartpole --ppo.target-kl none --max-workers none --workers 3 --ppo.no-normalize-rewards"
     _, bound, _ = cli.app.parse_args(words, exit_on_error=False, print_error=False)
     given = bound.arguments
-    assert given["settings"] == {"ppo": {"target_kl": "none"}}
+    assert given["settings"] == {"ppo": {"target_kl": "none", "normalize_rewards": False}}
     assert (given["options"].max_workers, given["options"].workers) == ("none", "3")
 
 
@@ -70,6 +70,7 @@ MISTAKES = [
         "train cartpole --policy.hidden-sizes 64 32",
         "one word with commas, for example --policy.hidden-sizes 64,64",
     ),
+    ("train cartpole extra", "unexpected 'extra'"),
     ("evall x", 'Did you mean "eval"?'),
     ("eval x --episodes 0", "--episodes"),
 ]

@@ -65,5 +65,7 @@ def test_settings_are_shown_only_by_help_all(name: str, page: Callable[..., str]
         assert flag not in re.findall(r"^│ (--\S+)", short, re.MULTILINE), flag
         assert flag in re.findall(r"^│ (--\S+)", long, re.MULTILINE), flag
     assert HELP_ALL in short
+    words = " ".join(long.replace("│", " ").split())
+    assert "[default: 0.99]" in words and "[default: (64, 64)]" in words
     for flag in ("--seed", "--preset", "--until-return"):
         assert flag in re.findall(r"^│ (--\S+)", short, re.MULTILINE), flag
