@@ -146,14 +146,14 @@ def test_another_algorithm_says_how_a_run_collects_and_what_its_plan_is(
     config = collection_config(settings, "r", GAME).fitted(DESCRIPTION)
     assert (config.horizon, config.rollout_segments, config.settings.warmup_steps) == (5, 2, 0)
     directory = RunDirectory.create(tmp_path, "r")
-    store = create_store(settings, config, directory, DESCRIPTION)
+    store = create_store(settings, config, directory)
     assert store.layout.horizon == 5
     store.close(unlink=True)
     with pytest.raises(ConfigurationError, match="algorithm: it trains alone"):
         check_for_cells(settings)
     number = DESCRIPTION.model_copy(update={"action": BoxSpace(shape=[1], low=-1, high=1)})
     with pytest.raises(ConfigurationError, match="algorithm: numbers have no greedy one"):
-        create_store(settings, config, directory, number)
+        create_store(settings, collection_config(settings, "r", GAME).fitted(number), directory)
     directory.close()
     assert settings.hyperparameters.model_dump()["schedule_steps"] == 77
     printed = plan_lines(settings, DESCRIPTION, GAME)

@@ -49,7 +49,7 @@ def test_S1_E9_the_benchmarks_batch_fills_and_trains(tmp_path: Path) -> None:
         schedule="sync",
     )
     driven = StoredCore(config, description, slots_per_block=255)
-    driven.store = SegmentStore.create(tmp_path / "store", config.store_layout(description))
+    driven.store = SegmentStore.create(tmp_path / "store", config.fitted(description).store_layout())
     driven.host(max_workers=NUM_WORKERS)
     for index in range(NUM_WORKERS):
         driven.join(10 + index, index).breaks = True

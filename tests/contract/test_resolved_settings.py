@@ -64,12 +64,12 @@ def used_by(settings: RunSettings, game: str, description: GameDescription) -> d
     reference = GameReference(name=game, sha256="a" * 64, url=f"games/{game}.js")
     config = collection_config(settings, "run", reference).fitted(description)
     policy = build_policy(settings.policy, description)
-    (segments,) = config.batch_targets(description).values()
+    (segments,) = config.batch_targets.values()
     common = {
         "collection.instances_per_worker": config.num_instances,
         "collection.max_workers": config.row_workers,
         "collection.seats": ", ".join(["main"] * description.num_agents),
-        "collection.desync_steps": config.desync_limit(description),
+        "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
         "collection.max_policy_lag": config.settings.policy_lag,
         f"{settings.algorithm}.batch_segments": segments,

@@ -1,7 +1,7 @@
 """Configuration of the collection core, and the check that a fleet can satisfy it (rule S1)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -109,7 +109,7 @@ class CollectionConfig:
         collection = self.settings.model_copy(update=changes)
         return replace(self, run=self.run.model_copy(update={"collection": collection}))
 
-    def fitted(self, description: GameDescription) -> Self:
+    def fitted(self, description: GameDescription) -> "FittedConfig":
         """The same for a game that is known now: with a number of instances.
 
         Unless told, a worker has `USUAL_INSTANCES` (`PAGE_INSTANCES`), or by halves fewer, until the
@@ -126,9 +126,33 @@ class CollectionConfig:
                 setting="collection.inference",
                 fix="leave it at worker",
             )
-        return self._with_instances(description)._with_room(description)
+        own = {each.name: getattr(self, each.name) for each in fields(CollectionConfig)}
+        return FittedConfig(**own, description=description).with_instances().with_room()
 
-    def _with_room(self, description: GameDescription) -> Self:
+    @property
+    def row_workers(self) -> int:
+        """Number of workers that rows are kept for; at least as many as are expected."""
+        return max(self.num_workers, self.settings.max_workers or 0)
+
+    @property
+    def recorded_every(self) -> int:
+        """Versions from one whose training episodes are kept to the next; 0: none are."""
+        recording = self.run.recording
+        return recording.every_updates if recording.keeps and not self.num_groups else 0
+
+    @property
+    def policy_layout(self) -> PolicyLayout:
+        """What the policy adds to a segment: its packed recurrent state (rule S3)."""
+        return PolicyLayout({"state": (self.state_size,)} if self.state_size else {})
+
+
+@dataclass(frozen=True)
+class FittedConfig(CollectionConfig):
+    """A configuration for a game that is known, as `CollectionConfig.fitted` makes it."""
+
+    description: GameDescription = field(kw_only=True)
+
+    def with_room(self) -> Self:
         """With `max_workers`: unless told, `USUAL_GROWTH` times the expected, by halves fewer of large rows.
 
         Central inference cuts its groups for the expected workers alone.
@@ -140,43 +164,36 @@ class CollectionConfig:
         growth = USUAL_GROWTH
         while growth > 1:
             room = self.with_settings(max_workers=growth * self.num_workers)
-            if room.growth_bytes(description) <= GROWTH_BYTES:
+            if room.growth_bytes <= GROWTH_BYTES:
                 return room
             growth //= 2
         return self.with_settings(max_workers=self.num_workers)
 
-    def _with_instances(self, description: GameDescription) -> Self:
+    def with_instances(self) -> Self:
+        """With `instances_per_worker`, as `fitted` says."""
         if self.settings.instances_per_worker is not None:
             return self
-        steps = (self.total_steps or EXPECTED_STEPS) // (description.num_agents * self.num_workers)
-        for_episodes = steps // max(1, self.time_limit(description))
+        steps = (self.total_steps or EXPECTED_STEPS) // (self.description.num_agents * self.num_workers)
+        for_episodes = steps // max(1, self.time_limit)
         for_updates = steps // (self.horizon * self.rollout_segments * MIN_UPDATES)
         most = min(for_episodes, max(for_updates, MIN_INSTANCES_FOR_UPDATES))
-        chosen = USUAL_INSTANCES if description.page is None else PAGE_INSTANCES
+        chosen = USUAL_INSTANCES if self.description.page is None else PAGE_INSTANCES
         while chosen > most and chosen > max(MIN_INSTANCES, self.num_groups):
             chosen //= 2
         return self.with_settings(instances_per_worker=max(chosen, self.num_groups))
 
     @property
-    def row_workers(self) -> int:
-        """Number of workers that rows are kept for; at least as many as are expected."""
-        return max(self.num_workers, self.settings.max_workers or 0)
-
-    def growth_bytes(self, description: GameDescription) -> int:
+    def growth_bytes(self) -> int:
         """Bytes of the store that are kept for more workers than expected."""
-        layout = StoreLayout.for_run(description, self.policy_layout, self.horizon, 1)
+        layout = StoreLayout.for_run(self.description, self.policy_layout, self.horizon, 1)
         expected = self.with_settings(max_workers=self.num_workers)
-        more = self.store_capacity(description) - expected.store_capacity(description)
+        more = self.store_capacity - expected.store_capacity
         return more * layout.row_bytes
 
     @property
     def num_instances(self) -> int:
-        """Games of each worker. Raises: RuntimeError: before the configuration was fitted to a game."""
-        if self.settings.instances_per_worker is None:
-            raise RuntimeError(
-                "expected a configuration fitted to its game, this one has no number of instances"
-            )
-        return self.settings.instances_per_worker
+        """Games of each worker."""
+        return self.settings.instances_per_worker or 0
 
     @property
     def group_sizes(self) -> list[int]:
@@ -184,57 +201,54 @@ class CollectionConfig:
         cuts = [self.num_instances * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)]
         return [end - start for start, end in pairwise(cuts)]
 
-    def slots_per_worker(self, description: GameDescription) -> int:
+    @property
+    def slots_per_worker(self) -> int:
         """Slots of each worker: instances times agents."""
-        return self.num_instances * description.num_agents
+        return self.num_instances * self.description.num_agents
 
-    def batch_target(self, description: GameDescription, num_workers: int = 0) -> int:
+    def batch_target(self, num_workers: int = 0) -> int:
         """`batch_segments`, or its default: one rollout of the expected fleet, or of a larger one here.
 
         `num_workers`: who is here; up to `max_workers` of them make the batch larger. Were it not to grow,
         they would wait: no lease may be issued more than a batch or two ahead of the learner.
         """
         workers = max(self.num_workers, min(num_workers, self.row_workers))
-        return self.batch_segments or workers * self.slots_per_worker(description) * self.rollout_segments
-
-    def lease_segments(self, description: GameDescription) -> int:
-        """Segments per slot with which one lease per expected worker fills a batch; at least a rollout."""
-        slots = self.num_workers * self.slots_per_worker(description)
-        return max(self.rollout_segments, math.ceil(self.batch_target(description) / slots))
-
-    def time_limit(self, description: GameDescription) -> int:
-        """The game's own time limit in steps; 0 without one."""
-        if description.max_steps is not None:
-            return description.max_steps
-        if description.max_seconds is None:
-            return 0
-        return max(1, round(description.max_seconds / description.seconds_per_step))
+        return self.batch_segments or workers * self.slots_per_worker * self.rollout_segments
 
     @property
-    def recorded_every(self) -> int:
-        """Versions from one whose training episodes are kept to the next; 0: none are."""
-        recording = self.run.recording
-        return recording.every_updates if recording.keeps and not self.num_groups else 0
+    def lease_segments(self) -> int:
+        """Segments per slot with which one lease per expected worker fills a batch; at least a rollout."""
+        slots = self.num_workers * self.slots_per_worker
+        return max(self.rollout_segments, math.ceil(self.batch_target() / slots))
 
-    def longest_episode(self, description: GameDescription) -> int:
+    @property
+    def time_limit(self) -> int:
+        """The game's own time limit in steps; 0 without one."""
+        if self.description.max_steps is not None:
+            return self.description.max_steps
+        if self.description.max_seconds is None:
+            return 0
+        return max(1, round(self.description.max_seconds / self.description.seconds_per_step))
+
+    @property
+    def longest_episode(self) -> int:
         """Steps after which an evaluation episode is stopped."""
-        return self.time_limit(description) or ENDLESS_STEPS
+        return self.time_limit or ENDLESS_STEPS
 
-    def desync_limit(self, description: GameDescription) -> int:
+    @property
+    def desync_limit(self) -> int:
         """Range of rule E7's cut in steps, 0 when off."""
-        return (
-            (self.settings.desync_steps or self.time_limit(description))
-            if self.settings.desync_episodes
-            else 0
-        )
+        return (self.settings.desync_steps or self.time_limit) if self.settings.desync_episodes else 0
 
-    def warmup_segments(self, description: GameDescription) -> int:
+    @property
+    def warmup_segments(self) -> int:
         """Segments per slot of the warm-up rollout, which is no longer than the run; 0 is none."""
-        slots = self.num_workers * self.slots_per_worker(description)
+        slots = self.num_workers * self.slots_per_worker
         steps = min(self.settings.warmup_steps, self.total_steps or self.settings.warmup_steps)
         return math.ceil(steps / (slots * self.horizon))
 
-    def store_capacity(self, description: GameDescription) -> int:
+    @property
+    def store_capacity(self) -> int:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
 
         In `async` one more batch waits, and with `prefetch` more leases are in flight. Each part counts at
@@ -242,56 +256,56 @@ class CollectionConfig:
         up. Even more workers share these rows: a lease reserves its rows when it is issued, and waits when
         there are none.
         """
-        expected = self.num_workers * self.slots_per_worker(description)
-        lease = max(self.lease_segments(description), self.warmup_segments(description)) * expected
-        lease = max(lease, self.row_workers * self.slots_per_worker(description) * self.rollout_segments)
+        expected = self.num_workers * self.slots_per_worker
+        lease = max(self.lease_segments, self.warmup_segments) * expected
+        lease = max(lease, self.row_workers * self.slots_per_worker * self.rollout_segments)
         num_batches = 3 if self.settings.schedule == "async" else 2
-        batch = max(self.batch_target(description, self.row_workers), lease)
+        batch = max(self.batch_target(self.row_workers), lease)
         return num_batches * batch + (1 + max(1, self.settings.prefetch)) * lease
 
-    def seating(self, description: GameDescription) -> Seating:
+    @property
+    def seating(self) -> Seating:
         """Who plays which agent."""
-        return Seating(self.settings.seats or (MAIN,) * description.num_agents)
+        return Seating(self.settings.seats or (MAIN,) * self.description.num_agents)
 
-    def batch_targets(self, description: GameDescription) -> dict[str, int]:
+    @property
+    def batch_targets(self) -> dict[str, int]:
         """Segments each policy gets of a batch, by its id: every lease gives each those of all its slots."""
-        seating, segments = self.seating(description), self.batch_target(description)
+        seating, segments = self.seating, self.batch_target()
         return {
             policy_id: segments * len(seating.agents_of(policy_id)) // len(seating.seats)
             for policy_id in seating.policy_ids
         }
 
-    @property
-    def policy_layout(self) -> PolicyLayout:
-        """What the policy adds to a segment: its packed recurrent state (rule S3)."""
-        return PolicyLayout({"state": (self.state_size,)} if self.state_size else {})
-
-    def store_layout(self, description: GameDescription) -> StoreLayout:
+    def store_layout(self) -> StoreLayout:
         """Layout of this run's store. Raises: ConfigurationError: as `check_satisfiable`."""
-        check_satisfiable(self, description)
-        capacity = self.store_capacity(description)
-        return StoreLayout.for_run(description, self.policy_layout, self.horizon, capacity)
+        check_satisfiable(self)
+        capacity = self.store_capacity
+        return StoreLayout.for_run(self.description, self.policy_layout, self.horizon, capacity)
 
-    def segment_bytes(self, description: GameDescription, horizon: int | None = None) -> int:
+    def segment_bytes(self, horizon: int | None = None) -> int:
         """Most bytes a segment of this run can take on the wire; `horizon` replaces the configured one."""
-        return segment_bytes(description, horizon or self.horizon, self.state_size)
+        return segment_bytes(self.description, horizon or self.horizon, self.state_size)
 
-    def frame_bytes(self, description: GameDescription, *, is_local: bool = True) -> int:
+    def frame_bytes(self, *, is_local: bool = True) -> int:
         """`max_frame_bytes` of a worker: room for a block, or what cannot be cut where that is larger."""
-        largest = max(self.segment_bytes(description), self.observe_bytes(description))
+        largest = max(self.segment_bytes(), self.observe_bytes)
         wanted = BLOCK_BYTES if is_local else FAR_BLOCK_BYTES
         return max(min(wanted, self.max_frame_bytes), largest + FRAME_OVERHEAD_BYTES)
 
-    def observe_bytes(self, description: GameDescription) -> int:
+    @property
+    def observe_bytes(self) -> int:
         """Most bytes of an `observe` of central inference: the largest group's games all end at once."""
-        layout = StoreLayout.for_run(description, PolicyLayout(), 1, 1)
+        layout = StoreLayout.for_run(self.description, PolicyLayout(), 1, 1)
         seen = sum(
             math.prod(field.shape) * np.dtype(field.dtype).itemsize
             for field in layout.fields
             if field.kind == "step" and (field.name.startswith("obs.") or field.name == "action_mask")
         )
         # Each observation twice, the second as it was before the reset.
-        per_game = description.num_agents * (2 * seen + OBSERVE_SLOT_BYTES) + episode_bytes(description)
+        per_game = self.description.num_agents * (2 * seen + OBSERVE_SLOT_BYTES) + episode_bytes(
+            self.description
+        )
         return max(self.group_sizes, default=0) * per_game
 
 
@@ -323,11 +337,12 @@ def segment_bytes(description: GameDescription, horizon: int, state_size: int = 
     return horizon * (per_step + state + episode // 8) + per_row + state + episode + kinds
 
 
-def check_satisfiable(config: CollectionConfig, description: GameDescription) -> None:
+def check_satisfiable(config: FittedConfig) -> None:
     """Refuse what no fleet could satisfy (rule S1).
 
     Raises: ConfigurationError: with the numbers and the nearest settings that work.
     """
+    description = config.description
     if len(config.settings.seats) not in (0, description.num_agents):
         raise ConfigurationError(
             f"{len(config.settings.seats)} seats for the {description.num_agents} agents of {description.id}",
@@ -341,14 +356,14 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             fix="`worker` plays with several",
         )
     limit = min(MAX_SEGMENT_BYTES, config.max_frame_bytes - FRAME_OVERHEAD_BYTES)
-    size = config.segment_bytes(description)
+    size = config.segment_bytes()
     if size > limit:
         low, high = 1, config.horizon
         while high - low > 1:
             middle = (low + high) // 2
-            fits = config.segment_bytes(description, middle) <= limit
+            fits = config.segment_bytes(middle) <= limit
             low, high = (middle, high) if fits else (low, middle)
-        if config.segment_bytes(description, low) > limit:
+        if config.segment_bytes(low) > limit:
             raise ConfigurationError(
                 f"one step of {description.id} has more than the {limit} bytes of a segment",
                 setting=f"{config.run.algorithm}.horizon",
@@ -367,7 +382,7 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             setting="collection.async_factor",
             fix=f"the largest that works is {config.num_instances}",
         )
-    observed = config.observe_bytes(description)
+    observed = config.observe_bytes
     if observed > limit:
         games = max(config.group_sizes)
         fits = max(1, games * limit // observed)
@@ -377,11 +392,11 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             setting="collection.instances_per_worker",
             fix=f"the largest that works with {config.num_groups} groups is {fits * config.num_groups}",
         )
-    slots = config.slots_per_worker(description)
+    slots = config.slots_per_worker
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers
-    if config.lease_segments(description) > MAX_LEASE_SEGMENTS:
+    if config.lease_segments > MAX_LEASE_SEGMENTS:
         raise ConfigurationError(
-            f"{config.batch_target(description)} segments are too many: one lease for each of "
+            f"{config.batch_target()} segments are too many: one lease for each of "
             f"{config.num_workers} workers with {slots} slots gives at most {most}",
             setting=f"{config.run.algorithm}.batch_segments",
             fix=f"the largest that works is {most}; or use more workers or instances",

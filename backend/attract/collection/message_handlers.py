@@ -232,10 +232,10 @@ def describe_deadline(state: CollectionState) -> float | None:
 
 def learn_game(state: CollectionState, description: GameDescription) -> None:
     """The game is known from here on: every host is told to play it."""
-    state.config = state.config.fitted(description)
-    state.fleet.num_instances = state.config.num_instances
-    check_satisfiable(state.config, description)
-    state.described = Described(state.config, description, state.book)
+    state.config = config = state.config.fitted(description)
+    state.fleet.num_instances = config.num_instances
+    check_satisfiable(config)
+    state.described = Described(config, state.book)
     state.describing = None
     state.emit(GameKnown(description))
     for host in state.fleet.hosts.values():

@@ -31,7 +31,7 @@ def plan(state: CollectionState, now: float) -> None:
 
 def _plan(state: CollectionState, described: Described, now: float) -> None:
     _admit_workers(state, described, now)
-    described.target = state.config.batch_target(described.description, len(state.fleet.awaited()))
+    described.target = described.config.batch_target(len(state.fleet.awaited()))
     _warm_up(state, described, now)
     if state.learner.has_version:
         _start_update(state, described, now)
@@ -61,7 +61,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
         return
     if not state.start_barrier.is_open or state.paused:
         return
-    num_segments = state.config.warmup_segments(described.description)
+    num_segments = described.config.warmup_segments
     deadline = warmup_deadline(state)
     is_over = deadline is not None and now >= deadline
     if num_segments and state.warmup_since is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.batches import AcceptedBlock, ClosedBatch
-from attract.collection.config import CollectionConfig
+from attract.collection.config import CollectionConfig, FittedConfig
 from attract.collection.effects import (
     Effect,
     EpisodesCounted,
@@ -27,26 +27,26 @@ from attract.collection.trust.verdict import Conduct, FailureCount
 from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import BeginningStage, GameReport
 from attract.schema.episodes import Episodes
-from attract.schema.game import GameDescription
 from attract.schema.messages import LeaseVoid, Purpose, Recording, ReplayOrder, ToBrowser
 
 
 class Described:
     """What exists once the game is known: rows, pools and the schedule."""
 
-    def __init__(self, config: CollectionConfig, description: GameDescription, book: LeaseBook) -> None:
-        self.description = description
-        self.target = config.batch_target(description)
+    def __init__(self, config: FittedConfig, book: LeaseBook) -> None:
+        self.config = config
+        self.description = description = config.description
+        self.target = config.batch_target()
         """Rule S1's, for the fleet that is here."""
-        self.seating = config.seating(description)
+        self.seating = config.seating
         self.bounds = Bounds(description)
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), self.bounds)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity, self.bounds)
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
         self.counts_at_arrival = config.settings.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
-        self.schedule = resolve_schedule(config, config.slots_per_worker(description))
+        self.schedule = resolve_schedule(config, config.slots_per_worker)
 
 
 class CollectionState:
@@ -161,7 +161,7 @@ class CollectionState:
         """Give a worker a lease, with a row kept for each of its segments; a replay writes none."""
         agents = described.description.num_agents
         slots = len(worker.instance_ids) * agents
-        longest = self.config.longest_episode(described.description)
+        longest = described.config.longest_episode
         lease = self.book.issue(
             worker_id=worker.worker_id,
             purpose=purpose,
@@ -206,7 +206,7 @@ class CollectionState:
     def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
         """Tell a worker of its lease; it plays none twice, so repeating is harmless."""
         evaluation = self.evaluation_of(lease)
-        message = lease_message(self.config, described.description, lease, evaluation)
+        message = lease_message(described.config, lease, evaluation)
         self.send(worker.connection_id, message)
 
     def evaluation_of(self, lease: Lease) -> Evaluation | None:
@@ -316,7 +316,7 @@ class CollectionState:
 
     def welcome(self, described: Described, worker: Worker) -> None:
         """Tell a worker that it is admitted."""
-        self.send(worker.connection_id, welcome_message(self.config, described.description, worker))
+        self.send(worker.connection_id, welcome_message(described.config, worker))
 
     def send_policy(self, worker: Worker, version: int, now: float) -> None:
         """Publish a version to one worker: each of its policies, one at a time."""

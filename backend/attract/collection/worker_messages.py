@@ -1,32 +1,29 @@
 """The messages that tell a worker what to do: its welcome and its leases."""
 
-from attract.collection.config import CollectionConfig
+from attract.collection.config import FittedConfig
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease
-from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeOrder, Seat, WelcomeWorker
 from attract.schema.messages import Lease as LeaseMessage
 
 
-def welcome_message(config: CollectionConfig, description: GameDescription, worker: Worker) -> WelcomeWorker:
+def welcome_message(config: FittedConfig, worker: Worker) -> WelcomeWorker:
     """What a worker must know to take part; the same whenever it comes back."""
     return WelcomeWorker(
         run_id=config.run_id,
         worker_id=worker.worker_id,
         game=config.game,
-        description=description,
+        description=config.description,
         instance_ids=list(worker.instance_ids),
         seed=config.stream_seed,
         horizon=config.horizon,
-        max_frame_bytes=config.frame_bytes(description, is_local=worker.tier == "local"),
+        max_frame_bytes=config.frame_bytes(is_local=worker.tier == "local"),
         state_size=config.state_size,
     )
 
 
-def lease_message(
-    config: CollectionConfig, description: GameDescription, lease: Lease, evaluation: Evaluation | None
-) -> LeaseMessage:
+def lease_message(config: FittedConfig, lease: Lease, evaluation: Evaluation | None) -> LeaseMessage:
     """The order itself; `evaluation` is that of an `evaluate` lease."""
     seats = [
         Seat(
@@ -36,7 +33,7 @@ def lease_message(
             deterministic=evaluation is not None and evaluation.deterministic,
             learns=lease.purpose in ("train", "replay"),
         )
-        for policy_id in config.seating(description).seats
+        for policy_id in config.seating.seats
     ]
     return LeaseMessage(
         run_id=config.run_id,
@@ -47,8 +44,8 @@ def lease_message(
         seed=config.stream_seed if evaluation is None else evaluation.seed,
         num_segments=lease.num_segments,
         episodes=[EpisodeOrder(index=index) for index in lease.episodes],
-        max_episode_steps=None if evaluation is None else config.longest_episode(description),
-        desync_steps=config.desync_limit(description) if lease.purpose in ("train", "replay") else 0,
+        max_episode_steps=None if evaluation is None else config.longest_episode,
+        desync_steps=config.desync_limit if lease.purpose in ("train", "replay") else 0,
         parameters=dict(lease.lesson.parameters),
         lesson_id=lease.lesson.lesson_id,
         group_sizes=config.group_sizes if lease.purpose == "train" else [],

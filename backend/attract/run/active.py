@@ -364,13 +364,13 @@ class ActiveRun:
         try:
             if self._initialize_from is not None:
                 check_same_spaces(Path(self._initialize_from), description)
-            self.browsers.store = store = create_store(self.settings, config, directory, description)
+            self.browsers.store = store = create_store(self.settings, config, directory)
         except AttractError as error:
             self.runner.do(inputs.Fail(str(error), isinstance(error, ConfigurationError)))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            config.frame_bytes(description) + episode_bytes(description) * self.settings.evaluation.episodes,
+            config.frame_bytes() + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         self.browsers.unpacker = BlockUnpacker(
             store.layout, description.picture_stacks, self._hub.max_frame_bytes
@@ -379,7 +379,7 @@ class ActiveRun:
             try:
                 self._relay.begin(
                     lambda inbound, outbound: begin_inference_message(
-                        self.settings, config, directory, description, inbound, outbound
+                        self.settings, config, directory, inbound, outbound
                     )
                 )
             except AttractError as error:

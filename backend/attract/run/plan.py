@@ -2,7 +2,7 @@
 
 import secrets
 
-from attract.collection.config import BLOCK_BYTES, CollectionConfig
+from attract.collection.config import BLOCK_BYTES, CollectionConfig, FittedConfig
 from attract.errors import ConfigurationError
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -43,20 +43,18 @@ def collection_config(
     return config if is_normalised else config.with_settings(warmup_steps=0)
 
 
-def create_store(
-    settings: RunSettings, config: CollectionConfig, directory: RunDirectory, description: GameDescription
-) -> SegmentStore:
+def create_store(settings: RunSettings, config: FittedConfig, directory: RunDirectory) -> SegmentStore:
     """The store for a run of this game, in shared memory where it fits.
 
     Raises:
         ConfigurationError: the game cannot be trained with these settings (S1, S5).
         StoreError: there is no room.
     """
-    reason = settings.algorithm_settings.refuses.get(description.action.kind)
+    reason = settings.algorithm_settings.refuses.get(config.description.action.kind)
     if reason is not None:
         raise ConfigurationError(reason, setting="algorithm")
-    layout = config.store_layout(description)
-    policy_id, segments = min(config.batch_targets(description).items(), key=lambda target: target[1])
+    layout = config.store_layout()
+    policy_id, segments = min(config.batch_targets.items(), key=lambda target: target[1])
     policy = policy_id if len(set(config.settings.seats)) > 1 else ""
     settings.algorithm_settings.check_batch(settings.context, segments, policy)
     return SegmentStore.create(choose_path(directory.path, directory.run_id, layout), layout)
@@ -86,9 +84,8 @@ def begin_message(
 
 def begin_inference_message(
     settings: RunSettings,
-    config: CollectionConfig,
+    config: FittedConfig,
     directory: RunDirectory,
-    description: GameDescription,
     inbound_path: str,
     outbound_path: str,
 ) -> BeginInference:
@@ -96,12 +93,12 @@ def begin_inference_message(
     trace = directory.path / "logs" / "timeline.json" if settings.collection.trace else None
     return BeginInference(
         run_id=directory.run_id,
-        description=description,
+        description=config.description,
         seed=config.stream_seed,
         horizon=config.horizon,
         num_groups=config.num_groups,
         state_size=config.state_size,
-        max_columns=max(1, BLOCK_BYTES // config.segment_bytes(description)),
+        max_columns=max(1, BLOCK_BYTES // config.segment_bytes()),
         device=settings.device,
         num_threads=settings.learner_threads,
         inbound_path=inbound_path,

@@ -1,5 +1,6 @@
 """What follows from a run's settings, in words: told when training starts (rules S5, P10)."""
 
+from attract.collection.config import FittedConfig
 from attract.run.plan import collection_config
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.spaces import BoxSpace, DictSpace
@@ -19,24 +20,24 @@ def plan_lines(
         game: where its module is.
         verbose: tell how an update is made too.
     """
+    config = collection_config(settings, "plan", game).fitted(description)
     return [
-        _summary_line(settings, description, game),
-        *([_batch_line(settings, description, game)] if verbose else []),
-        *_policy_lines(settings, description, game),
-        *(_minibatch_lines(settings, description, game) if verbose else []),
+        _summary_line(settings, config),
+        *([_batch_line(config)] if verbose else []),
+        *_policy_lines(config),
+        *(_minibatch_lines(settings, config) if verbose else []),
         *([_learner_line(settings, description)] if verbose else []),
         *_schedule_lines(settings, verbose=verbose),
         *(_correction_lines(settings) if verbose else []),
-        *_room_lines(settings, description, game, verbose=verbose),
+        *_room_lines(settings, config, verbose=verbose),
     ]
 
 
-def _summary_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    config = collection_config(settings, "plan", game).fitted(description)
+def _summary_line(settings: RunSettings, config: FittedConfig) -> str:
     games = config.num_workers * config.num_instances
-    agents = "" if description.num_agents == 1 else f" of {description.num_agents} agents"
+    agents = "" if config.description.num_agents == 1 else f" of {config.description.num_agents} agents"
     workers = "1 worker" if config.num_workers == 1 else f"{config.num_workers} workers"
-    steps = config.batch_target(description) * config.horizon
+    steps = config.batch_target() * config.horizon
     return (
         f"training: {games} games{agents} at once in {workers}, an update every {steps:,} steps; "
         f"{_end(settings)}"
@@ -54,34 +55,30 @@ def _end(settings: RunSettings) -> str:
     return f"it ends {' or '.join(ends)}"
 
 
-def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    config = collection_config(settings, "plan", game).fitted(description)
-    slots = config.num_workers * config.slots_per_worker(description)
-    segments = config.batch_target(description)
+def _batch_line(config: FittedConfig) -> str:
+    slots = config.num_workers * config.slots_per_worker
+    segments = config.batch_target()
     return (
         f"batch: {segments} segments of {config.horizon} steps, {segments * config.horizon} steps, "
-        f"from {slots} slots ({config.num_workers} workers x {config.slots_per_worker(description)}) "
+        f"from {slots} slots ({config.num_workers} workers x {config.slots_per_worker}) "
         f"in rollouts of {config.horizon * config.rollout_segments}"
     )
 
 
-def _room_lines(
-    settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool
-) -> list[str]:
+def _room_lines(settings: RunSettings, config: FittedConfig, *, verbose: bool) -> list[str]:
     """Memory cost of rows for more workers, where it was set or is large."""
-    config = collection_config(settings, "plan", game).fitted(description)
     if config.row_workers == config.num_workers:
         return []
-    mebibytes = config.growth_bytes(description) / 2**20
+    mebibytes = config.growth_bytes / 2**20
     if not (verbose or settings.collection.max_workers is not None or mebibytes >= TELLING_MEBIBYTES):
         return []
-    steps = config.batch_target(description, config.row_workers) * config.horizon
+    steps = config.batch_target(config.row_workers) * config.horizon
     grows = "" if config.batch_segments else f", and then an update every {steps:,} steps"
     return [f"room for up to {config.row_workers} workers: {mebibytes:,.1f} MiB more of shared memory{grows}"]
 
 
-def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    seating = collection_config(settings, "plan", game).fitted(description).seating(description)
+def _policy_lines(config: FittedConfig) -> list[str]:
+    seating = config.seating
     if len(seating.policy_ids) == 1:
         return []
     played = [
@@ -94,9 +91,8 @@ def _agents(agents: list[int]) -> str:
     return ("agent " if len(agents) == 1 else "agents ") + " and ".join(map(str, agents))
 
 
-def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    shares = collection_config(settings, "plan", game).fitted(description).batch_targets(description)
-    algorithm, context = settings.algorithm_settings, settings.context
+def _minibatch_lines(settings: RunSettings, config: FittedConfig) -> list[str]:
+    algorithm, context, shares = settings.algorithm_settings, settings.context, config.batch_targets
     return [
         f"minibatches{f' of {name}' if len(shares) > 1 else ''}: {algorithm.update_text(context, segments)}"
         for name, segments in shares.items()

@@ -93,18 +93,18 @@ def _resolve_for_game(
 ) -> None:
     reference = GameReference(name=game, sha256="0" * 64, url="")
     config = collection_config(settings, "plan", reference).fitted(description)
+    seating = config.seating
     found |= {
         # As many as are kept rows for; central inference takes no more than are expected.
         "collection.max_workers": config.row_workers,
         "collection.instances_per_worker": config.num_instances,
-        "collection.seats": list(config.seating(description).seats),
-        "collection.desync_steps": config.desync_limit(description),
+        "collection.seats": list(seating.seats),
+        "collection.desync_steps": config.desync_limit,
         "collection.warmup_steps": config.settings.warmup_steps,
-        f"{settings.algorithm}.batch_segments": config.batch_target(description),
+        f"{settings.algorithm}.batch_segments": config.batch_target(),
     }
-    seating = config.seating(description)
     known = GameContext(
-        batches=config.batch_targets(description),
+        batches=config.batch_targets,
         sees_pictures=sees_pictures(description),
         has_opponents=any(len(seating.agents_of(policy_id)) > 1 for policy_id in seating.policy_ids),
     )

@@ -40,8 +40,8 @@ def test_each_policy_has_an_index_in_the_order_of_its_first_seat() -> None:
 
 def test_seats_that_do_not_fit_the_game_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="2 seats for the 3 agents"):
-        check_satisfiable(small_config(seats=("a", "b")), TEAM)
-    check_satisfiable(small_config(seats=SEATS), TEAM)
+        check_satisfiable(small_config(seats=("a", "b")).fitted(TEAM))
+    check_satisfiable(small_config(seats=SEATS).fitted(TEAM))
 
 
 def test_E9_a_lease_names_the_policy_of_each_agent() -> None:

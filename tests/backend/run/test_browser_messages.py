@@ -32,7 +32,7 @@ class FakeStore:
     """Holds the rows of the blocks that were written, or takes none."""
 
     def __init__(self) -> None:
-        self.layout = small_config().store_layout(counting_description())
+        self.layout = small_config().fitted(counting_description()).store_layout()
         self.written: list[tuple[list[int], dict[str, Any]]] = []
         self.is_full = False
 
@@ -135,7 +135,7 @@ def test_a_packed_block_is_made_whole_before_anybody_looks_at_it() -> None:
         update={"observation": BoxSpace(dtype="uint8", shape=[2, 1, 2]), "picture_stacks": {"obs": 2}}
     )
     world = World().joined()
-    layout = small_config().store_layout(game)
+    layout = small_config().fitted(game).store_layout()
     world.store.layout = layout
     world.side.unpacker = BlockUnpacker(layout, game.picture_stacks, 1 << 16)
     block = world.block()

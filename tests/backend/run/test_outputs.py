@@ -191,8 +191,8 @@ async def test_every_effect_is_either_taken_in_by_the_core_or_done(world: World)
     wanted = set(get_args(effects.RunEffect)) | set(get_args(collecting.Effect)) - HANDLERS.keys()
     done = world.outputs._apply_by.keys()
     assert wanted - done == set()
-    # A message to a browser is both: the core takes note of it, then it goes out.
-    assert done - wanted == {collecting.Send}
+    # These are both: the core takes note of them, then they go out.
+    assert done - wanted == {collecting.Send, collecting.ForgerCaught}
 
 
 async def test_messages_go_out_and_a_lease_only_behind_its_policy(world: World) -> None:

@@ -65,11 +65,9 @@ def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tm
     directory = RunDirectory.create(tmp_path, "r")
     chosen = settings(num_minibatches=10**9)
     with pytest.raises(ConfigurationError, match="largest that works"):
-        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
+        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory)
     chosen = settings()
-    store = create_store(
-        chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION
-    )
+    store = create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory)
     assert store.layout.horizon == 8
     store.close(unlink=True)
     directory.close()
@@ -106,7 +104,7 @@ def test_E9_as_many_seats_as_agents_or_none(tmp_path: Path) -> None:
     directory = RunDirectory.create(tmp_path, "r")
     chosen = RunSettings.from_mapping({"collection": {"seats": ["a", "b"]}})
     with pytest.raises(ConfigurationError, match="2 seats for the 1 agents") as refused:
-        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
+        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory)
     assert refused.value.setting == "collection.seats"
     directory.close()
 
@@ -119,7 +117,7 @@ def test_S5_minibatches_are_cut_from_the_smallest_policys_share(tmp_path: Path) 
 
     def refuse(**more: object) -> None:
         chosen = RunSettings.from_mapping({"ppo": ppo, "collection": {**collection, **more}})
-        create_store(chosen, collection_config(chosen, "r", GAME), directory, trio).close(unlink=True)
+        create_store(chosen, collection_config(chosen, "r", GAME).fitted(trio), directory).close(unlink=True)
 
     # 6 slots x 8 steps for one policy; of three agents, one policy has 2 slots.
     refuse()
