@@ -46,7 +46,7 @@ def _cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _meteors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _once(tmp_path_factory, "meteors", "--total-steps", "90000")
+    return _once(tmp_path_factory, "meteors", "--total-steps", "40000")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def trained_cartpole(_cartpole: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def trained_meteors(_meteors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same of Meteors, a game in a page, after 90,000 steps; `outcome.json` is what the command said."""
+    """The same of Meteors, a game in a page, after 40,000 steps; `outcome.json` is what the command said."""
     return _copy(_meteors, tmp_path_factory)
 
 

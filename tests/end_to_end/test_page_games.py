@@ -130,7 +130,7 @@ def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeat
 
 @pytest.mark.long
 def test_a_run_goes_on_from_where_it_was(trained_meteors: Path) -> None:
-    words = ("train", "--resume", "--run-id", "p", "--headless", "--total-steps", "110000", "--json")
+    words = ("train", "--resume", "--run-id", "p", "--headless", "--total-steps", "50000", "--json")
     resumed = run_attract(*words, runs_dir=trained_meteors)
     assert resumed.code == 0, resumed.stderr
     assert resumed.json["episode_return_mean"] > 2 * RANDOM_SECONDS

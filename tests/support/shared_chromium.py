@@ -13,6 +13,7 @@ import pytest
 from playwright.async_api import Browser, BrowserType
 
 from attract.browser.chromium import launch_switches, require_chromium
+from attract.server.links import lan_address
 
 
 class SharedChromium:
@@ -38,9 +39,12 @@ class SharedChromium:
         self._process = None
 
     def _start(self) -> None:
+        # A server of a test may be had by this machine's address in its network, too.
+        lan = lan_address()
+        switches = [switch.replace("MAP * ", f"MAP {lan}:* {lan}, MAP * ") for switch in launch_switches()]
         options = {
             "executablePath": require_chromium().path,
-            "args": launch_switches(),
+            "args": switches,
             "headless": True,
             "host": "127.0.0.1",
         }
