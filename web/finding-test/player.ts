@@ -94,7 +94,7 @@ async function judge(stage: Stage, { oracle, step, ...order }: FindingOrder): Pr
   return [];
 }
 
-/** Where every input leads to the same, nothing that a player does matters any more. */
+/** If every input leads to the same state, no input of a player matters. */
 async function stuckFailures(stage: Stage, episode: RecordedEpisode, step: number | null): Promise<string[]> {
   const held = Math.max(1, Math.ceil(HELD_SECONDS / episode.seconds_per_step));
   const from = Math.min(step ?? episode.num_steps - held, episode.num_steps);

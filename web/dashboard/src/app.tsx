@@ -286,7 +286,7 @@ function SignedOut({ error }: { error: unknown }) {
   );
 }
 
-/** For who has the token, in a file of the server's, and no address with it. */
+/** Login for a person who has the token, from a file of the server, but no address that contains it. */
 function TokenForm() {
   const [token, setToken] = useState("");
   const [error, setError] = useState<unknown>(null);

@@ -54,9 +54,9 @@ export class Animations {
   readonly #courses = new Map<Animation, Course>();
   readonly #finished = new WeakMap<Animation, Settled>();
   readonly #ready = new WeakMap<Animation, Settled>();
-  /** Those that have ended, of which all is told. */
+  /** Animations that have ended and whose events were all sent. */
   readonly #ended = new WeakSet<Animation>();
-  /** Listeners of animations, which hear the browser's own events no more. */
+  /** Listeners of animations, which no longer hear the browser's own events. */
   readonly #heard = new WeakMap<Animation, EventTarget>();
   /** What is to be dispatched in the next tick. */
   readonly #events: (() => void)[] = [];
@@ -89,7 +89,7 @@ export class Animations {
   settle(): void {
     for (const animation of this.#window.document.getAnimations()) {
       if (this.#courses.has(animation)) continue;
-      // One that goes on for ever has no end.
+      // An infinite one has no end.
       if (endOf(animation) === Number.POSITIVE_INFINITY) {
         this.#own.pause(animation);
         this.#own.setTime(animation, 0);
@@ -105,7 +105,7 @@ export class Animations {
   }
 
   *#tell(): Pauses {
-    // Promises go first: what they order is told of at once.
+    // Promises go first: events of their orders follow at once.
     if (this.#hasSettled) yield;
     for (const event of this.#events.splice(0)) {
       yield* this.#time.pause();
@@ -118,7 +118,7 @@ export class Animations {
       if (!this.#courses.has(animation)) continue;
       const isOut = isCss(animation) && animation.timeline === null;
       if (this.#own.state(animation) === "idle" || isOut) {
-        // The page's styles have it no more.
+        // The page's styles no longer have it.
         this.#drop(animation, course);
         continue;
       }
@@ -193,7 +193,7 @@ export class Animations {
     this.#dispatch(animation, "finish", this.#own.time(animation));
   }
 
-  /** It is no more: what its page has not been told of it, it is told now. */
+  /** It was removed: send the page its remaining events. */
   #drop(animation: Animation, course: Course): void {
     this.#courses.delete(animation);
     const { phase } = course;

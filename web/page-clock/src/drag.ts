@@ -34,7 +34,7 @@ export class Drag {
     const own = this.#transfer;
     const address = (source as HTMLAnchorElement).href ?? (source as HTMLImageElement).currentSrc;
     if (typeof address === "string") own.setData("text/uri-list", address);
-    // One that a script makes says nothing of effects, and hides nothing.
+    // One that a script makes names no effects and hides nothing.
     const { getData, setData, clearData } = own;
     Object.defineProperties(own, {
       effectAllowed: {

@@ -43,7 +43,7 @@ const BUTTONS = [
   [2, 2],
   [4, 1],
 ] as const;
-/** Not told of a form control that is disabled, nor of what lies in it. */
+/** Events that disabled form controls, and what lies in them, do not get. */
 const NOT_ON_DISABLED = /^(?:mousedown|mouseup|click|auxclick|dblclick)$/;
 /** What pointers that are taken away say. */
 const GONE = { clientX: 0, clientY: 0, screenX: 0, screenY: 0, buttons: 0 };
@@ -230,7 +230,7 @@ export class Input {
       scrollFrom(this.#window, target, deltaY);
   }
 
-  /** As Chromium drags and drops: while it does, a mouse says nothing else. */
+  /** As Chromium drags and drops: meanwhile a mouse sends no other events. */
   #beginDrag(): void {
     const mouse = this.#mouse;
     const [x, y] = mouse.from;
@@ -257,7 +257,7 @@ export class Input {
       const now = points[i];
       return now !== undefined && (now[0] !== point[0] || now[1] !== point[1]);
     });
-    // Chromium tells of the last one first.
+    // Chromium sends the event of the last one first.
     for (const finger of moved.toReversed()) {
       const [x, y] = finger.point;
       finger.point = points[fingers.indexOf(finger)];
@@ -309,13 +309,13 @@ export class Input {
     return this.#dispatch(target, touchEvent(this.#window, type, target, this.#fingers, changed, how));
   }
 
-  /** The pointer is not pressed any more. */
+  /** Release the pointer. */
   lift(): void {
     if (this.#options.isTouch) this.#touch([]);
     else this.point(this.#mouse.point, false);
   }
 
-  /** Nothing is held any more. */
+  /** Release everything. */
   release(): void {
     this.hold([]);
     this.lift();
@@ -386,7 +386,7 @@ export class Input {
     if (now !== null) this.#send(pointer, "gotpointercapture", now, { cancelable: false });
   }
 
-  /** The mouse is elsewhere, at `point`, and not pressed here any more. */
+  /** The mouse left for `point` elsewhere and is no longer pressed here. */
   leave(point: Point): void {
     this.lift();
     if (this.#mouse.over === null) return;

@@ -75,7 +75,7 @@ export class KeyActions {
 
   #insert(field: Field, text: string, inputType: string): void {
     const { InputEvent } = this.#window;
-    // Some kinds of fields say nothing of where the caret is: at the end.
+    // Some kinds of fields do not reveal their caret: it counts as at the end.
     const [start, end] = [
       field.selectionStart ?? field.value.length,
       field.selectionEnd ?? field.value.length,

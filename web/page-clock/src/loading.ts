@@ -61,7 +61,7 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
   const miss = missing(window, said);
   const realFetch = window.fetch.bind(window);
   const unseen = new Set<string>();
-  /** What failed may be there: an image that is none, a style sheet that imports what is refused. It is asked for once more. */
+  /** A load may fail though the file exists: an invalid image, a style sheet with a refused import. So it is requested once more. */
   const lookFor = (address: string): void => {
     if (unseen.has(address) || unseen.size === MAX_MISSING || !address.startsWith(window.location.origin))
       return;
@@ -129,7 +129,7 @@ export function installLoading(window: Page, time: VirtualTime, said: UnheldUses
   return loading;
 }
 
-/** One request may load file after file: it asks for the next as it is told that one is there. */
+/** One request object may load file after file: it asks for the next when one has arrived. */
 function watchRequests(
   window: Page,
   loading: Loading,
@@ -226,7 +226,7 @@ function followAttributes(window: Page): void {
   });
 }
 
-/** An element that is given a `src` is under way until it tells of it. */
+/** An element that is given a `src` is loading until its load or error event. */
 function watchSource(
   window: Page,
   prototype: object,

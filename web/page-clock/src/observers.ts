@@ -45,7 +45,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
     }
   }
   function* tell(): Pauses {
-    // What a callback changes is told in the same tick where it lies deeper than all that was told before.
+    // Changes made by a callback are reported in the same tick if they lie deeper than all reported before.
     for (let depth = 0; depth < Number.POSITIVE_INFINITY; ) {
       let shallowest = Number.POSITIVE_INFINITY;
       for (const { targets, entries } of sizes)

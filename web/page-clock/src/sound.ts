@@ -171,7 +171,7 @@ function installContexts(
   define(window, "AudioWorkletNode", Object.assign(worklet, { prototype: AudioWorkletNode.prototype }));
 }
 
-/** Sources that are over when they would be heard no more. */
+/** Sources end when they would no longer be heard. */
 function installSources(window: Page, time: VirtualTime, contexts: WeakMap<object, unknown>): void {
   const { Event, AudioBufferSourceNode } = window;
   const ends = new WeakMap<AudioNode, number>();

@@ -120,7 +120,7 @@ export function installSurroundings(
   return state;
 }
 
-/** What needs a person in a browser is granted: the game goes on as with one. */
+/** Requests that need a person in a browser are granted, so that the game continues. */
 function pretend(
   window: Page,
   time: VirtualTime,

@@ -118,7 +118,7 @@ export class VirtualTime {
     return this.add(callback, delay, args, false, false);
   }
 
-  /** Sets a timer of the clock's own, for what goes on by itself beside the page; returns its id. */
+  /** Sets a timer of the clock's own, for what runs beside the page; returns its id. */
   addBackground(callback: () => void, delay: number): number {
     const id = this.add(callback, delay, [], false, false);
     this.#background.add(id);

@@ -147,7 +147,7 @@ function isHeld({ contentWindow }: HTMLIFrameElement): boolean {
   }
 }
 
-/** A socket whose other end never answers: it tells of an error, then that it is closed. */
+/** A socket whose other end never answers: it sends an error event, then a close event. */
 function killSocket(window: Page, time: VirtualTime, said: UnheldUses, name: string, what: string): void {
   const own = (window as unknown as Record<string, { prototype: WebSocket } | undefined>)[name];
   if (own === undefined) return;

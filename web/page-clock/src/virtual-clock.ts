@@ -192,7 +192,7 @@ export class VirtualClock {
     return this.#time.now;
   }
 
-  /** Whether nothing of the page runs any more: no timer, no frame, nothing under way. */
+  /** Whether the page has stopped: no timer, no frame, nothing loading. */
   get isIdle(): boolean {
     const isIdle = this.#time.numTimers === 0 && this.#time.numFrames === 0 && this.#loading.count === 0;
     return isIdle && this.#frames.all.every(({ clock }) => clock.isIdle);
@@ -328,7 +328,7 @@ export class VirtualClock {
     inner.clock.point(there, how, second && [second[0] - dx, second[1] - dy]);
   }
 
-  /** The pointer is not pressed any more. */
+  /** Release the pointer. */
   lift(): void {
     this.#input.lift();
     for (const { clock } of this.#frames.all) clock.lift();
@@ -340,7 +340,7 @@ export class VirtualClock {
     for (const { clock } of this.#frames.all) clock.leave(point);
   }
 
-  /** Nothing is held any more. */
+  /** Release everything. */
   release(): void {
     this.#input.release();
     for (const { clock } of this.#frames.all) clock.release();

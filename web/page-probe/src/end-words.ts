@@ -35,7 +35,7 @@ export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]):
   };
 }
 
-/** Whether one of the words is there to be seen, as a place; null where there are none. */
+/** Whether one of the words is visible, as a place; null without words. */
 export function saidPlace(words: readonly string[], hasCanvas: boolean): Place | null {
   if (words.length === 0) return null;
   const list = JSON.stringify(words);

@@ -1,4 +1,4 @@
-/** What a probe says of a page that is an environment with reset() and step(action): it says all itself. */
+/** Probe of a page that is an environment with reset() and step(action): the environment describes itself. */
 
 import type { PageProbe, ProbeCandidates, ProbeDraft } from "../../schema/src/api.gen.ts";
 import { environmentText } from "./adapter-text.ts";

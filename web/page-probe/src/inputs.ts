@@ -375,7 +375,7 @@ export class InputTests {
       );
       if (this.#responding(again, input, long).length > 0) numTapped++;
     }
-    // What goes no further by either, as to a wall, says nothing.
+    // If neither moves it further, as at a wall, this shows nothing.
     return numTapped > numHeld;
   }
 

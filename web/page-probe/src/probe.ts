@@ -234,7 +234,7 @@ class Probe {
     let ticks = 0;
     for (; isLoading(trial.window) && ticks < MAX_LOADING_TICKS; ticks += IDLE_TICKS)
       await trial.play(() => NOTHING, IDLE_TICKS, []);
-    // A page that shows it for ever is not loading.
+    // A page that always shows it is not loading.
     if (ticks > 0 && ticks < MAX_LOADING_TICKS) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
   }
 

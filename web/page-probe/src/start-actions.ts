@@ -159,7 +159,7 @@ export function pressesIn(window: PageWindow, page: Screen, before: readonly str
   ];
 }
 
-/** The start actions that go on from the menu that `startAction` has led to, by what is pressed there. */
+/** Start actions that continue from the menu behind `startAction`, by what is pressed there. */
 export function startActionsAfter(startAction: StartAction, presses: readonly Press[]): StartAction[] {
   const { further = [] } = startAction;
   const own = pressesOf(startAction).map(pressKey);

@@ -5,7 +5,7 @@ import type { PageWindow } from "attract/page-adapter";
 const NO_TITLE =
   /^(?:document|untitled(?: document)?|index(?:\.html)?|vite(?: \+ \w+| app)?|title|app|game|)$/i;
 
-/** What the page calls itself; what editors and tools call every page says nothing. */
+/** The page's own title; the default titles of editors and tools are ignored. */
 export function titleOf({ document }: PageWindow): string {
   const names: unknown[] = [document.title, document.querySelector("h1")?.textContent];
   const own = names.map((name) => String(name ?? "").trim()).find((name) => !NO_TITLE.test(name));

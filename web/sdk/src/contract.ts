@@ -79,9 +79,9 @@ export interface UpdateResult {
 
 /** Work that a game does between turns of the event loop, ahead of the call that needs it. Never rejects. */
 export interface GameAhead {
-  /** What the next `start` tells of. */
+  /** Play what the next `start` returns. */
   start(context: StartContext): Promise<void>;
-  /** What the `update`s of a step of so many ticks tell of; null: they need not be waited for. */
+  /** Play the `update`s of a step of so many ticks; null: they need not be awaited. */
   step(action: Action | ArrayLike<Action>, ticks: number): Promise<void> | null;
   /** Optional: called at each start with the next episode's probable random numbers, so that it can be prepared. */
   expect?(random: StartContext["random"]): void;
@@ -96,7 +96,7 @@ export interface Game {
   draw?(context2d: Context2D, width: number, height: number): void;
   /** Optional: given, each `start` and each step is waited for. */
   readonly ahead?: GameAhead;
-  /** Optional: the copy is not needed any more. */
+  /** Optional: called when the copy is no longer needed. */
   dispose?(): void;
 }
 
@@ -131,7 +131,7 @@ export interface GameOptions {
   actionMask?: boolean;
   /** `KeyboardEvent.code` to a label, index or value of the action space, to play by hand. */
   keys?: Record<string, string | number | readonly number[]>;
-  /** The action while no key is held. Default: that of the last key, so that a snake goes on. */
+  /** The action while no key is held. Default: that of the last key, as in Snake. */
   idle?: string | number | readonly number[];
   parameters?: Record<string, ParameterRange>;
   metrics?: Record<string, MetricReduction>;

@@ -27,7 +27,7 @@ export interface GameDescription {
   action_mask: boolean;
   /** `KeyboardEvent.code` to an index or to one number per component. */
   keys: Record<string, number | number[]>;
-  /** Null when the game names none: then the last key's action stays, as a snake goes on. */
+  /** Null when the game names none: then the last key's action continues, as in Snake. */
   idle_action: number | number[] | null;
   parameters: Record<string, ParameterRange>;
   metrics: Record<string, MetricReduction>;

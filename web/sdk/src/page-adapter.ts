@@ -49,7 +49,7 @@ export interface PageHands {
    * @param second place of a second finger.
    */
   point(x: number, y: number, how: boolean | PointerHow, second?: Spot): void;
-  /** The pointer is not pressed any more, wherever it is. */
+  /** Release the pointer, wherever it is. */
   lift(): void;
   /** Turns a phone or a tablet: the sides of the window are swapped, and the page hears of it in the next tick. */
   rotate(): void;

@@ -5,6 +5,6 @@ of what guests played, and compares (rule C10). `verdict` says what follows for 
 The learner recomputes log-probabilities and values, since that needs the networks (rule C7,
 `attract.learner.verification`).
 
-Whether a block agrees with the one before it (step numbers, returns, lengths) is not looked at on arrival: a
-forger keeps those right, and the contract tests hold our own workers to them.
+Blocks are not checked against earlier ones (step numbers, returns, lengths) on arrival: a forger keeps such
+numbers consistent, and faults of our own code show in the replay and in the SDK's own tests.
 """

@@ -198,11 +198,12 @@ class Audit:
         """It sent impossible numbers: its segments wait for their verdicts again, as a stranger's do."""
         standing = self.standings.get(identity)
         if standing is not None:
-            # Replays under way are of segments from before: a valid one counts back towards 0, not as proof.
+            # Each audit under way adds one when it agrees: they are of segments from before, so the sum must
+            # be 0 once the last of them has ended.
             standing.valid = -standing.ordered
 
     def drop(self, identity: str) -> None:
-        """It is banned: its waiting segments never train, and should it come back it begins anew."""
+        """It is banned: its waiting segments never train, and a later return starts unproven."""
         self.distrust(identity)
         for held in self._held_of(identity):
             held.is_lost = True

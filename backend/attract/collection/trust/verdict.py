@@ -238,7 +238,7 @@ class Conduct:
         return min(waiting, default=None)
 
     def is_out(self, identity: str, now: float) -> bool:
-        """Whether it gets no leases now; a ban that has ended is forgotten, its number is not."""
+        """Whether it gets no leases now; once its time is over an identity counts as a new one."""
         record = self._records.get(identity)
         if record is None:
             return False

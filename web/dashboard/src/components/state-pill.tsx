@@ -18,7 +18,7 @@ export function Pill({ state, look: [text, tone] }: PillProps) {
 
 interface StatePillProps {
   state: RunView["state"];
-  /** Whether it would go on if only there were workers. */
+  /** Whether only workers are missing. */
   isWaiting?: boolean;
 }
 

@@ -51,7 +51,7 @@ export class Stage {
   readonly #wait = new FrameWait();
   #isLoaded = false;
   #isOver = false;
-  /** Seconds of game time of a recorded episode: where it was told to go last, and where it has arrived last. */
+  /** Seconds of game time of a recorded episode: the last one asked for, and the last one reached. */
   #goesTo = -1;
   #arrivedAt = -2;
   #policyReady: ((answer: Answer) => void) | null = null;
@@ -88,7 +88,7 @@ export class Stage {
     this.send({ type: "go", seconds });
   }
 
-  /** A recorded episode: whether it is not yet where it was told to go. */
+  /** A recorded episode: whether it has not reached the asked second yet. */
   get isBehind(): boolean {
     return this.#goesTo !== this.#arrivedAt;
   }

@@ -1,6 +1,6 @@
 /** The clock of a replay: where it is and how fast it goes. Pictures follow it. */
 
-/** Real time that one frame may stand for: after a pause of the browser it goes on where it was. */
+/** Real time that one frame may stand for: after a pause of the browser it continues where it was. */
 const LONGEST_FRAME_MS = 100;
 
 /** Speeds to choose from. */

@@ -9,7 +9,7 @@ const KEY = "attract-notices";
 
 export interface Notices {
   isOn: boolean;
-  /** The browser has refused, and asks no more. */
+  /** The browser has refused and will not ask again. */
   isRefused: boolean;
   /** Asks the browser for its leave where that is needed; has to be called by a click. */
   toggle: () => void;

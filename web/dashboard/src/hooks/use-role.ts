@@ -1,4 +1,4 @@
-/** Whether who looks may change things; buttons that the server would refuse are not shown. */
+/** Whether this person may change things; buttons that the server would refuse are not shown. */
 
 import type { ServerInfo } from "@attract/schema";
 import { createContext, useContext } from "react";

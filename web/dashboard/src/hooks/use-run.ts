@@ -12,7 +12,7 @@ export interface LiveRun extends RunState {
   accept: (run: RunView) => void;
   /** Lists an episode that was kept here; a run that is over sends no events. */
   list: (entry: EpisodeEntry) => void;
-  /** Listens from the beginning: the run was over, and goes on. */
+  /** Listens from the beginning: the run was over and is resumed. */
   restart: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** How charts and the table of runs were looked at last: links within the page go on so; an address that is opened says itself. */
+/** The last view of charts and of the table of runs, kept for links within the page. An opened address has its own view. */
 
 import { type ChartView, chartViewIn, putChartView } from "./chart-view.ts";
 import { formatTableView, isOfTrash, parseTableView } from "./run-table.ts";

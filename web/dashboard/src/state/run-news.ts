@@ -1,4 +1,4 @@
-/** What happened to a run that a person wants to be told: it is solved, it does not learn, it is over. */
+/** Events of a run that a person is notified of: it is solved, it does not learn, it is over. */
 
 import type { RunView } from "@attract/schema";
 import { titleOfFinding } from "./finding-text.ts";

@@ -180,7 +180,7 @@ const LOOKS: Readonly<Record<RunView["state"], readonly [word: string, tone: Ton
   damaged: ["Damaged", "bad"],
 };
 
-/** What a run is doing; `isWaiting`: it would go on if only there were workers. */
+/** What a run is doing; `isWaiting`: only workers are missing. */
 export function lookOf(state: RunView["state"], isWaiting = false): readonly [text: string, tone: Tone] {
   return isWaiting ? ["Waiting for workers", "wait"] : LOOKS[state];
 }

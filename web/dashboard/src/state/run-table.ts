@@ -148,7 +148,7 @@ const FIELDS = [
   TRASH,
 ];
 
-/** Searches that go on with a field or one of these settings, from two letters of its name on. */
+/** Completions of a search by a field or one of these settings, from two letters of its name on. */
 export function completions(text: string, settings: readonly string[]): string[] {
   const word = text.split(/\s/).at(-1) ?? "";
   const head = text.slice(0, text.length - word.length);
@@ -207,7 +207,7 @@ export function withLive(rows: readonly RunRow[], live: readonly RunRow[]): RunR
   });
 }
 
-/** Whether a run goes on. */
+/** Whether a run is running. */
 export function isLive({ state }: Pick<RunRow, "state">): boolean {
   return ["starting", "running", "paused", "evaluating"].includes(state);
 }

@@ -18,7 +18,7 @@ export interface SettingRows {
   equal: readonly SettingRow[];
 }
 
-/** Settings, and what the server says that a run uses where one is empty; null: it has not said so. */
+/** Settings, and the values that a run uses for empty ones by the server's answer; null: no answer yet. */
 export interface Side {
   settings: Readonly<Record<string, unknown>>;
   view: SettingsView | null;

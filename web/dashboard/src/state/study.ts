@@ -109,7 +109,7 @@ export function searchedSettings(trials: readonly StudyTrial[]): string[] {
   return [...new Set(trials.flatMap(({ settings }) => Object.keys(settings)))];
 }
 
-/** Who was confirmed, in a sentence with what came of it. */
+/** Which trials were confirmed, with the result, in a sentence. */
 export function confirmationText({ trial, seeds, scores, seconds, verdict }: StudyConfirmation): string {
   const who = trial === 0 ? "The defaults" : `Trial ${trial}`;
   if (seeds.length === 0) return `${who}: not run yet`;

@@ -112,10 +112,10 @@ export function standingAt(versions: readonly VersionView[], chosen: number | nu
   return chosen === null ? versions.at(-1) : versions[indexOf(versions, chosen)];
 }
 
-/** What the page's other numbers are of, while a run goes on. */
+/** The version of the page's other numbers while the run is running. */
 type Now = Pick<RunView, "policy_version" | "agent_steps" | "episode_return_mean">;
 
-/** A version in words, such as "Version 12, 34.5k steps, return 120, best". `now`: the run, while it goes on. */
+/** A version in words, such as "Version 12, 34.5k steps, return 120, best". `now`: the run, while it is running. */
 export function versionText(
   versions: readonly VersionView[],
   chosen: number | null,

@@ -25,7 +25,7 @@ export interface ChartsProps {
   /** Versions of the run: the best and the evaluated ones are marks. */
   versions: readonly PlacedVersion[];
   isLoading: boolean;
-  /** Whether no update will come any more. */
+  /** Whether the run makes no more updates. */
   isOver: boolean;
 }
 
@@ -143,7 +143,7 @@ function isOpenIn({ id, isOpen }: PanelGroup, { folded, find }: ChartView): bool
   return find !== "" || isOpen !== folded.includes(id);
 }
 
-/** The marks of before while they say the same: a new list of the same would draw every chart again. */
+/** The previous list of marks while it is equal: a new list would draw every chart again. */
 function useSame(marks: readonly LessonMark[]): readonly LessonMark[] {
   const before = useRef(marks);
   if (JSON.stringify(before.current) !== JSON.stringify(marks)) before.current = marks;

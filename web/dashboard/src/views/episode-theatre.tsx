@@ -17,7 +17,7 @@ const MAX_TICKS = 120;
 export interface Shown {
   episode: RecordedEpisode;
   reference: GameReference;
-  /** What tells it from another beside it, such as "Best evaluation, version 100". */
+  /** Distinguishes it from another one beside it, such as "Best evaluation, version 100". */
   name?: string;
 }
 

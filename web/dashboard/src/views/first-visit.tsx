@@ -1,4 +1,4 @@
-/** Two things to do for who has no run yet: watch an agent, or train one. */
+/** Two things to do before the first run: watch an agent, or train one. */
 
 import type { GameEntry } from "@attract/schema";
 import { useState } from "react";

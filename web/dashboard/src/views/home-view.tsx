@@ -1,4 +1,4 @@
-/** Home: what goes on now, the last runs, and the games with the form that starts one. */
+/** Home: the current run, the last runs, and the games with the form that starts one. */
 
 import type { GameDescription, GameEntry } from "@attract/schema";
 import { Anchor, Loader } from "@mantine/core";
@@ -18,7 +18,7 @@ import { RunRows } from "./run-rows.tsx";
 const RELOAD_MS = 5000;
 const NUM_RUNS = 5;
 
-/** One more than is shown: the run that goes on stands apart. */
+/** One more than is shown: the current run stands apart. */
 const lastRuns = () => api.runList({ limit: NUM_RUNS + 1 });
 
 interface HomeViewProps {
@@ -26,7 +26,7 @@ interface HomeViewProps {
   chosen: string | null;
   /** The run that this server trains: it trains one at a time. */
   activeRun: string | null;
-  /** The newest run that goes on, whichever process trains it. */
+  /** The newest running run, whichever process trains it. */
   liveRun: string | null;
 }
 

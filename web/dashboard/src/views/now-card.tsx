@@ -1,4 +1,4 @@
-/** The run that goes on now: its game, return, time left and one finding. */
+/** The current run: its game, return, time left and one finding. */
 
 import { Anchor, Loader, Progress } from "@mantine/core";
 import { useCallback, useMemo } from "react";

@@ -32,7 +32,7 @@ interface RunHeadProps {
   /** Address of the part that has the workers. */
   workersHref: string;
   onChange: (run: RunView) => void;
-  /** The run goes on that was over. */
+  /** Called when the run, which was over, is resumed. */
   onRestart: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Buttons beside the parts of a run: be told when something happens, let others look, put the run away. */
+/** Buttons beside the parts of a run: notify, share, archive and delete. */
 
 import type { RunRow, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";

@@ -28,7 +28,7 @@ interface RunsChartProps {
   view: ChartView;
   /** Zoom was asked for by the pointer or keys. */
   onView: (view: ChartView) => void;
-  /** How often runs that go on are asked for again; without it once. */
+  /** How often running runs are requested again; left out: once. */
   everyMs?: number;
 }
 

@@ -14,9 +14,9 @@ import { PixelReader } from "./pixel-reader.ts";
 const TICKS_PER_SECOND = 60;
 /** Between the end of an episode and the next. */
 const PAUSE_SECONDS = 1.5;
-/** Real time one frame of the page may stand for: after a pause the agent goes on, it does not catch up. */
+/** Real time one frame of the page may stand for: after a pause the agent continues and does not catch up. */
 const LONGEST_FRAME_SECONDS = 0.1;
-/** Kept over a page's reload: the agent goes on at once. */
+/** Kept over a page's reload: the agent continues at once. */
 const PLAYS_ON = "attract-plays-on";
 /** What a person does. */
 const BY_HAND = ["keydown", "mousedown", "pointerdown", "touchstart", "wheel"];

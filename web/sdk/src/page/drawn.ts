@@ -43,7 +43,7 @@ export interface Drawn {
   written(): Spot[];
   /** Images that are there, by their files' names, with the middle of each, in pixels of the page's window. */
   pictures(): Spot[];
-  /** Another episode begins: what was there before says nothing of how things move, and no number was written. */
+  /** Another episode begins: forget earlier positions and numbers. */
   forget(): void;
 }
 

@@ -25,7 +25,7 @@ export interface Picture {
   readonly layers: readonly Layer[];
 }
 
-/** What a page lies on that says nothing of it. */
+/** The ground of a page without a background. */
 const WHITE = "rgb(255, 255, 255)";
 /** Where what has no position of its own is painted: above all negative z-indices, below 0. */
 const IN_FLOW = -0.5;

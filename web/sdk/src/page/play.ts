@@ -50,7 +50,7 @@ export interface PlayerOptions {
   onEpisodeEnd?: (instance: Instance) => void;
   /** The game or the controller failed; the player has stopped. */
   onError: (error: unknown) => void;
-  /** The game could not draw itself; it goes on, undrawn until the next episode. Left out: as any other failure. */
+  /** The game could not draw itself; it continues undrawn until the next episode. Left out: treated as any failure. */
   onDrawError?: (error: unknown) => void;
   /** Default: the page's own. The callback gets milliseconds. */
   requestFrame?: (callback: (now: number) => void) => number;
@@ -65,7 +65,7 @@ export interface Player {
   stop(): void;
 }
 
-/** Ticks caught up in one frame at most: after a pause the game goes on where it was instead of racing. */
+/** Ticks caught up in one frame at most: after a pause the game continues where it was instead of racing. */
 const MAX_TICKS_PER_FRAME = 240;
 /** Real time one frame may stand for, in milliseconds. */
 const LONGEST_FRAME_MS = 100;

@@ -76,7 +76,7 @@ export class WorkerConnection {
     return this.#outbox.bytes;
   }
 
-  /** Whether the games may go on. */
+  /** Whether the games may continue. */
   mayPlayOn(): boolean {
     if (this.#link.isEnded) return true;
     if (!this.isAdmitted) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;

@@ -1,4 +1,4 @@
-/** Finished blocks until the server has dealt with them: what a reconnect must send again (rule C1). */
+/** Finished blocks until the server has acknowledged them: what a reconnect must send again (rule C1). */
 
 import type { BlockFrame } from "../rollout/block-writer.ts";
 

@@ -42,7 +42,7 @@ export class EpisodePlay {
     return this.#calls;
   }
 
-  /** Whether the game cannot go on: its episode is over, or it failed. */
+  /** Whether the game cannot continue: its episode is over, or it failed. */
   get isOver(): boolean {
     return this.error !== null || this.instance.episodeOver;
   }

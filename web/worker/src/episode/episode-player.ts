@@ -9,7 +9,7 @@ import { YIELD_MS } from "../rollout/yielding.ts";
 import { EpisodePlay, type EpisodePlayOptions } from "./episode-play.ts";
 import type { EpisodeScript } from "./episode-script.ts";
 
-/** A policy that is asked what it would choose; what it says changes nothing. */
+/** A policy that is asked what it would choose, without effect on the play. */
 export interface Adviser {
   /** Whether it has to see every step. */
   hasMemory: boolean;
@@ -22,11 +22,11 @@ export interface EpisodePlayerOptions extends Pick<EpisodePlayOptions, "definiti
   yieldTurn(): Promise<void>;
   /** Monotonic, in milliseconds. */
   now(): number;
-  /** Called once, with the first difference; the play goes on. */
+  /** Called once, with the first difference; the play continues. */
   onDiffers(difference: EpisodeDifference): void;
-  /** It stands where it was told to go, or at the game's end before that; `seconds` as it was told. */
+  /** It has reached the asked second, or the game's end before that; `seconds` as asked. */
   onArrived(seconds: number): void;
-  /** Something else than the game failed; nothing moves any more. */
+  /** Something else than the game failed; the play has stopped. */
   onError(error: unknown): void;
 }
 
@@ -38,7 +38,7 @@ export class EpisodePlayer {
   readonly #stepTicks: number;
   /** Another one after each start. */
   #play: EpisodePlay;
-  /** Where to, as it was told and in ticks. */
+  /** The target, as asked and in ticks. */
   #seconds = 0;
   #target = 0;
   #hasBegun = false;

@@ -66,7 +66,7 @@ export class Marks {
     if (this.now.length > MAX_MARKS) this.now.shift();
   }
 
-  /** What lies within the box is not to be seen any more. */
+  /** What lies within the box is now hidden. */
   cover(left: number, top: number, right: number, bottom: number): void {
     const isCovered = (mark: Mark): boolean =>
       mark.left >= left - TOLERANCE &&
@@ -101,7 +101,7 @@ export class Marks {
     this.#isChanged = false;
   }
 
-  /** What was there before says nothing any more. */
+  /** Forget earlier positions. */
   forget(): void {
     this.before = [];
     this.#atTurn = [];
